@@ -38,8 +38,9 @@ import org.jspecify.annotations.Nullable;
  * spent, and none comes back twice.
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
- * Receipt: it knows what else was given back since. It remembers the latest ones, whose tokens have
- * MOST_REMEMBERED characters together: the larger a reservation, the longer is its token.
+ * Receipt: it knows what else was given back since. It remembers the latest ones, as many as fit
+ * into MOST_REMEMBERED. One counts with all that it was made for, since it holds all of that. Its
+ * token may have less, as nothing can be given back where no limit holds.
  */
 
 /** Reserves for clients that hold a token, and gives back by that. Thread-safe; never blocks. */
@@ -57,7 +58,7 @@ public final class Reservations {
   /** How far the clocks of a fleet's servers may differ. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
-  /** In characters of tokens, for which the reservations take about eight times as many bytes. */
+  /** In bytes, as tokens write transactions; on the heap they take about ten times as much. */
   static final int MOST_REMEMBERED = 1 << 20;
 
   /** The limit of the buckets that say that a token was used; its number must never change. */
@@ -148,11 +149,11 @@ public final class Reservations {
    * @throws WireException if the token would be too long
    */
   public CompletionStage<Held> reserve(List<Transaction> transactions, Duration life) {
-    Token.requireFits(transactions);
-    return async.reserve(transactions).thenApply(reservation -> held(reservation, life));
+    int size = Token.requireFits(transactions);
+    return async.reserve(transactions).thenApply(reservation -> held(reservation, life, size));
   }
 
-  private Held held(Reservation reservation, Duration life) {
+  private Held held(Reservation reservation, Duration life, int size) {
     if (reservation.denied()) {
       reservation.close();
       return new Held(reservation.decision(), null, life);
@@ -165,9 +166,8 @@ public final class Reservations {
             Base64.getUrlEncoder().withoutPadding().encodeToString(nonce),
             nowMillis() + life.toMillis(),
             parts);
-    String written = token.written(key);
-    remember(token.nonce(), new Remembered(reservation, token.expiresMillis(), written.length()));
-    return new Held(reservation.decision(), written, life);
+    remember(token.nonce(), new Remembered(reservation, token.expiresMillis(), size));
+    return new Held(reservation.decision(), token.written(key), life);
   }
 
   private void remember(String nonce, Remembered latest) {
@@ -189,7 +189,7 @@ public final class Reservations {
     }
   }
 
-  /** What is remembered, in characters of tokens. */
+  /** What is remembered, as {@link #MOST_REMEMBERED} counts it. */
   int rememberedSize() {
     synchronized (remembered) {
       return rememberedSize;

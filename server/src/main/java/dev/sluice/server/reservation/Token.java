@@ -94,10 +94,11 @@ record Token(String nonce, long expiresMillis, List<Part> parts) {
   /**
    * Refuses a batch whose token would be too long, before anything is charged.
    *
+   * @return the most bytes that the token may have, without its signature
    * @throws WireException saying by how much
    */
-  static void requireFits(List<Transaction> transactions) {
-    long bytes = FRAME_BYTES;
+  static int requireFits(List<Transaction> transactions) {
+    int bytes = FRAME_BYTES;
     for (Transaction transaction : transactions) {
       bytes +=
           PART_BYTES
@@ -110,6 +111,7 @@ record Token(String nonce, long expiresMillis, List<Part> parts) {
           "found %s transactions, whose token would have %s bytes, expected at most %s: reserve fewer at once"
               .formatted(transactions.size(), bytes, MOST_BYTES));
     }
+    return bytes;
   }
 
   String written(TokenKey key) {
