@@ -174,7 +174,9 @@ final class ExplainRuleCommand implements Callable<Integer> {
     }
     List<String> paths = WebPath.readingsOfAny(question < 0 ? where : where.substring(0, question));
     if (paths.size() > 1) {
-      console.line("the path can be read in two ways: the request is charged what both rules say");
+      console.line(
+          "the path can be read in %s ways: the request is charged what the rules for all of them say"
+              .formatted(paths.size()));
     }
     int code = Exit.NO;
     for (String path : paths) {

@@ -36,11 +36,30 @@ final class ServletWebRequest implements WebRequest {
 
   /**
    * Tomcat goes on to a welcome file before any filter runs, so that a request for {@code /admin/}
-   * seems to ask for {@code /admin/index.html}: then the folder is the second path.
+   * seems to ask for {@code /admin/index.html}: then the folder is the second path. Spring MVC
+   * looks for a handler by the URI as the client sent it, in which {@code ..} is a name like
+   * others: then that is another one.
    */
   @Override
   public List<String> paths() {
-    return wasMadeLonger() ? List.of(path, path.substring(0, lastSegmentStart())) : List.of(path);
+    String sent = WebPath.unresolved(belowTheContext(request.getRequestURI()));
+    boolean longer = wasMadeLonger();
+    if (sent == null && !longer) {
+      return List.of(path); // nearly all
+    }
+    List<String> paths = new ArrayList<>(List.of(path));
+    if (longer) {
+      paths.add(path.substring(0, lastSegmentStart()));
+    }
+    if (sent != null) {
+      paths.add(sent);
+    }
+    return paths;
+  }
+
+  private String belowTheContext(String uri) {
+    String context = request.getContextPath();
+    return uri.startsWith(context) ? uri.substring(context.length()) : uri;
   }
 
   /** Whether the URI does not end as the path does, which names a file. */

@@ -2,7 +2,10 @@
 package dev.sluice.web;
 
 import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,29 +44,63 @@ public final class WebPath {
 
   /**
    * Returns every path that an application may take a path for, for frameworks that find a handler
-   * by segments which they decode one by one. There an escaped slash belongs to a segment's name;
-   * {@link #normalized} refuses such a path, as containers do.
+   * by segments which they decode one by one. There an escaped slash belongs to a segment's name,
+   * and {@code ..} is a name like others; {@link #normalized} refuses the one and resolves the
+   * other, as containers do.
    *
    * @param path as the client sent it, without the query
-   * @return normalized paths: one whose names keep an escaped slash as {@code %2F}, and, if a name
-   *     has a slash or backslash, one where these separate segments
+   * @return one whose names keep an escaped slash as {@code %2F}; if a name has a slash or
+   *     backslash, one where these separate segments; if a segment is {@code .} or {@code ..}, one
+   *     that keeps it. The first ones are normalized
    * @throws UnusableRequestException for a malformed escape
    */
   public static List<String> readings(String path) {
     List<String> names = names(path);
-    return names.stream().anyMatch(WebPath::splits)
-        ? List.of(kept(names), split(names))
-        : List.of(kept(names));
+    boolean splits = names.stream().anyMatch(WebPath::splits);
+    if (!splits && names.stream().noneMatch(WebPath::isDots)) {
+      return List.of(joined(names)); // nearly all
+    }
+    Set<String> readings = new LinkedHashSet<>();
+    readings.add(joined(kept(names)));
+    if (splits) {
+      readings.add(split(names));
+    }
+    readings.add(unresolved(kept(names)));
+    return List.copyOf(readings);
+  }
+
+  /**
+   * Returns a path as an application finds it that does not resolve {@code .} and {@code ..}. For
+   * containers that resolve them, while a framework in them looks at what the client sent.
+   *
+   * @param path as the client sent it, without the query
+   * @return the path, otherwise normalized; null if it has no such segment, or a malformed escape
+   */
+  public static @Nullable String unresolved(String path) {
+    if (!path.contains("/.") && path.indexOf('%') < 0) {
+      return null; // nearly all
+    }
+    List<String> names = new ArrayList<>();
+    for (String segment : PathPattern.segments(path)) {
+      String name = decodedSegment(segment);
+      if (name == null) {
+        return null;
+      }
+      names.add(name);
+    }
+    return names.stream().anyMatch(WebPath::isDots) ? unresolved(kept(names)) : null;
   }
 
   /**
    * Returns every path that any application may take a path for, for servers that do not know the
-   * application behind them. As {@link #readings}; what may be read in still more ways is refused.
-   * An escaped slash, or a backslash, must not stand beside the other one, beside a segment {@code
-   * .} or {@code ..}, or in a parameter.
+   * application behind them. As {@link #readings}; beside them, for applications that know no
+   * parameters, those that keep {@code ;a=b} in the name. What may be read in still more ways is
+   * refused. An escaped slash, or a backslash, must not stand beside the other one, beside a
+   * segment {@code .} or {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must
+   * be written in the same way: plainly, escaped, or with parameters.
    *
    * @param path as the client sent it, without the query
-   * @return normalized paths, one or two
+   * @return one to four; the first one is normalized
    * @throws UnusableRequestException if there may be more readings, or the path does not start with
    *     a slash, has a malformed escape or a control character
    */
@@ -82,7 +119,54 @@ public final class WebPath {
         || splitsInAParameter(path)) {
       throw new UnusableRequestException("the path has an ambiguous or malformed escape");
     }
-    return splits ? List.of(kept(names), split(names)) : List.of(joined(names));
+    boolean dots = names.stream().anyMatch(WebPath::isDots);
+    boolean parameters = path.indexOf(';') >= 0;
+    if (!splits && !dots && !parameters) {
+      return List.of(joined(names)); // nearly all
+    }
+    if (dots) {
+      requireOneWayOfDots(path);
+    }
+    Set<String> readings = new LinkedHashSet<>();
+    addReadings(names, splits, readings);
+    if (parameters) {
+      addReadings(namesWithParameters(path), splits, readings);
+    }
+    return List.copyOf(readings);
+  }
+
+  private static void addReadings(List<String> names, boolean splits, Set<String> readings) {
+    if (splits) {
+      readings.add(joined(kept(names)));
+      readings.add(split(names));
+    } else {
+      readings.add(joined(names));
+      readings.add(unresolved(names));
+    }
+  }
+
+  /** Some resolve plain ones only, or before they drop parameters. */
+  private static void requireOneWayOfDots(String path) {
+    Set<String> ways = new HashSet<>();
+    for (String segment : PathPattern.segments(path)) {
+      String name = decodedSegment(segment);
+      if (name != null && isDots(name)) {
+        ways.add(
+            (segment.indexOf('%') >= 0 ? "escaped" : "") + (segment.indexOf(';') >= 0 ? ";" : ""));
+      }
+    }
+    if (ways.size() > 1) {
+      throw new UnusableRequestException(
+          "the path has segments . and .. that are written in different ways");
+    }
+  }
+
+  private static List<String> namesWithParameters(String path) {
+    List<String> names = new ArrayList<>();
+    for (String segment : PathPattern.segments(path)) {
+      names.add(String.valueOf(decoded(segment))); // a malformed escape was refused before
+    }
+    return names;
   }
 
   private static List<String> names(String path) {
@@ -97,9 +181,9 @@ public final class WebPath {
     return names;
   }
 
-  /** The reading of applications for which an escaped slash belongs to a name. */
-  private static String kept(List<String> names) {
-    return joined(names.stream().map(name -> name.replace("/", "%2F")).toList());
+  /** As applications have them for which an escaped slash belongs to a name. */
+  private static List<String> kept(List<String> names) {
+    return names.stream().map(name -> name.replace("/", "%2F")).toList();
   }
 
   /** The reading of applications that decode a path as a whole. */
@@ -127,12 +211,19 @@ public final class WebPath {
   }
 
   private static boolean hasDots(String decodedPath) {
-    return PathPattern.segments(decodedPath.replace('\\', '/')).stream()
-        .anyMatch(name -> name.equals(".") || name.equals(".."));
+    return PathPattern.segments(decodedPath.replace('\\', '/')).stream().anyMatch(WebPath::isDots);
+  }
+
+  private static boolean isDots(String name) {
+    return name.equals(".") || name.equals("..");
   }
 
   private static boolean isControl(int c) {
     return c < ' ' || c == 0x7f;
+  }
+
+  private static String unresolved(List<String> names) {
+    return "/" + String.join("/", names.stream().filter(name -> !name.isEmpty()).toList());
   }
 
   /** Resolves {@code .} and {@code ..}. */

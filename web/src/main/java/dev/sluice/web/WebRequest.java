@@ -42,7 +42,8 @@ public interface WebRequest {
 
   /**
    * Returns every path by which a rule may know the request. It is more than one where the
-   * container itself makes the path longer before a filter runs.
+   * container itself makes the path longer before a filter runs, or where an application may look
+   * for a handler by another reading of the path.
    *
    * @return {@link #path} first
    */

@@ -143,7 +143,7 @@ final class AskedRequest implements WebRequest {
    * The request by each path that the application may take its path for. A rule that one of them
    * finds holds, so that no way to write a path gets around a limit.
    *
-   * @return one or two
+   * @return one to four
    * @throws dev.sluice.web.UnusableRequestException if there may be more of them
    */
   List<AskedRequest> readings() {

@@ -133,6 +133,23 @@ interface RequestRules extends FilterRules {
     assertThat(run().raw(path)).containsPattern("^HTTP/1.1 4(00|29) ");
   }
 
+  /** An application that resolves no dots runs the handler of the path that the client wrote. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/a/files/..",
+        "/a/files/%2e%2e",
+        "/a/files/x/../..",
+        "/a/files/.",
+        "/a/files/%2E"
+      })
+  default void dotsBehindAPattern_areNoWayAroundItsRule(String path) throws Exception {
+    run().start(Rule.on("/a/files/**").limit("PerAddress", VaryBy.clientAddress()).build());
+
+    // Refused by the container, or charged.
+    assertThat(run().raw(path)).containsPattern("^HTTP/1.1 400 |(?i)ratelimit: \"PerAddress\"");
+  }
+
   @Test
   default void anotherCase_isAnotherPath() throws Exception {
     run().start(perAddress());
