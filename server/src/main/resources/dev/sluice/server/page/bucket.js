@@ -82,6 +82,9 @@ export function mount(root, context, query) {
       show(answer, quiet);
       await own.show(answer);
     } catch (trouble) {
+      if (asked.limit !== limit || asked.id !== id) {
+        return;
+      }
       result.hidden = true;
       bucket = null;
       problem.textContent = trouble.message;
