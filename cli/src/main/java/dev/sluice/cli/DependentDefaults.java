@@ -22,6 +22,7 @@ final class DependentDefaults {
           settings.has("--overrides-db") ? OverrideTableOptions.USUAL_INTERVAL : null;
       case "requests-per-address" -> AccessOptions.perAddress(settings.has("--tokens"));
       case "rls-overrides" -> DoorOptions.usualRlsOverrides(settings.has("--tokens"));
+      case "proxy-header" -> settings.has("--trusted-proxies") ? HttpOptions.USUAL_HEADER : null;
       case "snapshot-interval" ->
           settings.has("--snapshot") ? SnapshotOptions.USUAL_INTERVAL : null;
       case "tls-client-auth" -> settings.has("--tls-client-ca") ? TlsOptions.USUAL_AUTH : null;

@@ -93,12 +93,8 @@ final class ExplainRuleCommand implements Callable<Integer> {
       description = "An entry of a descriptor, instead of a request. Repeatable, in order.")
   private List<String> entries = new ArrayList<>();
 
-  @Option(
-      names = "--hits",
-      paramLabel = "N",
-      defaultValue = "1",
-      description = "How often the descriptor counts (${DEFAULT-VALUE}).")
-  private long hits = 1;
+  @Option(names = "--hits", paramLabel = "N", description = "How often the descriptor counts (1).")
+  private @Nullable Long hits;
 
   ExplainRuleCommand(Console console) {
     this.console = console;
@@ -109,8 +105,8 @@ final class ExplainRuleCommand implements Callable<Integer> {
     if (rules.file(files) == null) {
       throw new InputException("explain-rule needs --rules FILE and --limits FILE");
     }
-    if (hits < 0) {
-      throw new InputException("--hits: found %s, expected a whole number >= 0".formatted(hits));
+    if (hits() < 0) {
+      throw new InputException("--hits: found %s, expected a whole number >= 0".formatted(hits()));
     }
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     RuleBook book = RuleBook.of(limits);
@@ -122,6 +118,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
       console.line("cannot be charged: " + e.getMessage());
     }
     return Exit.NO;
+  }
+
+  private long hits() {
+    return hits == null ? 1 : hits;
   }
 
   private Explanation ofDescriptor(RuleBook book) {
@@ -155,6 +155,11 @@ final class ExplainRuleCommand implements Callable<Integer> {
     if (asked == null || where == null) {
       throw new InputException(
           "the request is missing: METHOD and TARGET, such as GET /orders/7, or --entry KEY=VALUE");
+    }
+    if (hits != null || !domain.isEmpty()) {
+      throw new InputException(
+          "%s requires --entry: a request has none"
+              .formatted(hits != null ? "--hits" : "--domain"));
     }
     if (client != null && IpAddress.parse(client) == null) {
       throw new InputException(
@@ -220,7 +225,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
       console.line("  other descriptors are not charged " + String.join(", ", match.replaces()));
     }
     for (RuleCharge charge : match.charges()) {
-      console.line("  " + shown(charge.transaction(limits), charge.cost(hits), charge.excess()));
+      console.line("  " + shown(charge.transaction(limits), charge.cost(hits()), charge.excess()));
     }
     if (entries.isEmpty()) {
       requireChargeable(match, limits);
@@ -248,7 +253,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
       return Exit.NO;
     }
     console.line("no rule is for it; it names a limit itself");
-    console.line("  " + shown(named, hits, Excess.REJECT));
+    console.line("  " + shown(named, hits(), Excess.REJECT));
     return Exit.DONE;
   }
 

@@ -12,10 +12,13 @@ import java.util.Locale;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** The options about clients of the HTTP door: who they are, and whose requests are answered. */
 final class HttpOptions {
+
+  static final String USUAL_HEADER = "x-forwarded-for";
 
   private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
   private static final Pattern ORIGIN =
@@ -33,11 +36,10 @@ final class HttpOptions {
   @Option(
       names = "--proxy-header",
       paramLabel = "HEADER",
-      defaultValue = "x-forwarded-for",
       description =
           "The header in which all trusted proxies name the client: x-forwarded-for (the default)"
               + " or forwarded (RFC 7239). The other one is not looked at.")
-  private String proxyHeader = "x-forwarded-for";
+  private @Nullable String proxyHeader;
 
   @Option(
       names = "--host",
@@ -98,14 +100,20 @@ final class HttpOptions {
   }
 
   private ProxyHeader proxyHeader() {
-    return switch (proxyHeader.toLowerCase(Locale.ROOT)) {
-      case "x-forwarded-for" -> ProxyHeader.X_FORWARDED_FOR;
-      case "forwarded" -> ProxyHeader.FORWARDED;
-      default ->
-          throw new InputException(
-              "--proxy-header: found %s, expected x-forwarded-for or forwarded"
-                  .formatted(SafeText.quote(proxyHeader)));
-    };
+    String name = proxyHeader == null ? USUAL_HEADER : proxyHeader;
+    ProxyHeader header =
+        switch (name.toLowerCase(Locale.ROOT)) {
+          case USUAL_HEADER -> ProxyHeader.X_FORWARDED_FOR;
+          case "forwarded" -> ProxyHeader.FORWARDED;
+          default ->
+              throw new InputException(
+                  "--proxy-header: found %s, expected x-forwarded-for or forwarded"
+                      .formatted(SafeText.quote(name)));
+        };
+    if (proxyHeader != null && trustedProxies.isEmpty()) {
+      throw new InputException("--proxy-header requires --trusted-proxies RANGE");
+    }
+    return header;
   }
 
   private ClientAddress clientAddress() {

@@ -6,8 +6,8 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.LimiterObserver.Act;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.net.ConnectException;
@@ -31,6 +31,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
@@ -41,6 +45,10 @@ import org.jspecify.annotations.Nullable;
 final class ServerClient {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
+
+  /** For headers and body. A bit longer, so that a time-out of the connection says what it is. */
+  private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
+
   private static final int LARGEST_ANSWER = 8 << 20;
   private static final int OK = 200;
   private static final int UNAUTHORIZED = 401;
@@ -245,20 +253,39 @@ final class ServerClient {
     if (token != null) {
       request.header("Authorization", "Bearer " + token);
     }
-    HttpResponse<InputStream> response;
-    String body;
+    ByteArrayOutputStream body = new ByteArrayOutputStream();
+    int status;
     try {
-      response = client().send(request.build(), BodyHandlers.ofInputStream());
-      try (InputStream in = response.body()) {
-        body = new String(in.readNBytes(LARGEST_ANSWER), StandardCharsets.UTF_8);
-      }
+      status = answer(request.build(), body);
     } catch (IOException e) {
       throw new ServerException(server + ": " + reason(e, lost(method, path)), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new ServerException(server + ": interrupted", e);
     }
-    return read(response.statusCode(), body, fields == null ? Set.of() : fields.keySet());
+    return read(
+        status, body.toString(StandardCharsets.UTF_8), fields == null ? Set.of() : fields.keySet());
+  }
+
+  /**
+   * Returns the status of an answer whose body has come as a whole. The request's own time-out ends
+   * with the headers.
+   */
+  private int answer(HttpRequest request, ByteArrayOutputStream body)
+      throws IOException, InterruptedException {
+    Consumer<byte[]> keep =
+        part -> body.write(part, 0, Math.min(part.length, LARGEST_ANSWER - body.size()));
+    CompletableFuture<HttpResponse<Void>> answer =
+        client().sendAsync(request, BodyHandlers.ofByteArrayConsumer(part -> part.ifPresent(keep)));
+    try {
+      return answer.get(ANSWER_PATIENCE.toMillis(), TimeUnit.MILLISECONDS).statusCode();
+    } catch (TimeoutException e) {
+      throw new HttpTimeoutException("the answer did not end");
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
+    } finally {
+      boolean unused = answer.cancel(true); // closes the connection, unless all has come
+    }
   }
 
   private HttpClient client() {

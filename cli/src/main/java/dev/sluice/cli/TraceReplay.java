@@ -44,7 +44,7 @@ final class TraceReplay {
   }
 
   /** Replays all lines; those before a broken one have been printed when it is refused. */
-  void run(Lines lines, String source, Console console) throws IOException {
+  void run(Lines lines, String source, Console console) {
     try {
       while (lines.next(console::flush)) {
         if (!lines.isBlank()) {
@@ -60,6 +60,9 @@ final class TraceReplay {
     } catch (InputException e) {
       console.flush();
       throw new InputException(source + ": " + e.getMessage());
+    } catch (IOException e) {
+      console.flush();
+      throw new InputException("%s: can't be read: %s".formatted(source, e.getMessage()));
     }
     console.flush();
   }

@@ -35,6 +35,8 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 
 final class ActCommandTest {
@@ -312,6 +314,34 @@ final class ActCommandTest {
       assertThat(lost.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(lost.err()).contains("; whether anything was charged is unknown; ");
       closed.get(10, TimeUnit.SECONDS);
+    }
+  }
+
+  /** The headers came in time: what bounds these alone waits for the body for ever. */
+  @Test
+  @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
+  void answerWhoseBodyDoesNotCome_isGivenUp_andSaysThatTheChargeIsUnknown() throws Exception {
+    try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      CompletableFuture<Void> leaving =
+          CompletableFuture.runAsync(
+              () -> {
+                try (Socket client = server.accept()) {
+                  client
+                      .getOutputStream()
+                      .write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{".getBytes(US_ASCII));
+                  var unused = client.getInputStream().readAllBytes();
+                } catch (IOException e) {
+                  throw new UncheckedIOException(e);
+                }
+              });
+      String url = "http://127.0.0.1:" + server.getLocalPort();
+      Cli lost = Cli.run("spend", "LoginsPerIPAddress", "192.0.2.7", "--server", url);
+      assertThat(lost.code()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(lost.err())
+          .isEqualTo(
+              "sluice: %s: no answer within 10 s; whether anything was charged is unknown\n"
+                  .formatted(url));
+      leaving.get(10, TimeUnit.SECONDS); // the connection is closed
     }
   }
 

@@ -220,6 +220,12 @@ final class ExplainRuleCommandTest {
     assertThat(client.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(explain("--entry", "user=ann").err())
         .isEqualTo("sluice: --entry requires --domain: a descriptor without a domain is refused\n");
+    for (String option : List.of("--hits", "--domain")) {
+      Cli request = explain("POST", "/login", option, "0");
+      assertThat(request.err())
+          .isEqualTo("sluice: %s requires --entry: a request has none\n".formatted(option));
+      assertThat(request.code()).isEqualTo(Exit.BROKEN_INPUT);
+    }
     assertThat(explain("--domain", "", "--entry", "user=ann").code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(explain("--domain", "d", "--entry", "a=b", "--hits", "-1").code())
         .isEqualTo(Exit.BROKEN_INPUT);

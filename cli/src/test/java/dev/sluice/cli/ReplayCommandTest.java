@@ -5,8 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.testkit.Vectors;
 import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.RandomAccessFile;
+import java.io.SequenceInputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -91,6 +94,18 @@ final class ReplayCommandTest {
     Cli run = Cli.runWith(in, "replay", "--limits", limits, "--overrides", overrides, "-");
     assertThat(run.out().lines()).hasSize(2).first().isEqualTo(GOOD_ANSWER);
     assertThat(run.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void inputThatCannotBeRead_isRefused_afterTheDecisionsSoFar() throws IOException {
+    InputStream broken = InputStream.nullInputStream();
+    broken.close();
+    byte[] good = (GOOD + "\n").getBytes(StandardCharsets.UTF_8);
+    InputStream in = new SequenceInputStream(new ByteArrayInputStream(good), broken);
+    Cli run = Cli.runWith(in, "replay", "--limits", limits, "--overrides", overrides, "-");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err()).isEqualTo("sluice: standard input: can't be read: Stream closed\n");
+    assertThat(run.out()).isEqualTo(GOOD_ANSWER + "\n");
   }
 
   /**

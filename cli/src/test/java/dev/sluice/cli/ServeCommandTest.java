@@ -520,6 +520,10 @@ final class ServeCommandTest {
     Cli unused = Cli.run("serve", "--http", ":0", "--proxy-header", "Via");
     assertThat(unused.code()).as("without trusted proxies too").isEqualTo(Exit.BROKEN_INPUT);
     assertThat(unused.err()).contains("--proxy-header: found \"Via\"");
+    Path config = Files.writeString(folder.resolve("config.yml"), "proxy-header: forwarded\n");
+    Cli ignored = Cli.run("serve", "--http", ":0", "--config", config.toString());
+    assertThat(ignored.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(ignored.err()).contains("--proxy-header requires --trusted-proxies RANGE");
   }
 
   @Test

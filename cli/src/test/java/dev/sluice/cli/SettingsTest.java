@@ -391,12 +391,14 @@ final class SettingsTest {
         .containsPattern("(?m)^# rls-overrides: allow +# default$")
         .containsPattern("(?m)^# otlp-interval: +# not set$")
         .containsPattern("(?m)^# overrides-interval: +# not set$")
+        .containsPattern("(?m)^# proxy-header: +# not set$")
         .containsPattern("(?m)^# snapshot-interval: +# not set$")
         .containsPattern("(?m)^# tls-client-auth: +# not set$");
     String[] others = {
       "--tokens=t",
       "--otlp=http://h:4318",
       "--overrides-db=jdbc:postgresql://h/db",
+      "--trusted-proxies=10.0.0.1",
       "--snapshot=s",
       "--tls-client-ca=ca"
     };
@@ -406,6 +408,7 @@ final class SettingsTest {
         .containsPattern("(?m)^# otlp-interval: 1m +# default$")
         .containsPattern("(?m)^# otlp-traced: 0 +# default$")
         .containsPattern("(?m)^# overrides-interval: 30s +# default$")
+        .containsPattern("(?m)^# proxy-header: x-forwarded-for +# default$")
         .containsPattern("(?m)^# snapshot-interval: 1m +# default$")
         .containsPattern("(?m)^# tls-client-auth: required +# default$");
   }

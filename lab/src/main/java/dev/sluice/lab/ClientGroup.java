@@ -22,6 +22,9 @@ public final class ClientGroup {
   /** More than this in one run is a slip of the finger. */
   static final int MOST_CLIENTS = 1_000_000;
 
+  /** Noon is at most twice the mean, so more than this are too many requests in whole days. */
+  private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
+
   private static final double USUAL_LOAD = 0.8;
   private static final int ROGUE_STEPS = 100; // requests of a rogue in one emission interval
 
@@ -125,7 +128,7 @@ public final class ClientGroup {
 
   /** Adds its clients, fresh, to those of other traffic. */
   void addTo(List<Client> clients, long seed) {
-    long many = settings.number("clients", usualClients(), 1, MOST_CLIENTS);
+    long many = manyClients();
     long large = kind == Kind.CROWD ? settings.number("large", 5, 0, MOST_CLIENTS) : 0;
     if (clients.size() + many + large > MOST_CLIENTS) {
       throw new IllegalArgumentException(
@@ -160,6 +163,10 @@ public final class ClientGroup {
     return group == 1 ? name + "-" : name + group + "-";
   }
 
+  private long manyClients() {
+    return settings.number("clients", usualClients(), 1, MOST_CLIENTS);
+  }
+
   private long usualClients() {
     return switch (kind) {
       case STEADY, BURSTY, DIURNAL -> 10;
@@ -180,12 +187,7 @@ public final class ClientGroup {
         yield new Even(Math.max((long) gap, 1), chance);
       }
       case BURSTY -> bursts(usualGap, chance);
-      case DIURNAL ->
-          new DayAndNight(
-              settings.gapNanos("rate", usualGap),
-              settings.nanos("day", lengthNanos, 1),
-              settings.share("swing", 0.9, 1),
-              chance);
+      case DIURNAL -> dayAndNight(usualGap, chance);
       case ROGUE ->
           new Rogue(
               settings.nanos("step", Math.max(interval / ROGUE_STEPS, 1), 1),
@@ -207,6 +209,23 @@ public final class ClientGroup {
               settings.share("jitter", 0, 1000),
               chance);
     };
+  }
+
+  /** Bounded by its candidates: at night, almost none may become a request, which is counted. */
+  private DayAndNight dayAndNight(double usualGap, Chance chance) {
+    DayAndNight client =
+        new DayAndNight(
+            settings.gapNanos("rate", usualGap),
+            settings.nanos("day", lengthNanos, 1),
+            settings.share("swing", 0.9, 1),
+            lengthNanos,
+            chance);
+    if (client.candidates() * manyClients() > MOST_CANDIDATES) {
+      throw new IllegalArgumentException(
+          "rate: the group could ask more than %s times if it were always noon; make the run shorter, or lower the rate"
+              .formatted(MOST_CANDIDATES));
+    }
+    return client;
   }
 
   /** Bursts of a size, so far apart that the mean rate is as asked for. */

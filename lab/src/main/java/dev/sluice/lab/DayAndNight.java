@@ -10,6 +10,7 @@ final class DayAndNight implements Behaviour {
   private final double noonGapNanos;
   private final long dayNanos;
   private final double swing;
+  private final long endNanos;
   private final Chance chance;
 
   /**
@@ -18,12 +19,19 @@ final class DayAndNight implements Behaviour {
    * @param meanGapNanos between two requests, over a whole day
    * @param dayNanos from midnight to midnight; the start is midnight
    * @param swing how far noon and midnight are from the mean, 0 to 1
+   * @param endNanos of the run
    */
-  DayAndNight(double meanGapNanos, long dayNanos, double swing, Chance chance) {
+  DayAndNight(double meanGapNanos, long dayNanos, double swing, long endNanos, Chance chance) {
     this.noonGapNanos = meanGapNanos / (1 + swing);
     this.dayNanos = dayNanos;
     this.swing = swing;
+    this.endNanos = endNanos;
     this.chance = chance;
+  }
+
+  /** How many candidates a run has, kept or not: what it costs. */
+  double candidates() {
+    return endNanos / noonGapNanos;
   }
 
   @Override
@@ -40,8 +48,8 @@ final class DayAndNight implements Behaviour {
     long nanos = fromNanos;
     do {
       nanos += chance.gap(noonGapNanos);
-    } while (nanos >= 0 && chance.share() * (1 + swing) > rate(nanos));
-    return nanos < 0 ? NEVER : nanos;
+    } while (nanos < endNanos && chance.share() * (1 + swing) > rate(nanos));
+    return nanos < endNanos ? nanos : NEVER;
   }
 
   /** The rate at a time, the mean being 1. */

@@ -30,7 +30,7 @@ public record Scenario(
   public static final int MOST_BINS = 2_000;
 
   private static final int USUAL_BINS = 240;
-  private static final long MOST_REQUESTS = 100_000_000;
+  static final long MOST_REQUESTS = 100_000_000;
   private static final int BETWEEN_REPORTS = 1 << 12;
 
   /**

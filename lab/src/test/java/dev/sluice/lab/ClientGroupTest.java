@@ -3,6 +3,7 @@ package dev.sluice.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.sluice.gcra.Quota;
 import java.time.Duration;
@@ -154,6 +155,7 @@ final class ClientGroupTest {
         "diurnal:swing=2 | swing: found \"2\", expected a number from 0 to 1 such as 0.5",
         "diurnal:swing=NaN | swing: found \"NaN\", expected a number from 0 to 1 such as 0.5",
         "diurnal:day=0s | day: found \"0s\", expected a duration > 0 such as 500ms",
+        "diurnal:rate=1000000000/1s,day=87600h,swing=1 | rate: the group could ask more than 200000000 times if it were always noon; make the run shorter, or lower the rate",
         "rogue:start=soon | start: found \"soon\", expected a duration such as 0s or 10m",
         "retry-storm:jitter=-1 | jitter: found \"-1\", expected a number from 0 to 1000 such as 0.5",
       })
@@ -161,6 +163,20 @@ final class ClientGroupTest {
     assertThatThrownBy(() -> ClientGroup.parse(description, LIMIT, LENGTH))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(message);
+  }
+
+  /**
+   * In the night of a long day almost each candidate is dropped: the next one may be years away.
+   */
+  @Test
+  void diurnal_looksNoFurtherThanTheEndOfTheRun() {
+    Duration length = Duration.ofMillis(1);
+    List<Client> clients = new ArrayList<>();
+    ClientGroup.parse("diurnal:clients=1,rate=1/1ns,day=87600h,swing=1", LIMIT, length)
+        .addTo(clients, 1);
+    Behaviour behaviour = clients.get(0).behaviour();
+    assertThat(assertTimeoutPreemptively(Duration.ofSeconds(20), behaviour::firstNanos))
+        .isEqualTo(Behaviour.NEVER);
   }
 
   private static List<Client> clients(String description, long seed) {

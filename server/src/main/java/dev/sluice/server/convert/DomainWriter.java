@@ -97,31 +97,47 @@ final class DomainWriter {
   }
 
   private void level(List<Branch> before, List<Branch> siblings) {
-    List<Branch> inOrder = siblings.stream().sorted(Comparator.comparingInt(Branch::rank)).toList();
+    List<Branch> inOrder = reached(siblings);
+    Set<Branch> overrides =
+        inOrder.stream()
+            .flatMap(branch -> overriding(before, branch, inOrder).stream())
+            .collect(Collectors.toSet());
     for (Branch branch : inOrder) {
-      Set<Branch> overriding = overriding(before, branch, siblings);
       for (Branch specific : inOrder.subList(0, inOrder.indexOf(branch))) {
-        if (branch.covers(specific) && !overriding.contains(specific)) {
+        if (branch.covers(specific)) {
           guard(before, specific, branch);
         }
       }
       List<Branch> path = plus(before, branch);
-      boolean overrides =
-          siblings.stream().anyMatch(other -> overriding(before, other, siblings).contains(branch));
-      if (branch.rate() != null && !overrides) {
-        rule(path, branch, overriding);
+      if (branch.rate() != null && !overrides.contains(branch)) {
+        rule(path, branch, overriding(before, branch, inOrder));
       }
       level(path, branch.below());
     }
   }
 
-  /** The siblings whose limits are overrides of this one's, for single values. */
+  /** In the order of the reference, without those that it never comes to. */
+  private static List<Branch> reached(List<Branch> siblings) {
+    List<Branch> reached = new ArrayList<>();
+    siblings.stream()
+        .sorted(Comparator.comparingInt(Branch::rank))
+        .filter(branch -> reached.stream().noneMatch(earlier -> earlier.covers(branch)))
+        .forEach(reached::add);
+    return reached;
+  }
+
+  /**
+   * The siblings whose limits are overrides of this one's, for single values. An override has no
+   * rule, so a pattern's rule would come before it: such a value gets a rule of its own.
+   */
   private Set<Branch> overriding(List<Branch> before, Branch branch, List<Branch> siblings) {
     if (branch.value() != null || !isPlain(branch) || !before.stream().allMatch(Branch::isExact)) {
       return Set.of();
     }
+    List<Branch> patterns = siblings.stream().filter(other -> other.rank() == 1).toList();
     return siblings.stream()
         .filter(other -> other.isExact() && other.key().equals(branch.key()) && isPlain(other))
+        .filter(other -> patterns.stream().noneMatch(pattern -> pattern.covers(other)))
         .collect(Collectors.toCollection(LinkedHashSet::new));
   }
 

@@ -213,6 +213,77 @@ final class ConversionTest {
     assertThat(load(conversion).configured()).hasSize(1);
   }
 
+  /** An override has no rule, so the pattern's rule would be the first one for its value. */
+  @Test
+  void valueThatAPatternCoversToo_keepsItsLimit() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: remote_address
+                value: 10.0.0.5
+                rate_limit: {unit: second, requests_per_unit: 3}
+              - key: remote_address
+                value: "10.*"
+                rate_limit: {unlimited: true}
+              - key: remote_address
+                value: 50.0.0.5
+                rate_limit: {unit: second, requests_per_unit: 4}
+              - key: remote_address
+                rate_limit: {unit: second, requests_per_unit: 100}
+            """);
+    limits = load(conversion);
+    assertThat(found("remote_address=10.0.0.5")).startsWith("3 a PT1S");
+    assertThat(found("remote_address=10.0.0.6")).isEqualTo("unlimited");
+    assertThat(found("remote_address=50.0.0.5")).isEqualTo("4 a PT1S for 50.0.0.5");
+    assertThat(found("remote_address=192.0.2.7")).isEqualTo("100 a PT1S for 192.0.2.7");
+    assertThat(conversion.files().get("overrides.yml")).contains("50.0.0.5").doesNotContain("10.");
+  }
+
+  @Test
+  void valueWithALimit_isADeadEnd_forWhatIsBelowOtherValues() throws IOException {
+    limits =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - key: tenant
+                    value: big
+                    rate_limit: {unit: hour, requests_per_unit: 3}
+                  - key: tenant
+                    rate_limit: {unit: hour, requests_per_unit: 2}
+                    descriptors:
+                      - key: user
+                        rate_limit: {unit: hour, requests_per_unit: 1}
+                """));
+    assertThat(found("tenant=big")).isEqualTo("3 a PT1H for big");
+    assertThat(found("tenant=big;user=ann")).isEqualTo("unlimited");
+    assertThat(found("tenant=small;user=ann")).isEqualTo("1 a PT1H for small:ann");
+  }
+
+  @Test
+  void firstPatternThatMatches_isADeadEnd_forWhatIsBelowALaterOne() throws IOException {
+    limits =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - key: tenant
+                    value: b*
+                    rate_limit: {unit: hour, requests_per_unit: 3}
+                  - key: tenant
+                    value: big*
+                    descriptors:
+                      - key: user
+                        rate_limit: {unit: hour, requests_per_unit: 1}
+                """));
+    assertThat(found("tenant=big1")).isEqualTo("3 a PT1H for big1");
+    assertThat(found("tenant=big1;user=ann")).isEqualTo("none");
+  }
+
   /** The reference denies them all; unlimited would be the opposite. */
   @Test
   void valueWithNoRequests_isDenied() throws IOException {
