@@ -41,9 +41,9 @@ public interface WebRequest {
   String path();
 
   /**
-   * Returns every path by which a rule may know the request. It is more than one where the
-   * container itself makes the path longer before a filter runs, or where an application may look
-   * for a handler by another reading of the path.
+   * Returns every path by which a rule may know the request. There are several where the container
+   * itself makes the path longer before a filter runs. So there are where an application may read
+   * the path in another way.
    *
    * @return {@link #path} first
    */
