@@ -124,9 +124,7 @@ final class Ledger {
   /** Gives back what was taken outside of reservations and leases. */
   Refunded refund(BucketStore call, List<Charge> charges) {
     List<Lowering> lowerings = refundTracker.send(charges);
-    return new Refunded(
-        Lowering.charges(lowerings),
-        lowerings.isEmpty() ? List.of() : lower(call, Act.REFUND, lowerings));
+    return new Refunded(Lowering.charges(lowerings), lower(call, Act.REFUND, lowerings));
   }
 
   /** The same without blocking. */
@@ -134,14 +132,11 @@ final class Ledger {
       BucketStore call, List<Charge> charges, BiFunction<Refunded, @Nullable Throwable, T> then) {
     List<Lowering> lowerings = refundTracker.send(charges);
     List<Charge> sent = Lowering.charges(lowerings);
-    return lowerings.isEmpty()
-        ? CompletableFuture.completedFuture(new Refunded(sent, List.of()))
-            .thenApply(none -> then.apply(none, null))
-        : lowerAsync(
-            call,
-            Act.REFUND,
-            lowerings,
-            (found, failure) -> then.apply(new Refunded(sent, found), failure));
+    return lowerAsync(
+        call,
+        Act.REFUND,
+        lowerings,
+        (found, failure) -> then.apply(new Refunded(sent, found), failure));
   }
 
   /**
@@ -245,20 +240,20 @@ final class Ledger {
 
   /** Gives back what stretches left. */
   void giveBack(BucketStore call, List<Lowering> refunds) {
-    if (!refunds.isEmpty()) {
-      lower(call, Act.REFUND, refunds);
-    }
+    lower(call, Act.REFUND, refunds);
   }
 
   /** Gives back without blocking; done when the store has answered. */
   CompletionStage<Void> giveBackAsync(List<Lowering> refunds) {
-    return refunds.isEmpty()
-        ? CompletableFuture.completedFuture(null)
-        : done(lowerAsync(oneCall(), Act.REFUND, refunds, Ledger::orThrow));
+    return done(lowerAsync(oneCall(), Act.REFUND, refunds, Ledger::orThrow));
   }
 
+  /** Asks nobody where there is nothing to lower. */
   @CanIgnoreReturnValue
   private List<Reading> lower(BucketStore call, Act act, List<Lowering> lowerings) {
+    if (lowerings.isEmpty()) {
+      return List.of();
+    }
     long start = start();
     List<Reading> readings;
     try {
@@ -299,6 +294,10 @@ final class Ledger {
       Act act,
       List<Lowering> lowerings,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
+    if (lowerings.isEmpty()) {
+      return CompletableFuture.completedFuture(lowerings)
+          .thenApply(none -> then.apply(List.of(), null));
+    }
     long start = start();
     CompletionStage<List<Reading>> charged = sentAsync(call, lowerings);
     CompletionStage<T> done =
