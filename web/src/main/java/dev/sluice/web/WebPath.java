@@ -80,15 +80,10 @@ public final class WebPath {
     if (!path.contains("/.") && path.indexOf('%') < 0) {
       return null; // nearly all
     }
-    List<String> names = new ArrayList<>();
-    for (String segment : PathPattern.segments(path)) {
-      String name = decodedSegment(segment);
-      if (name == null) {
-        return null;
-      }
-      names.add(name);
-    }
-    return names.stream().anyMatch(WebPath::isDots) ? unresolved(kept(names)) : null;
+    List<String> names = names(path, WebPath::decodedSegment);
+    return names != null && names.stream().anyMatch(WebPath::isDots)
+        ? unresolved(kept(names))
+        : null;
   }
 
   /**
@@ -161,24 +156,37 @@ public final class WebPath {
     }
   }
 
+  private static List<String> names(String path) {
+    return required(names(path, WebPath::decodedSegment));
+  }
+
   private static List<String> namesWithParameters(String path) {
-    List<String> names = new ArrayList<>();
-    for (String segment : PathPattern.segments(path)) {
-      names.add(String.valueOf(decoded(segment))); // a malformed escape was refused before
+    return required(names(path, WebPath::decoded));
+  }
+
+  private static List<String> required(@Nullable List<String> names) {
+    if (names == null) {
+      throw new UnusableRequestException("the path has a malformed escape");
     }
     return names;
   }
 
-  private static List<String> names(String path) {
+  /** Returns null for a malformed escape. */
+  private static @Nullable List<String> names(String path, Decoding decoding) {
     List<String> names = new ArrayList<>();
     for (String segment : PathPattern.segments(path)) {
-      String name = decodedSegment(segment);
+      String name = decoding.name(segment);
       if (name == null) {
-        throw new UnusableRequestException("the path has a malformed escape");
+        return null;
       }
       names.add(name);
     }
     return names;
+  }
+
+  /** How a segment is read; null for a malformed escape. */
+  private interface Decoding {
+    @Nullable String name(String segment);
   }
 
   /** As applications have them for which an escaped slash belongs to a name. */
