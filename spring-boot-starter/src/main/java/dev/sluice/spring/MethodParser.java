@@ -183,7 +183,7 @@ final class MethodParser {
       Long tokens = tokens(literal.getLiteralValue().getValue());
       cost = null;
       Quota quota = name == null ? null : limits.defaultFor(name);
-      if (tokens == null) {
+      if (tokens == null || tokens < 0) {
         problem("cost: found %s, expected a whole number".formatted(annotation.cost()));
       } else if (quota != null && tokens > quota.burst()) {
         problem(

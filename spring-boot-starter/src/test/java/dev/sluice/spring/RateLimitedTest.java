@@ -527,6 +527,9 @@ class RateLimitedTest {
     @RateLimited(limit = "PerUser", id = "#user", cost = "1e30")
     public void beyondALong(String user) {}
 
+    @RateLimited(limit = "PerUser", id = "#user", cost = "'-1'")
+    public void belowZero(String user) {}
+
     @RateLimited(limit = "PerUser", id = "#user", cost = "null")
     public void ofNothing(String user) {}
 
@@ -571,6 +574,7 @@ class RateLimitedTest {
                     .contains("Wrong.half: cost: found 0.5, expected a whole number")
                     .contains("Wrong.oneAndABit: cost: found 1.9f, expected a whole number")
                     .contains("Wrong.beyondALong: cost: found 1e30, expected a whole number")
+                    .contains("Wrong.belowZero: cost: found '-1', expected a whole number")
                     .contains("Wrong.ofNothing: cost: found null, expected a whole number")
                     .contains("Wrong.partsOfTheId: found 3 expressions")
                     .contains("Wrong.fallbackIsMissing: fallback: there is no method nowhere")
