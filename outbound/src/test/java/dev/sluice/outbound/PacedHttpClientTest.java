@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
+import dev.sluice.testkit.LoggedLines;
 import dev.sluice.testkit.ManualTime;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
+import dev.sluice.testkit.LoggedLines;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
 import java.time.Duration;

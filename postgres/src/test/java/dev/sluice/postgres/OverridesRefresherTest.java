@@ -348,7 +348,7 @@ class OverridesRefresherTest {
     assertThat(burst("1")).isEqualTo(31);
   }
 
-  /** What others do meanwhile. */
+  /** Something that others do in between. */
   private interface Event {
     void happens() throws Exception;
   }

@@ -8,6 +8,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Penalty;
+import dev.sluice.testkit.LoggedLines;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -130,7 +131,7 @@ final class PenaltiesTableTest {
       assertThat(table.load(NAMES, NOW)).containsExactly(holds);
       assertThat(logged.lines())
           .hasSize(5)
-          .allMatch(line -> line.startsWith("left out a row of the table of penalties, \""))
+          .allMatch(line -> line.startsWith("WARNING left out a row of the table of penalties, \""))
           .anyMatch(line -> line.contains("canonical form \"101:ann:2001:db8::1\""))
           .anyMatch(line -> line.contains("limit_number: found 77"));
     }

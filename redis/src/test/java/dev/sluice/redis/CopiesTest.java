@@ -11,10 +11,10 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -39,10 +39,6 @@ final class CopiesTest {
 
   /** Two reads of a clock with little between them. */
   private static final long READ_MILLIS = 200;
-
-  private static final String END =
-      "local t = redis.call('TIME') return redis.call('PTTL', KEYS[1])"
-          + " + t[1] * 1000 + math.floor(t[2] / 1000)";
 
   private LocalRedis master;
   private LocalRedis replica;
@@ -73,8 +69,7 @@ final class CopiesTest {
     Map<String, Bucket> buckets = new LinkedHashMap<>();
     for (String key : KEYS) {
       String tat = String.valueOf(server.command("GET", key));
-      String end = String.valueOf(server.command("EVAL", END, "1", key));
-      buckets.put(key, new Bucket(tat, Long.parseLong(end)));
+      buckets.put(key, new Bucket(tat, TestServers.endMillis(server, key)));
     }
     return buckets;
   }
@@ -111,7 +106,7 @@ final class CopiesTest {
   void replica_reload_andRewrite_haveTheSameTatAndEnd(String clock) throws Exception {
     RedisStoreBuilder builder = TestServers.fresh(master.uri()).prefix("");
     if (clock.equals("client")) {
-      builder.clock(CopiesTest::nowNanos);
+      builder.clock(TimeSource.system());
     }
     Map<String, Bucket> original;
     try (RedisStore store = builder.open()) {
@@ -134,10 +129,5 @@ final class CopiesTest {
 
     assertThat(master.command("DEBUG", "RELOAD")).isEqualTo("OK");
     assertSame(buckets(master), original);
-  }
-
-  private static long nowNanos() {
-    Instant now = Instant.now();
-    return TimeUnit.SECONDS.toNanos(now.getEpochSecond()) + now.getNano();
   }
 }

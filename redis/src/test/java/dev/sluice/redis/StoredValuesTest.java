@@ -60,15 +60,7 @@ final class StoredValuesTest {
           .hasSize(19);
       assertThat(ttlMillis("3:written")).isBetween(1L, 60_010L);
       // Never forgotten before the TAT: when the key is gone, the server's time is past it.
-      long expiresAtMillis =
-          Long.parseLong(
-              String.valueOf(
-                  redis.command(
-                      "EVAL",
-                      "local t = redis.call('TIME') return redis.call('PTTL', KEYS[1])"
-                          + " + t[1] * 1000 + math.floor(t[2] / 1000)",
-                      "1",
-                      "3:written")));
+      long expiresAtMillis = TestServers.endMillis(redis, "3:written");
       assertThat(expiresAtMillis * 1_000_000).isGreaterThanOrEqualTo(nanos(decision.tat()));
     }
   }

@@ -81,4 +81,12 @@ final class TestServers {
     static final List<LocalRedis> SERVERS =
         Stream.generate(() -> LocalRedis.start(RedisBinary.bundled())).limit(3).toList();
   }
+
+  /** By a server's own clock, when a key ends; milliseconds since the epoch. */
+  static long endMillis(LocalRedis server, String key) {
+    String script =
+        "local t = redis.call('TIME') return redis.call('PTTL', KEYS[1])"
+            + " + t[1] * 1000 + math.floor(t[2] / 1000)";
+    return Long.parseLong(String.valueOf(server.command("EVAL", script, "1", key)));
+  }
 }
