@@ -75,7 +75,7 @@ class ServiceTest {
     }
   }
 
-  /** Who may reach the port of gRPC gets nothing else by it. */
+  /** A network that lets clients reach the port of gRPC gives them nothing else by it. */
   @Test
   void portOfGrpc_answersNoJson() throws Exception {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
