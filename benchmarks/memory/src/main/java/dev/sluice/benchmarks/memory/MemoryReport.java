@@ -151,7 +151,7 @@ final class MemoryReport {
   }
 
   private RunResult measure(Row row) throws RunnerException {
-    int gigabytes = row.keys() > 1_000_000 ? 10 : 4;
+    String heap = smoke ? "256m" : row.keys() > 1_000_000 ? "10g" : "4g";
     OptionsBuilder options = new OptionsBuilder();
     if (row.answers().equals("insert")) {
       options.include(InsertBenchmark.class.getName()).param("subject", row.subject().name());
@@ -168,8 +168,8 @@ final class MemoryReport {
         .forks(1)
         .jvmArgs(
             "-XX:+Use" + row.collector() + "GC",
-            "-Xms" + gigabytes + "g",
-            "-Xmx" + gigabytes + "g",
+            "-Xms" + heap,
+            "-Xmx" + heap,
             "-XX:+AlwaysPreTouch") // else who makes objects is charged for the pages they fall on
         .warmupIterations(smoke ? 1 : 3)
         .warmupTime(TimeValue.milliseconds(smoke ? 100 : 400))
