@@ -124,7 +124,7 @@ final class ProxiesTest {
     app.start();
   }
 
-  private void startService(String example) throws IOException {
+  private void startService(String example, String... alsoTrusted) throws IOException {
     // On a slow machine, a limit of a minute would have its token back before the next request.
     Path limits =
         Files.writeString(
@@ -135,7 +135,10 @@ final class ProxiesTest {
     ServerConfig.Http http =
         new ServerConfig.Http(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-            ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1"),
+            ClientAddress.behind(
+                ProxyHeader.X_FORWARDED_FOR,
+                Stream.concat(Stream.of("127.0.0.1"), Stream.of(alsoTrusted))
+                    .toArray(String[]::new)),
             Set.of(),
             Set.of(),
             false);
@@ -312,6 +315,9 @@ final class ProxiesTest {
     }
     Answer denied = exchange(login());
     assertThat(denied.status()).isEqualTo(429);
+    assertThat(denied.header("cache-control")).isEqualTo("no-store");
+    assertThat(denied.header("content-type"))
+        .isEqualTo(proxy == Proxy.NGINX ? "text/html" : "application/problem+json");
     assertThat(Integer.parseInt(denied.header("retry-after"))).isBetween(150, 210);
     assertThat(denied.header("ratelimit"))
         .startsWith("\"LoginsPerClient\";r=0;t=")
@@ -432,7 +438,7 @@ final class ProxiesTest {
 
   @Test
   void envoy_isAnsweredWithExactly200_andItsPathIsTheOriginalOne() throws IOException {
-    startService("envoy-ext-authz");
+    startService("envoy-ext-authz", "10.0.0.5");
     String prefix = pathIn("envoy-ext-authz", "envoy.yaml", "^ +path_prefix: (/.*)$");
     String login =
         "POST "
@@ -440,7 +446,7 @@ final class ProxiesTest {
             + "/login?dry=true HTTP/1.1\r\n"
             + "host: shop.example\r\n"
             + "content-length: 0\r\n"
-            + "x-forwarded-for: 192.0.2.7\r\n"
+            + "x-forwarded-for: 192.0.2.7,10.0.0.5\r\n" // Envoy adds its own, as it asks
             + "x-envoy-internal: true\r\n"
             + "x-envoy-expected-rq-timeout-ms: 250\r\n"
             + "connection: close\r\n\r\n";
@@ -453,6 +459,7 @@ final class ProxiesTest {
     assertThat(denied.status()).isEqualTo(429);
     assertThat(denied.body()).contains("too many logins (3) from this address");
     assertThat(asked(login.replace("/login?", "/?")).status()).isEqualTo(200);
+    assertThat(asked(login.replace("192.0.2.7", "192.0.2.8")).status()).isEqualTo(200);
   }
 
   /** As haproxy-auth-request, a script that many set-ups have, asks: with HEAD. */
