@@ -15,7 +15,6 @@ import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
-import dev.sluice.store.StoreException;
 import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.Optional;
@@ -152,7 +151,7 @@ final class DecisionStream {
   }
 
   private static Fault undecided() {
-    return Failures.fault(new StoreException("it did not answer within the time of a request"));
+    return Failures.fault(Failures.storeIsLate());
   }
 
   /** Why a stream ends whose body has not ended in time. */

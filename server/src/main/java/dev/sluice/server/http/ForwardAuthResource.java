@@ -288,7 +288,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
             failure -> {
               Throwable cause = Exceptions.peel(failure);
               if (cause instanceof StoreException store) {
-                FailureLog.undecided(String.valueOf(store.getMessage()));
+                FailureLog.undecided(store);
               } else {
                 FailureLog.internal(cause);
               }
