@@ -21,6 +21,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.NotReadyException;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.admin.KeepException;
