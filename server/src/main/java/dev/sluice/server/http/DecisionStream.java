@@ -34,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * before them. A line that waits for none is refused, and the stream ends.
  *
  * A body that ends too early, too late or never has a last line of answer that says so, and what is
- * left of its last line is not decided. Where no line was answered, its response has the status. The
- * response stays open until that was read, so that its time can end.
+ * left of its last line is not decided. Where no line was answered, its response has the status.
+ * The response stays open until that was read, so that its time can end.
  */
 
 /** The acts of one request, one a line. Belongs to one event loop. */
