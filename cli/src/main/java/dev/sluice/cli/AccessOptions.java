@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.lab.QuotaText;
 import dev.sluice.server.service.ServerConfig;
@@ -54,11 +55,12 @@ final class AccessOptions {
 
   /** What a server makes of the options. */
   ServerConfig.Control control(boolean hasTable) {
-    var unused = requireFiles();
+    requireFiles();
     return settings(hasTable);
   }
 
   /** Looks whether the files are there that must be. */
+  @CanIgnoreReturnValue
   boolean requireFiles() {
     if (tokens != null) {
       InputFiles.require(tokens);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.admin;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -81,7 +82,7 @@ final class FileKeeper extends ListKeeper {
     this.lock = overrides.resolveSibling(overrides.getFileName() + ".lock");
     requireNoPenaltiesBeside(file);
     if (!areThere()) {
-      boolean unused = alone(this::make);
+      alone(this::make);
     }
   }
 
@@ -143,8 +144,7 @@ final class FileKeeper extends ListKeeper {
     String before = fingerprint();
     Set<String> texts = new HashSet<>();
     KeptNames.Reader reader = new KeptNames.Reader(texts);
-    var unused =
-        read(LimitFiles.builder().companion(overrides, reader).companion(penalties, reader));
+    read(LimitFiles.builder().companion(overrides, reader).companion(penalties, reader));
     Catalogue asTheyStand = KeptNames.asTheyStand(texts);
     Limits read =
         read(
@@ -162,6 +162,7 @@ final class FileKeeper extends ListKeeper {
     return new Kept(KeptNames.overrides(all, names), KeptNames.penalties(kept, names));
   }
 
+  @CanIgnoreReturnValue
   private static Limits read(LimitFiles.Builder files) {
     try {
       return files.build().load();
@@ -171,6 +172,7 @@ final class FileKeeper extends ListKeeper {
   }
 
   @Override
+  @CanIgnoreReturnValue
   boolean alone(BooleanSupplier change) {
     long deadline = System.nanoTime() + LONGEST_WAIT.toNanos();
     Path real = lock.toAbsolutePath().normalize();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.admin;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -20,8 +21,10 @@ abstract class ListKeeper implements Keeper {
   /**
    * Runs a change from its read to its write, while nobody else changes the place.
    *
+   * @return what the change returns
    * @throws KeepException if somebody else changes it for too long; then the change is not run
    */
+  @CanIgnoreReturnValue
   abstract boolean alone(BooleanSupplier change);
 
   /** Writes all that is kept. */
@@ -29,15 +32,14 @@ abstract class ListKeeper implements Keeper {
 
   @Override
   public final void put(LimitOverride override, Catalogue names) {
-    boolean unused =
-        alone(
-            () -> {
-              Kept now = load(names);
-              List<LimitOverride> all = without(override.name(), override.id(), now.overrides());
-              all.add(override);
-              save(new Kept(all, living(now.penalties())), names);
-              return true;
-            });
+    alone(
+        () -> {
+          Kept now = load(names);
+          List<LimitOverride> all = without(override.name(), override.id(), now.overrides());
+          all.add(override);
+          save(new Kept(all, living(now.penalties())), names);
+          return true;
+        });
   }
 
   @Override
@@ -56,15 +58,14 @@ abstract class ListKeeper implements Keeper {
 
   @Override
   public final void put(Penalty penalty, Catalogue names) {
-    boolean unused =
-        alone(
-            () -> {
-              Kept now = load(names);
-              List<Penalty> all = withoutPenalty(penalty.name(), penalty.id(), now.penalties());
-              all.add(penalty);
-              save(new Kept(now.overrides(), living(all)), names);
-              return true;
-            });
+    alone(
+        () -> {
+          Kept now = load(names);
+          List<Penalty> all = withoutPenalty(penalty.name(), penalty.id(), now.penalties());
+          all.add(penalty);
+          save(new Kept(now.overrides(), living(all)), names);
+          return true;
+        });
   }
 
   @Override
