@@ -56,7 +56,7 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
     return byPlace.isEmpty();
   }
 
-  /** The penalty that a transaction meets at a time, null for none. */
+  /** Returns the penalty that is in force for a transaction at a time, null for none. */
   @Nullable Penalty at(int place, long nowNanos) {
     Penalty penalty = isEmpty() ? null : byPlace.get(place);
     return penalty != null && (areInForce || penalty.holdsAt(nowNanos)) ? penalty : null;

@@ -284,7 +284,7 @@ final class Segment {
     return half;
   }
 
-  /** The live buckets that are a segment's, in new lines; null if no number of these would do. */
+  /** Copies a segment's live buckets to new lines; null if no number of lines would do. */
   private @Nullable Lines copy(
       long[] tatsNanos, int least, int most, long fullNanos, Segment part) {
     Lines fresh = null;

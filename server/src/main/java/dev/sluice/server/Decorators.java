@@ -10,7 +10,7 @@ import java.util.function.UnaryOperator;
  * request matches each time. All of ours match every request; so the library is given one.
  */
 
-/** What every request meets on its way to its service. For one server that is built. */
+/** The decorators that every request passes on its way to its service. Built for one server. */
 public final class Decorators {
 
   private UnaryOperator<HttpService> all = service -> service;

@@ -10,7 +10,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
 import java.util.concurrent.CompletableFuture;
 
-/** What is done with requests in several places of the server. Stateless. */
+/** Helpers for requests, which several parts of the server share. Stateless. */
 public final class Requests {
 
   /** The media type of gRPC. */

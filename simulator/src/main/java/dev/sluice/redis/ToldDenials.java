@@ -34,7 +34,7 @@ final class ToldDenials {
     this.mostNanos = mostNanos;
   }
 
-  /** A TAT that calls were denied by: the first of them began and the last one ended when. */
+  /** A TAT that denied calls: when the first of them began, and when the last one ended. */
   private record Told(long tatNanos, long begun, long ended) {
 
     Told until(long now) {
@@ -42,7 +42,7 @@ final class ToldDenials {
     }
   }
 
-  /** A call that began at some moment was denied by a TAT, which the store told. */
+  /** Notes a call that began at some moment, and was denied by a TAT that the store told. */
   void denied(String key, long tatNanos, long begun, long now) {
     long since = begun;
     Told failed = unknown.get(key);

@@ -31,7 +31,7 @@ interface Keeper {
   Kept load(Catalogue names);
 
   /**
-   * Keeps an override, in place of one that is there for the id.
+   * Keeps an override, which replaces the id's existing one.
    *
    * @throws KeepException if it cannot be written; then what was kept stays
    */
@@ -46,7 +46,7 @@ interface Keeper {
   boolean remove(LimitName name, String id, Catalogue names);
 
   /**
-   * Keeps a penalty, in place of one that is there for the id.
+   * Keeps a penalty, which replaces the id's existing one.
    *
    * @throws KeepException if it cannot be written; then what was kept stays
    */

@@ -60,8 +60,7 @@ public record ServerConfig(
   public ServerConfig {
     doors.requireSafe(control);
     if (control.overrideStore() != null && sources.table() != null) {
-      throw new IllegalArgumentException(
-          "a file of overrides and a table are two places for the same: choose one");
+      throw new IllegalArgumentException("a file of overrides and a table are two places for the same: choose one");
     }
   }
 
@@ -349,7 +348,7 @@ public record ServerConfig(
   }
 
   /**
-   * What is kept and sent besides the metrics that are asked for.
+   * The telemetry besides the metrics that are scraped: what is kept, and what is sent.
    *
    * @param topDenied whether the ids that each limit denies most are kept, in bounded memory, for
    *     administrators; ids are often personal data
