@@ -86,7 +86,7 @@ record Plan(
       if (!keys.add(charge.key())) {
         throw new InvalidRequestException(
             Field.TRANSACTIONS,
-            "found two transactions on the bucket %s (%s), expected each bucket once in a batch"
+            "two transactions of the batch use bucket %s (%s); join them into one"
                 .formatted(SafeText.printable(charge.key()), transaction.name()));
       }
       charges.add(charge);
@@ -157,7 +157,7 @@ record Plan(
     if (transaction.kind() == Kind.RESET_ONLY) {
       throw new InvalidRequestException(
           Field.KIND,
-          "the transaction on the bucket %s is reset-only, and this act is not a reset"
+          "the transaction on bucket %s is reset-only; pass it to reset()"
               .formatted(SafeText.printable(transaction.bucketKey())));
     }
     Quota quota = limiting(transaction);

@@ -72,7 +72,7 @@ final class AccessOptions {
   ServerConfig.Control settings(boolean hasTable) {
     if (overrideStore != null && hasTable) {
       throw new InputException(
-          "--override-store and --overrides-db are two places for the same: give one of them");
+          "--override-store and --overrides-db both keep overrides; give only one");
     }
     return new ServerConfig.Control(tokens, auditLog, overrideStore, perAddress());
   }

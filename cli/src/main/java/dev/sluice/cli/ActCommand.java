@@ -111,8 +111,7 @@ final class ActCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (act == Act.RESET && cost != null) {
-      throw new InputException(
-          "--cost does not go with reset: a reset always fills the whole bucket");
+      throw new InputException("reset takes no --cost: it always fills the bucket");
     }
     ActAnswer answer = server == null ? onStore() : onServer(server);
     console.line(json.isForPeople(console) ? answer.text(act) : answer.json());
@@ -126,12 +125,13 @@ final class ActCommand implements Callable<Integer> {
   private ActAnswer onServer(String url) {
     if (store != null || !files.none()) {
       throw new InputException(
-          "--server: found %s too, expected none: the server has its own"
+          "%s and --server contradict each other: the server has its own; remove one"
               .formatted(store == null ? "limit files" : "--store"));
     }
     if (!passwords.none()) {
       throw new InputException(
-          "--server: found a password of a store too, expected none: the server has its own");
+          "a password of a store and --server contradict each other: the server has its own; remove"
+              + " one");
     }
     return ServerClient.of(url, tokenFile, tls.context(), console).ask(act, limit, id, cost);
   }
@@ -144,7 +144,7 @@ final class ActCommand implements Callable<Integer> {
     }
     if (tokenFile != null || !tls.none()) {
       throw new InputException(
-          "--store: found %s too, expected none: it is for --server"
+          "%s and --store contradict each other: the former is for --server; remove one"
               .formatted(tokenFile == null ? "--cacert, --cert or --key" : TokenFile.OPTION));
     }
     StoreAccess access = passwords.access(store);

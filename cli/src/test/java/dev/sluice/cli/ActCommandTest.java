@@ -127,7 +127,7 @@ final class ActCommandTest {
     assertThat(cost.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(cost.err()).contains("exceeds the burst (3)");
     assertThat(run(nobody, "reset", "NewOrdersPerAccount", "17", "--cost", "1").err())
-        .contains("--cost does not go with reset: a reset always fills the whole bucket");
+        .contains("reset takes no --cost: it always fills the bucket");
     Cli limits = Cli.run("check", "NewOrdersPerAccount", "17", "--store", nobody);
     assertThat(limits.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(limits.err()).contains("the option --limits FILE is missing");
@@ -221,9 +221,10 @@ final class ActCommandTest {
       assertThat(encrypted.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(encrypted.err()).contains("is the server one without TLS, to ask by http://?");
       Cli both = act("spend", where, "--store", "redis://h");
-      assertThat(both.err()).contains("--server: found --store too");
+      assertThat(both.err()).contains("--store and --server contradict each other");
       Cli password = act("spend", where, "--store-password-file", "p");
-      assertThat(password.err()).contains("--server: found a password of a store too");
+      assertThat(password.err())
+          .contains("a password of a store and --server contradict each other");
       Cli mistakes =
           Cli.run("spend", "LoginsPerIPAddress", "lol", "--cost=-1", "--server", server.url());
       assertThat(mistakes.code()).isEqualTo(Exit.BROKEN_INPUT);
@@ -348,9 +349,9 @@ final class ActCommandTest {
   @Test
   void optionForAServer_isRefusedBesideAStore() throws IOException {
     Cli token = run("redis://127.0.0.1:1", "check", "A", "b", "--token-file", "nowhere");
-    assertThat(token.err()).contains("--store: found --token-file too, expected none");
+    assertThat(token.err()).contains("--token-file and --store contradict each other");
     Cli tls = run("redis://127.0.0.1:1", "check", "A", "b", "--cacert", "nowhere");
-    assertThat(tls.err()).contains("--store: found --cacert, --cert or --key too");
+    assertThat(tls.err()).contains("--cacert, --cert or --key and --store contradict each other");
   }
 
   @Test

@@ -47,8 +47,8 @@ final class LintCommandTest {
       assertThat(run.out())
           .isEqualTo(
               tokens
-                  + ":2:23: found something else, expected a SHA-256 of 64 hexadecimal digits:"
-                  + " sluice token new prints the line\n");
+                  + ":2:23: not a SHA-256 hash (64 hexadecimal digits); copy the line that sluice"
+                  + " token new prints\n");
     }
     String good =
         write(

@@ -232,7 +232,7 @@ final class SettingsTest {
         "--host a:8080 | --host: found \"a:8080\", expected a name",
         "--allow-origin example.com | --allow-origin: found \"example.com\", expected an origin",
         "--tokens none.yml | none.yml: there is no such file",
-        "--override-store a --overrides-db postgresql://b/c | are two places for the same"
+        "--override-store a --overrides-db postgresql://b/c | both keep overrides"
       })
   void optionsThatContradict_areRefused_beforeAnythingIsOpened(String options, String says) {
     Cli run = Cli.run(("serve " + options).split(" ", -1));
@@ -331,7 +331,7 @@ final class SettingsTest {
     assertThat(several.out()).containsPattern("(?m)^resp: \":81\" +# --resp$");
     assertThat(several.err())
         .contains("--resp: found port 81, which --http has already")
-        .contains("--override-store and --overrides-db are two places for the same");
+        .contains("--override-store and --overrides-db both keep overrides");
   }
 
   @Test

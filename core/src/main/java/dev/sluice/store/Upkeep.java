@@ -117,7 +117,7 @@ final class Upkeep {
 
   StoreException full() {
     return new UnchargedException(
-        "the memory store is full: it holds %s live buckets, the most allowed, and never evicts one"
+        "memory store full: %s live buckets; raise maxBuckets or the heap"
             .formatted(census.bound()));
   }
 

@@ -182,7 +182,7 @@ class BucketTableTest {
       assertThatThrownBy(() -> spend(store, refused))
           .isInstanceOfSatisfying(
               StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
-          .hasMessageContaining("it holds 1000 live buckets, the most allowed")
+          .hasMessageContaining("memory store full: 1000 live buckets")
           .hasMessageEndingWith("; nothing was charged");
     }
     assertThatThrownBy(() -> store.charge(List.of(charge(Op.SPEND, 1), charge(Op.SPEND, 5_000))))

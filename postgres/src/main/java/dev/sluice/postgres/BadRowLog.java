@@ -41,7 +41,7 @@ final class BadRowLog {
                     SafeText.quote(row.bucketKey()),
                     row.message()));
     if (bad.size() > MOST_ROWS) {
-      LOG.log(Level.WARNING, "… and {0} rows more", bad.size() - MOST_ROWS);
+      LOG.log(Level.WARNING, "… and {0} more rows", bad.size() - MOST_ROWS);
     }
   }
 }

@@ -60,7 +60,7 @@ final class LettuceConnector implements Connector {
     var asked = sentinel();
     return asked
         .thenCompose(this::masterKnownTo)
-        .thenApply(LettuceConnector::host)
+        .thenApply(this::host)
         .whenComplete(
             (host, failure) -> {
               if (failure == null) {
@@ -78,11 +78,12 @@ final class LettuceConnector implements Connector {
         open.async().getMasterAddrByName(name).toCompletableFuture(), SENTINEL_ANSWERS_NANOS);
   }
 
-  private static Host host(@Nullable SocketAddress address) {
+  private Host host(@Nullable SocketAddress address) {
     if (address instanceof InetSocketAddress known) {
       return new Host(known.getHostString(), known.getPort());
     }
-    throw new RedisException("the Sentinels know no master of this name");
+    throw new RedisException(
+        "no Sentinel knows the master \"%s\"; check the name after #".formatted(uri.master()));
   }
 
   private synchronized CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>>

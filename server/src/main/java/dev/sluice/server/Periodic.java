@@ -49,7 +49,9 @@ public final class Periodic implements Runnable {
       if (!failing) {
         failing = true;
         log.error(
-            "{} failed; it is tried again, and logged again once it has worked", what, failure);
+            "{} failed; retrying. Further failures are not logged until it has succeeded",
+            what,
+            failure);
       }
       OutOfMemory.report(failure);
     } catch (Throwable e) {

@@ -109,24 +109,25 @@ public final class RefusedException extends RuntimeException {
     return new RefusedException(
         HttpStatus.BAD_REQUEST,
         "no-host",
-        "A request has one Host",
-        "the Host header is missing (RFC 9112, section 3.2)");
+        "The Host header is missing",
+        "send a Host header with the name or address of this server (RFC 9112, section 3.2)");
   }
 
   static RefusedException badHost(String host) {
     return new RefusedException(
         HttpStatus.BAD_REQUEST,
         "bad-host",
-        "The Host is not one",
-        "Host %s is not a name or an address, perhaps with a port up to 65535".formatted(host));
+        "The Host header is malformed",
+        "Host %s is malformed; send a name or an address, with a port up to 65535 if any"
+            .formatted(host));
   }
 
   static RefusedException severalHosts() {
     return new RefusedException(
         HttpStatus.BAD_REQUEST,
         "several-hosts",
-        "A request has one Host",
-        "found several hosts, expected one (RFC 9112, section 3.2)");
+        "The request has several hosts",
+        "send one Host header, or one :authority (RFC 9112, section 3.2)");
   }
 
   static RefusedException wrongOrigin(String origin) {

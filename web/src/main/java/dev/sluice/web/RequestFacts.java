@@ -89,7 +89,7 @@ public final class RequestFacts {
     String text = values.get(0).strip();
     if (values.size() > 1 || !text.matches("[0-9]{1,18}")) {
       throw new UnusableRequestException(
-          "the header %s must be a whole number, the cost".formatted(header));
+          "send the cost in header %s once, as a whole number".formatted(header));
     }
     return Math.max(1, Long.parseLong(text));
   }

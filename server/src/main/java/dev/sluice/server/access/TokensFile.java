@@ -105,8 +105,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     if (hash != null && !HASH.matcher(hash).matches()) {
       problems.mistake( // without the value: it may be the token itself
           fields.at("sha256"),
-          "found something else, expected a SHA-256 of 64 hexadecimal digits: sluice token new"
-              + " prints the line");
+          "not a SHA-256 hash (64 hexadecimal digits); copy the line that sluice token new prints");
       return null;
     }
     String lower = hash == null ? null : hash.toLowerCase(Locale.ROOT);

@@ -78,7 +78,8 @@ final class Failures implements ServerErrorHandler {
       return Fault.refused(refused);
     }
     if (isClients(cause)) {
-      return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request did not arrive as a whole");
+      return Fault.ofStatus(
+          HttpStatus.REQUEST_TIMEOUT, "the request was incomplete; send it again");
     }
     if (cause instanceof WireException wire) {
       return Fault.of(wire);

@@ -190,14 +190,16 @@ record ForwardAuthQuery(
       endLimit();
       limit = null;
       if (id != null || key != null) {
+        String field = id != null ? "id" : "key";
         throw new WireException(
-            id != null ? "id" : "key", "found it without a limit, expected it behind its limit");
+            field, "put %s= after the limit= that it belongs to".formatted(field));
       }
       if (!limits.isEmpty() && by != null) {
         throw new WireException("by", "by and limit exclude each other");
       }
       if (by == By.RULES && cost != null) {
-        throw new WireException("cost", "found a cost beside rules, which have costs of their own");
+        throw new WireException(
+            "cost", "cost and by=rules contradict each other; write the cost into the rule");
       }
       return new ForwardAuthQuery(List.copyOf(limits), by, cost, deny403, dry, headers);
     }

@@ -60,7 +60,7 @@ public record ServerConfig(
   public ServerConfig {
     doors.requireSafe(control);
     if (control.overrideStore() != null && sources.table() != null) {
-      throw new IllegalArgumentException("a file of overrides and a table are two places for the same: choose one");
+      throw new IllegalArgumentException("a file and a table both keep overrides; give only one");
     }
   }
 

@@ -152,14 +152,13 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     if (now.isAfter(leaf.getNotAfter().toInstant())) {
       reports.mistake(
           certificate,
-          "found a certificate that ended at %s, expected one that is valid now"
-              .formatted(leaf.getNotAfter().toInstant()));
+          "the certificate expired at %s; renew it".formatted(leaf.getNotAfter().toInstant()));
       return false;
     }
     if (now.isBefore(leaf.getNotBefore().toInstant())) {
       reports.mistake(
           certificate,
-          "found a certificate that begins at %s, expected one that is valid now; check the clock"
+          "the certificate is not valid before %s; check the clock"
               .formatted(leaf.getNotBefore().toInstant()));
       return false;
     }

@@ -57,7 +57,7 @@ class TokensFileTest {
         "tokens: 3 | 1:9: found 3, expected a list",
         "tokens: [{name: a, sha256: HASH, roles: []}] | found an empty list, expected at least one of decide",
         "tokens: [{name: a, sha256: HASH, roles: [admn]}] | found the role \"admn\", expected one of decide, read, admin; did you mean \"admin\"?",
-        "tokens: [{name: a, sha256: secret, roles: [read]}] | expected a SHA-256 of 64 hexadecimal digits",
+        "tokens: [{name: a, sha256: secret, roles: [read]}] | not a SHA-256 hash (64 hexadecimal digits)",
         "tokens: [{name: a, sha256: HASH, roles: [read], limits: []}] | found an empty list, expected at least one limit",
         "tokens: [{name: a, roles: [read]}] | the field sha256 is missing",
         "tokens: [{name: a, sha256: HASH, role: [read]}] | found the field \"role\", expected one of name, sha256, roles, limits, requests",

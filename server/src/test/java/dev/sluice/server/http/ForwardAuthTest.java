@@ -694,7 +694,7 @@ final class ForwardAuthTest {
       delimiter = '|',
       value = {
         "?limt=A | did you mean \"limit\"",
-        "?id=x | without a limit",
+        "?id=x | put id= after the limit= that it belongs to",
         "?limit= | found an empty text, expected the name of a limit",
         "?limit&id=x | found an empty text, expected the name of a limit",
         "?limit=ApiCallsPerKey&id= | id",
@@ -711,7 +711,7 @@ final class ForwardAuthTest {
         "?limit=ApiCallsPerKey&id=x&dry=yes | found \"yes\", expected false or true",
         "?limit=ApiCallsPerKey&id=x&headers=ieft | did you mean \"ietf\"",
         "?limit=ApiCallsPerKey&id=x&by=rules | by and limit exclude each other",
-        "?by=rules&cost=1 | costs of their own",
+        "?by=rules&cost=1 | contradict each other; write the cost into the rule",
         "?by=rules | the rule book has no rules",
         "?limit=ApiCallsPerKey&id=x&limit=ApiCallsPerKey&id=x | again",
       })

@@ -98,10 +98,8 @@ final class TlsFilesTest {
     assertThat(read(files(at(begin.minusSeconds(1))))).isNull();
     assertThat(mistakes)
         .containsExactly(
-            "tls.crt: found a certificate that ended at %s, expected one that is valid now"
-                .formatted(end),
-            "tls.crt: found a certificate that begins at %s, expected one that is valid now; check the clock"
-                .formatted(begin));
+            "tls.crt: the certificate expired at %s; renew it".formatted(end),
+            "tls.crt: the certificate is not valid before %s; check the clock".formatted(begin));
   }
 
   /** Limits must not be stuck because of a certificate that nobody touched. */

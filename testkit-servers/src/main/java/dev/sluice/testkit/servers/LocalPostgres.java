@@ -125,9 +125,8 @@ public final class LocalPostgres {
         }
       }
     }
-    throw new IOException(
-        "found no PostgreSQL that runs here: that of Maven has none for this processor, or may not"
-            + " run as root where user namespaces are forbidden; install Debian's package postgresql");
+    // Maven's lacks this processor, or refuses to run as root where user namespaces are forbidden.
+    throw new IOException("no usable PostgreSQL; install Debian's package postgresql");
   }
 
   private static boolean isRoot() {
