@@ -16,7 +16,9 @@ import java.util.concurrent.TimeUnit;
  */
 public final class Mutations {
 
-  private static final long SIMULATOR_SECONDS = 600; // it stops itself after a minute, or one of processor time
+  /** The simulator stops after a minute, or after one of processor time. */
+  private static final long SIMULATOR_SECONDS = 600;
+
   private static final long TESTS_SECONDS = 300;
 
   /** {@code -Dsimulator.only} leaves the tests out, {@code -Dtests.only} the simulator. */
@@ -79,7 +81,7 @@ public final class Mutations {
     return String.join("\n", lines).strip();
   }
 
-  /** Returns whether each mutation was noticed by the simulator, or by the tests if it is left out. */
+  /** Returns whether the simulator noticed each mutation, or the tests if it is left out. */
   private boolean run(List<String> names) throws Exception {
     List<Mutation> planted =
         mutations.stream().filter(one -> names.isEmpty() || names.contains(one.name)).toList();
@@ -88,7 +90,9 @@ public final class Mutations {
     }
     int bySimulator = 0;
     int byTests = 0;
-    System.out.printf("%-55s %-22s %s%n", "mutation", SIMULATES ? "simulator" : "tests", SIMULATES && TESTS ? "tests" : "");
+    System.out.printf(
+        "%-55s %-22s %s%n",
+        "mutation", SIMULATES ? "simulator" : "tests", SIMULATES && TESTS ? "tests" : "");
     for (Mutation mutation : planted) {
       String path = mutated(mutation) + File.pathSeparator + classPath;
       System.out.printf("%-55s ", mutation.name);
@@ -168,7 +172,15 @@ public final class Mutations {
     Path file = folder.resolve(mutation.file.getFileName());
     Files.writeString(file, source.replace(mutation.before, mutation.after));
     Process javac =
-        new ProcessBuilder(tool("javac"), "-nowarn", "-proc:none", "-cp", classPath, "-d", folder.toString(), file.toString())
+        new ProcessBuilder(
+                tool("javac"),
+                "-nowarn",
+                "-proc:none",
+                "-cp",
+                classPath,
+                "-d",
+                folder.toString(),
+                file.toString())
             .redirectErrorStream(true)
             .redirectOutput(folder.resolve("javac.log").toFile())
             .start();

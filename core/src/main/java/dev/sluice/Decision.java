@@ -110,7 +110,7 @@ public final class Decision {
   }
 
   /**
-   * Whether the request may pass; for a refund, whether anything was given back.
+   * Returns whether the request may pass; for a refund, whether anything was given back.
    *
    * @return true if allowed
    */
@@ -119,7 +119,7 @@ public final class Decision {
   }
 
   /**
-   * Whether the request must not pass.
+   * Returns whether the request must not pass.
    *
    * @return true if denied
    */
@@ -128,7 +128,7 @@ public final class Decision {
   }
 
   /**
-   * Whether a limit was asked. Where none was, {@link Transaction#coverage} of the {@link
+   * Returns whether a limit was asked. Where none was, {@link Transaction#coverage} of the {@link
    * #transaction} says why: somebody wrote that it is unlimited, or its default is missing.
    *
    * @return false if nothing limits the id, or a batch had nothing to check
@@ -140,8 +140,9 @@ public final class Decision {
   }
 
   /**
-   * Whether the store could not decide and a {@link FailureRule} did in its place. Unless the rule
-   * is to decide locally, {@link #remaining} is 0 then, and a denial's {@link #retryIn} one second.
+   * Returns whether the store could not decide and a {@link FailureRule} did in its place. Unless
+   * the rule is to decide locally, {@link #remaining} is 0 then, and a denial's {@link #retryIn}
+   * one second.
    *
    * @return true if the store, or for a batch one of its parts, was not asked or did not answer
    */
@@ -169,7 +170,7 @@ public final class Decision {
   }
 
   /**
-   * How long to wait until the same cost can be spent (again), from the moment of the decision.
+   * Returns the wait until the same cost can be spent (again), from the moment of the decision.
    *
    * @return zero for at once
    */
@@ -178,7 +179,7 @@ public final class Decision {
   }
 
   /**
-   * How long it takes until the bucket is full again, from the moment of the decision.
+   * Returns the time until the bucket is full again, from the moment of the decision.
    *
    * @return zero for a full bucket
    */

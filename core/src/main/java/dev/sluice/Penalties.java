@@ -9,11 +9,11 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A penalty says that a bucket counts as empty until an instant (docs/decisions/014). The instant is
- * compared with the store's clock, so a plan with a penalized transaction first looks at its buckets:
- * a call that changes nothing and brings the time. Where a penalty denies, the look is the whole
- * answer, and no bucket of the batch was touched. Otherwise the plan goes on as any other one. What
- * was in force then holds to the end of the plan: its part asked the store for nothing.
+ * A penalty says that a bucket counts as empty until an instant (docs/decisions/014). The instant
+ * is compared with the store's clock, so a plan with a penalized transaction first looks at its
+ * buckets: a call that changes nothing and brings the time. Where a penalty denies, the look is the
+ * whole answer, and no bucket of the batch was touched. Otherwise the plan goes on as any other
+ * one. What was in force then holds to the end of the plan: its part asked the store for nothing.
  *
  * Plans without a penalty, which are nearly all, pay for one look at an empty map.
  */

@@ -122,7 +122,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Whether the tokens were spent.
+   * Returns whether the tokens were spent.
    *
    * @return true if the request may pass
    */
@@ -131,7 +131,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Whether the request must not pass; there is nothing to cancel then.
+   * Returns whether the request must not pass; there is nothing to cancel then.
    *
    * @return true if nothing was spent
    */

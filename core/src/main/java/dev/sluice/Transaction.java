@@ -14,8 +14,8 @@ import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which bucket, under which limit, at what cost, and what is to be done: one line of a request to a
- * {@link Limiter}.
+ * One line of a request to a {@link Limiter}: which bucket, under which limit, at what cost, and
+ * what is to be done.
  *
  * <p>Immutable and thread-safe. The limit is read when the transaction is made, so make it for the
  * request at hand and do not keep it.
@@ -192,7 +192,7 @@ public final class Transaction {
   }
 
   /**
-   * How much may pass.
+   * Returns the quota of the bucket.
    *
    * @return the quota, null where nothing limits the id; {@link #coverage} says why
    */
@@ -201,7 +201,7 @@ public final class Transaction {
   }
 
   /**
-   * Whether the limits hold the id to a quota, and if not, why.
+   * Returns whether the limits hold the id to a quota, and if not, why.
    *
    * @return {@link Coverage#LIMITED} where there is a quota
    */
@@ -210,7 +210,7 @@ public final class Transaction {
   }
 
   /**
-   * Whether the quota is an override of the limit's default.
+   * Returns whether the quota is an override of the limit's default.
    *
    * @return true for an override, false for a default and for a quota that the caller supplied
    */
@@ -237,7 +237,7 @@ public final class Transaction {
   }
 
   /**
-   * Whether a denial refuses nobody.
+   * Returns whether a denial refuses nobody.
    *
    * @return true for a trial
    */

@@ -55,12 +55,13 @@ import org.jspecify.annotations.Nullable;
  * caller with several buckets stands in several lines, and its turn comes when it was first in
  * each.
  *
- * Clocks. A store that goes by a clock of this process names the instant of its decision, which lies
- * between question and answer even if that clock steps. Of any other store, the wait is counted from
- * the arrival of its answer: never too early, and late by no more than the way back took. A batch is
- * answered with its slowest server, and those behind it wait for its turn. So a place learns from
- * those that were taken later and answered sooner. What is left of a place that others move up into
- * is counted from the question: never too much, and too little by no more than the round trip.
+ * Clocks. A store that goes by a clock of this process names the instant of its decision, which
+ * lies between question and answer even if that clock steps. Of any other store, the wait is
+ * counted from the arrival of its answer: never too early, and late by no more than the way back
+ * took. A batch is answered with its slowest server, and those behind it wait for its turn. So a
+ * place learns from those that were taken later and answered sooner. What is left of a place that
+ * others move up into is counted from the question: never too much, and too little by no more than
+ * the round trip.
  */
 
 /**

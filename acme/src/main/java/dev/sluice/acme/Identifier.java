@@ -93,7 +93,7 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Whether this is a name with a wildcard.
+   * Returns whether this is a name with a wildcard.
    *
    * @return true if it starts with {@code *.}
    */

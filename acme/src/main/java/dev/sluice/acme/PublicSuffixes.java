@@ -114,7 +114,7 @@ public final class PublicSuffixes {
   }
 
   /**
-   * When the list was published.
+   * Returns when the list was published.
    *
    * @return the date that stands in it
    */

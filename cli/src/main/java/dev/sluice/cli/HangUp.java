@@ -5,9 +5,9 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 
 /*
- * The JDK has no supported way to receive a signal, and the compiler warns of sun.misc.Signal whatever one does. The
- * class has been there, exported by jdk.unsupported, in every JDK; it is looked up, so that a runtime without that
- * module still starts the server.
+ * The JDK has no supported way to receive a signal, and the compiler warns of sun.misc.Signal
+ * whatever one does. The class has been there, exported by jdk.unsupported, in every JDK; it is
+ * looked up, so that a runtime without that module still starts the server.
  */
 /** The signal SIGHUP, which tells a server to read its files again. Stateless. */
 final class HangUp {

@@ -24,11 +24,12 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
 /*
- * The options of the command are the table: the name of a flag without its hyphens is the key in a file, and in capitals
- * the variable's name. So an option that is added later stands in all three at once.
+ * The options of the command are the table: the name of a flag without its hyphens is the key in a
+ * file, and in capitals the variable's name. So an option that is added later stands in all three
+ * at once.
  *
- * Values of files and variables become arguments of the command line, which are then read a second time. One reader
- * converts and checks every value, wherever it comes from.
+ * Values of files and variables become arguments of the command line, which are then read a second
+ * time. One reader converts and checks every value, wherever it comes from.
  */
 /**
  * The settings of a command, each with the place that it comes from: a flag, else an environment

@@ -24,7 +24,7 @@ final class UnforgivingStore implements BucketStore {
   @Override
   public List<Reading> charge(List<Charge> charges) {
     if (charges.stream().anyMatch(charge -> charge.effect().op() == Op.FORGIVE)) {
-      throw new StoreException("a command forgives no debts; nothing was charged");
+      throw new UnforgivenException();
     }
     return store.charge(charges);
   }
@@ -42,5 +42,19 @@ final class UnforgivingStore implements BucketStore {
   @Override
   public void close() {
     store.close();
+  }
+
+  private static final class UnforgivenException extends StoreException {
+
+    private static final long serialVersionUID = 1;
+
+    UnforgivenException() {
+      super("a command forgives no debts; nothing was charged");
+    }
+
+    @Override
+    public boolean chargedNothing() {
+      return true;
+    }
   }
 }

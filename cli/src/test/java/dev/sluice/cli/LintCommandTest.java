@@ -24,9 +24,9 @@ final class LintCommandTest {
         Cli.run(
             "lint",
             "--limits",
-            write("d.yml", Vectors.text("limits/good-seed-defaults.yml")),
+            write("d.yml", Vectors.text("limits/good-boulder-defaults.yml")),
             "--overrides",
-            write("o.yml", Vectors.text("limits/good-seed-overrides.yml")));
+            write("o.yml", Vectors.text("limits/good-boulder-overrides.yml")));
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.out()).isEmpty();
     assertThat(run.err())
@@ -244,7 +244,7 @@ final class LintCommandTest {
 
   @Test
   void dump_printsCsv() throws IOException {
-    String overrides = write("o.yml", Vectors.text("limits/good-seed-overrides.yml"));
+    String overrides = write("o.yml", Vectors.text("limits/good-boulder-overrides.yml"));
     Cli run = Cli.run("overrides", "dump", "--overrides", overrides);
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.out().getBytes(StandardCharsets.UTF_8)).doesNotContain('\r');

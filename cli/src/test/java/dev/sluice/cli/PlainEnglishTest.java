@@ -20,9 +20,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Everything that people read is plain English: Markdown; the comments, help texts and messages of
- * main code; the web page, the description of the HTTP interface, and the examples. Each rule names
- * a phrase that needs two readings, and what to write instead. Sentences have at most {@value
- * #MOST_WORDS} words. That is not checked in messages, where values stand between the words.
+ * main code; the web page, the description of the HTTP interface, the examples, the comments of
+ * scripts and of poms. Each rule names a phrase that needs two readings, and what to write instead.
+ * Sentences have at most {@value #MOST_WORDS} words. That is not checked in messages, where values
+ * stand between the words.
  */
 class PlainEnglishTest {
 
@@ -40,11 +41,35 @@ class PlainEnglishTest {
       Pattern.compile(
           SENTENCE_END + "|(?=</?(?:p|[uod]l|li|d[td]|h\\d|table|t[rdh])\\b)|(?<= )(?=@[a-z])");
 
-  /** Of Java, main code; of JSON, what users see. Pages, scripts and examples as well. */
+  /** Of Java, main code; of JSON, what users see. Pages, scripts, poms and examples as well. */
   private static final Pattern READ =
       Pattern.compile(
           ".*\\.md|.*/src/main/.*\\.(?:java|kt|js|html|lua|ya?ml)|.*/openapi\\.json"
-              + "|(?:examples|\\.github)/.*\\.(?:ya?ml|sh|py|conf|lua)");
+              + "|(?:examples|\\.github)/.*\\.(?:ya?ml|sh|py|conf|lua)|(?:.*/)?pom\\.xml");
+
+  /** Scripts and settings, by their first line. Maven's, and what a test reads, are not ours. */
+  private static final Pattern WITHOUT_ENDING =
+      Pattern.compile("(?!.*FuzzTestInputs/)(?:.*/)?(?!mvnw$)[^./]+");
+
+  private static final Pattern LIBRARY =
+      Pattern.compile(
+          "(?:acme|core|grpc|micrometer|outbound|postgres|redis|servlet|spring-boot-starter"
+              + "|testkit|testkit-servers|web|webflux|yaml)/src/main/.*\\.java");
+
+  private static final String QUESTION_IN_JAVADOC =
+      "/\\*\\*[\\s*]*(?<word>Whether|How|What|When|Where|Which|Why)\\b(?<rest>(?:(?!\\*/).)*+)\\*/"
+          + "\\s*+(?:@\\w+(?:\\([^)]*\\))?\\s*+)*+";
+
+  /** A doc comment of a public or protected member that begins as a question does. */
+  private static final Pattern QUESTION =
+      Pattern.compile(QUESTION_IN_JAVADOC + "(?:public|protected)\\b", Pattern.DOTALL);
+
+  /** The members of an interface are public unless they say otherwise. */
+  private static final Pattern QUESTION_IN_INTERFACE =
+      Pattern.compile(QUESTION_IN_JAVADOC + "(?!private\\b)", Pattern.DOTALL);
+
+  private static final Pattern INTERFACE =
+      Pattern.compile("(?m)^public (?:sealed |non-sealed )?@?interface ");
 
   /** A free relative in the place of a noun; a question ends with its mark. */
   private static final String FREE_RELATIVE = "(?:^|[.:;!¶] |<p>)%s(?= )(?![^.!?]*\\?)";
@@ -234,6 +259,47 @@ class PlainEnglishTest {
     assertThat(findings(name, source)).hasSize(1);
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "pom.xml   | <!-- It takes one more -->",
+        "a/pom.xml | <description>It takes one more</description>",
+        ".ci/run   | # It takes one more",
+        "sluice    | # It takes one more",
+      })
+  void findings_ofPomsAndScripts(String name, String source) {
+    assertThat(findings(name, source)).hasSize(1);
+    assertThat(findings(name, source.replaceAll("<!-- | -->|</?description>|# ", ""))).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/** Whether it fits. */ public boolean fits();",
+        "/**\n * How long it takes.\n *\n * @return it\n */\n @Nullable public Duration time();",
+        "public interface A {\n /** Where it is. */\n Path place();",
+      })
+  void findings_ofAPublicMember_whoseCommentBeginsAsAQuestion(String source) {
+    assertThat(findings("core/src/main/java/A.java", source))
+        .singleElement()
+        .asString()
+        .contains("a noun phrase, or a verb");
+    assertThat(findings("cli/src/main/java/A.java", source)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/** Returns whether it fits. */ public boolean fits();",
+        "/** Whether it fits. */ boolean fits();",
+        "/** Whether it fits. */ private boolean fits() {}\n /** It. */ public int it();",
+        "public interface A {\n /** Where it is. */\n private Path place() {}",
+      })
+  void findings_ofOtherMembers_areNone(String source) {
+    assertThat(findings("core/src/main/java/A.java", source)).isEmpty();
+  }
+
   @Test
   void files_areThoseOfTheRepository() {
     assertThat(files())
@@ -247,7 +313,14 @@ class PlainEnglishTest {
             "server/src/main/resources/dev/sluice/server/page/index.html",
             "server/src/main/resources/dev/sluice/server/page/main.js",
             "server/src/main/resources/dev/sluice/server/http/openapi.json",
-            "examples/nginx/rules.yml")
+            "examples/nginx/rules.yml",
+            "pom.xml",
+            "bom/pom.xml",
+            "sluice",
+            ".ci/run",
+            "benchmarks/run",
+            "packages/Containerfile")
+        .doesNotContain("mvnw", "LICENSE")
         .noneMatch(file -> file.contains("target"));
   }
 
@@ -266,7 +339,25 @@ class PlainEnglishTest {
         addLongSentences(name, prose, found);
       }
     }
+    if (LIBRARY.matcher(name).matches()) {
+      addQuestions(name, source, found);
+    }
     return found;
+  }
+
+  private static void addQuestions(String name, String source, List<Finding> found) {
+    Pattern pattern = INTERFACE.matcher(source).find() ? QUESTION_IN_INTERFACE : QUESTION;
+    Matcher question = pattern.matcher(source);
+    while (question.find()) {
+      String before = source.substring(0, question.start("word"));
+      found.add(
+          new Finding(
+              name,
+              1 + (int) before.chars().filter(c -> c == '\n').count(),
+              "\"" + question.group("word") + "\" begins the comment of a public member",
+              "a noun phrase, or a verb: \"Returns whether\"",
+              question.group("rest").lines().findFirst().orElse("").strip()));
+    }
   }
 
   private static void addLongSentences(String name, Prose prose, List<Finding> found) {
@@ -296,12 +387,13 @@ class PlainEnglishTest {
 
   private static List<Path> files() {
     return RepositoryFiles.all().stream()
-        .filter(file -> isRead(RepositoryFiles.name(file)))
+        .filter(file -> READ.matcher(RepositoryFiles.name(file)).matches() || isScript(file))
         .toList();
   }
 
-  private static boolean isRead(String name) {
-    return READ.matcher(name).matches();
+  private static boolean isScript(Path file) {
+    return WITHOUT_ENDING.matcher(RepositoryFiles.name(file)).matches()
+        && RepositoryFiles.read(file).startsWith("#");
   }
 
   /** A phrase, where it may not stand, and what to write instead. */

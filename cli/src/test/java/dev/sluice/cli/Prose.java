@@ -43,9 +43,14 @@ final class Prose {
   private static final Pattern HTML =
       Pattern.compile("<!--(?<comment>.*?)-->|>(?<text>[^<]*[a-z][^<]*)(?=<)", Pattern.DOTALL);
 
-  /** A comment of YAML, a shell, Python or Lua. */
+  /** Of a pom, comments and its description. */
+  private static final Pattern XML =
+      Pattern.compile(
+          "<!--(?<comment>.*?)-->|<description>(?<text>[^<]*)</description>", Pattern.DOTALL);
+
+  /** A comment of YAML, a shell, Python or Lua; neither an interpreter nor a license. */
   private static final Pattern HASH =
-      Pattern.compile("(?:^\\s*|\\s)(?:#|--(?=\\s))\\s*(?<line>\\S.*)$");
+      Pattern.compile("(?:^\\s*|\\s)(?:#(?!!)|--(?=\\s))\\s*+(?!SPDX-)(?<line>\\S.*)$");
 
   private static final Pattern JAVADOC_CODE =
       Pattern.compile("\\{@(?:code|literal|link|linkplain|value) [^}]*}|<pre>.*?</pre>");
@@ -81,13 +86,15 @@ final class Prose {
 
   /** Returns the text for people in a file, by the ending of its name. Other files have none. */
   static List<Prose> of(String name, String source) {
-    return switch (name.substring(name.lastIndexOf('.') + 1)) {
+    String file = name.substring(name.lastIndexOf('/') + 1);
+    return switch (file.substring(file.lastIndexOf('.') + 1)) {
       case "md" -> ofMarkdown(source);
       case "java", "kt", "json" -> ofTokens(JAVA, source);
       case "js" -> ofTokens(JAVASCRIPT, source);
-      case "html" -> ofHtml(source);
+      case "html" -> ofTags(HTML, source);
+      case "xml" -> ofTags(XML, source);
       case "yml", "yaml", "sh", "py", "conf", "lua" -> ofHashes(source);
-      default -> List.of();
+      default -> file.contains(".") ? List.of() : ofHashes(source); // a script
     };
   }
 
@@ -154,9 +161,9 @@ final class Prose {
     return 1 + (int) source.substring(0, index).chars().filter(c -> c == '\n').count();
   }
 
-  private static List<Prose> ofHtml(String source) {
+  private static List<Prose> ofTags(Pattern tokens, String source) {
     List<Prose> found = new ArrayList<>();
-    Matcher token = HTML.matcher(source);
+    Matcher token = tokens.matcher(source);
     while (token.find()) {
       String name = token.group("text") == null ? "comment" : "text";
       Prose prose = new Prose(name.equals("text") ? Kind.MESSAGE : Kind.COMMENT);

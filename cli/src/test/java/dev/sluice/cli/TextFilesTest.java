@@ -13,6 +13,7 @@ import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * Text files are as {@code .editorconfig} asks for, and every program names its license in its
@@ -63,6 +64,22 @@ class TextFilesTest {
   }
 
   @Test
+  void faults_ofALongLine_nameItsLength() {
+    assertThat(faults("a".repeat(100) + "\n", settings(sections(), "A.java"))).isEmpty();
+    assertThat(faults("a".repeat(101) + "\n", settings(sections(), "A.java")))
+        .containsExactly("line 1: 101 characters, of which 100 are allowed");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a(\"%s\");", "// http://%s", "import a.%s;", "\"\"\"\n%s\n\"\"\""})
+  void faults_ofALongLine_thatNothingBreaks_areNone(String text) {
+    String longer = text.formatted("a".repeat(101)) + "\n";
+
+    assertThat(faults(longer, settings(sections(), "A.java"))).isEmpty();
+    assertThat(faults("a".repeat(101) + "\n", settings(sections(), "a.md"))).isEmpty();
+  }
+
+  @Test
   void programs_nameTheirLicense() {
     List<String> found = new ArrayList<>();
     for (Path file : RepositoryFiles.all()) {
@@ -104,7 +121,23 @@ class TextFilesTest {
         faults.add("line " + (i + 1) + ": a tab");
       }
     }
+    addLongLines(lines, Integer.parseInt(settings.getOrDefault("max_line_length", "0")), faults);
     return faults;
+  }
+
+  /** A string, a link and an import may be longer: nothing breaks them. */
+  private static void addLongLines(String[] lines, int longest, List<String> faults) {
+    boolean inTextBlock = false;
+    for (int i = 0; i < lines.length && longest > 0; i++) {
+      String line = lines[i];
+      boolean unbroken = line.contains("\"") || line.contains("://") || line.startsWith("import ");
+      if (line.length() > longest && !unbroken && !inTextBlock) {
+        faults.add(
+            "line %s: %s characters, of which %s are allowed"
+                .formatted(i + 1, line.length(), longest));
+      }
+      inTextBlock ^= line.split("\"\"\"", -1).length % 2 == 0;
+    }
   }
 
   private static boolean asks(Map<String, String> settings, String name, String value) {

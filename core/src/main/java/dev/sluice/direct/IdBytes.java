@@ -183,7 +183,7 @@ public final class IdBytes {
   }
 
   /**
-   * How many bytes the id has.
+   * Returns the number of bytes of the id.
    *
    * @return a number from 0
    */

@@ -18,7 +18,7 @@ public interface Spends {
   int CAPACITY = Series.CAPACITY;
 
   /**
-   * How many spends wait for {@link #decide}.
+   * Returns the number of spends that wait for {@link #decide}.
    *
    * @return 0 to {@link #CAPACITY}
    */

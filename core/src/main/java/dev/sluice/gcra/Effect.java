@@ -37,7 +37,8 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Whether the increment fits into the bucket. Of interest for an operation that spends or checks.
+   * Returns whether the increment fits into the bucket. Of interest for an operation that spends or
+   * checks.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -63,7 +64,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Whether the bucket is in debt: its TAT lies further ahead than the bucket is deep.
+   * Returns whether the bucket is in debt: its TAT lies further ahead than the bucket is deep.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -74,7 +75,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Whether the operation lets its batch pass.
+   * Returns whether the operation lets its batch pass.
    *
    * @param nowNanos the store's present
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -173,7 +174,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Whether the operation may deny its batch.
+     * Returns whether the operation may deny its batch.
      *
      * @return true for {@link #CHECK}, {@link #SPEND} and {@link #FORGIVE}
      */
@@ -182,7 +183,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Whether the operation may change the store.
+     * Returns whether the operation may change the store.
      *
      * @return false for {@link #CHECK}
      */
@@ -191,7 +192,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Whether the operation may leave more in a bucket than it found.
+     * Returns whether the operation may leave more in a bucket than it found.
      *
      * @return false for what only looks or spends
      */
@@ -200,7 +201,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Whether the operation goes by {@link Effect#untilNanos()}.
+     * Returns whether the operation goes by {@link Effect#untilNanos()}.
      *
      * @return true for {@link #REFUND} and {@link #WITHDRAW}
      */

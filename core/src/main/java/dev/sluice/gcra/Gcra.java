@@ -22,9 +22,10 @@ package dev.sluice.gcra;
  * limiter's: see Effect.Op.FORGIVE.) A cost of 0 reads the bucket and is allowed even then.
  *
  * Overflow. τ and every increment fit a signed 64-bit number (Quota sees to it), an increment is at
- * most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0 and τ − increment − ahead ≥ −2^63 + 1.
- * Only the TAT itself can pass 2^63 (now + τ, with a τ of centuries), so a TAT is an UNSIGNED 64-bit
- * number; now + τ < 2^64 always holds. 0 means that there is no bucket: no clock reads before it.
+ * most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0, and τ − increment − ahead is not
+ * below −2^63 + 1. Only the TAT itself can pass 2^63 (now + τ, with a τ of centuries), so a TAT is
+ * an UNSIGNED 64-bit number; now + τ < 2^64 always holds. 0 means that there is no bucket: no clock
+ * reads before it.
  *
  * Source: ITU-T I.371, annex A (virtual scheduling), with a cost; Let's Encrypt's ratelimits
  * package for what is answered beside the verdict.

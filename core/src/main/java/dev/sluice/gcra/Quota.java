@@ -8,8 +8,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How much may pass: a bucket of {@code burst} tokens to which {@code count} tokens are added every
- * {@code period}.
+ * The size of a bucket and its refill: {@code burst} tokens, to which {@code count} tokens are
+ * added every {@code period}.
  *
  * <p>Immutable and thread-safe. All derived times are whole nanoseconds and fit a signed 64-bit
  * number; a quota for which they would not is refused when it is made.

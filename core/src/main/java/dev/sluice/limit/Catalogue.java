@@ -193,7 +193,9 @@ public final class Catalogue {
     }
   }
 
-  /** Whether both have the same names, each with the same form of ids and the same texts. */
+  /**
+   * Returns whether both have the same names, each with the same form of ids and the same texts.
+   */
   @Override
   public boolean equals(@Nullable Object other) {
     return this == other

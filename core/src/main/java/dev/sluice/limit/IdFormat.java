@@ -42,8 +42,8 @@ public interface IdFormat {
   String canonical(String text, Strictness strictness);
 
   /**
-   * Whether a text is certainly canonical, found out without making an object: a short cut for the
-   * hot path, whose answer {@link #canonical} need not be asked for.
+   * Returns whether a text is certainly canonical, found out without making an object: a short cut
+   * for the hot path, whose answer {@link #canonical} need not be asked for.
    *
    * @param ascii the id as somebody wrote it, ASCII characters alone
    * @param length how many bytes of the array it takes, from the first one
@@ -99,8 +99,8 @@ public interface IdFormat {
   }
 
   /**
-   * Why an override for a valid id could never act, for those who check limit files: a warning, not
-   * a mistake.
+   * Returns why an override for a valid id could never act, for those who check limit files: a
+   * warning, not a mistake.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return what is doubtful about it, null where nothing is

@@ -46,7 +46,7 @@ public final class IpAddress {
   }
 
   /**
-   * Whether this is an IPv4 address (also one that was written as IPv4-mapped IPv6).
+   * Returns whether this is an IPv4 address (also one that was written as IPv4-mapped IPv6).
    *
    * @return false for IPv6
    */

@@ -106,7 +106,7 @@ public final class LimitName {
   }
 
   /**
-   * Whether the name has no default: one in a file is ignored, only overrides count.
+   * Returns whether the name has no default: one in a file is ignored, only overrides count.
    *
    * @return false unless declared
    */
@@ -124,7 +124,7 @@ public final class LimitName {
   }
 
   /**
-   * Where a denied client can read more.
+   * Returns the page where a denied client can read more.
    *
    * @return a link, or null
    */
@@ -133,9 +133,9 @@ public final class LimitName {
   }
 
   /**
-   * How much of a wait is at most added to it when a client is told, so that clients don't come
-   * back together. Any share but 0 adds up to one second to a {@code Retry-After} header, which has
-   * no parts of one.
+   * Returns the largest share of a wait that is added to it when a client is told, so that clients
+   * don't come back together. Any share but 0 adds up to one second to a {@code Retry-After}
+   * header, which has no parts of one.
    *
    * @return a share from 0 to 1, 0.03 unless declared otherwise
    */
@@ -154,8 +154,8 @@ public final class LimitName {
   }
 
   /**
-   * How much a bucket of this limit may owe beyond being empty, in any process that shares its
-   * buckets. Spends do not forgive such a debt.
+   * Returns the most that a bucket of this limit may owe beyond being empty, in any process that
+   * shares its buckets. Spends do not forgive such a debt.
    *
    * @return a number of bursts; 0, where nobody makes debts on purpose, unless declared otherwise
    */

@@ -102,7 +102,7 @@ public final class Limits {
   }
 
   /**
-   * Whether an id without an override is limited.
+   * Returns whether an id without an override is limited.
    *
    * @param name a name of the catalogue
    * @return {@link Coverage#LIMITED} if the name has a default, otherwise why it has none
@@ -118,7 +118,7 @@ public final class Limits {
   }
 
   /**
-   * Whether an id is limited.
+   * Returns whether an id is limited.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
@@ -129,7 +129,7 @@ public final class Limits {
   }
 
   /**
-   * Whether these limits say anything about a name: a default, an override, or that it is
+   * Returns whether these limits say anything about a name: a default, an override, or that it is
    * unlimited.
    *
    * @param name a name of the catalogue
@@ -249,7 +249,7 @@ public final class Limits {
   }
 
   /**
-   * Whether any id has a penalty: cheap enough for every request.
+   * Returns whether any id has a penalty: cheap enough for every request.
    *
    * @return false where no id has one
    */
@@ -447,7 +447,7 @@ public final class Limits {
     }
   }
 
-  /** Whether limits hold an id to a quota, and if not, why. */
+  /** An id's coverage by limits: they hold it to a quota, or the reason why not. */
   public enum Coverage {
 
     /** The default, or an override for the id, limits it. */

@@ -56,7 +56,7 @@ public record Penalty(LimitName name, String id, Instant until, long owed, Strin
   }
 
   /**
-   * Whether the penalty is in force.
+   * Returns whether the penalty is in force.
    *
    * @param nowNanos the store's present, in nanoseconds since the Unix epoch
    * @return false from its end on

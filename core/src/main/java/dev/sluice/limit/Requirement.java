@@ -12,7 +12,7 @@ package dev.sluice.limit;
 public record Requirement(String limit, String by, MissingDefault onMissing) {
 
   /**
-   * Whether limits satisfy this requirement.
+   * Returns whether limits satisfy this requirement.
    *
    * @param limits the limits
    * @return false if they do not know the limit, or have neither a default nor an override for it

@@ -128,8 +128,8 @@ public interface BucketStore extends AutoCloseable {
   default void ping() {}
 
   /**
-   * How far the clocks may differ by which the users of these buckets decide. A TAT that lies
-   * beyond now + τ by no more than this comes from a clock that is ahead.
+   * Returns the most by which the clocks may differ that decide for the users of these buckets. A
+   * TAT that lies beyond now + τ by no more than this comes from a clock that is ahead.
    *
    * @return nanoseconds; 0 where one clock decides
    */
@@ -147,7 +147,8 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * How many live buckets (those that are not full) the store keeps, for metrics. Never blocks.
+   * Returns the number of live buckets (those that are not full) that the store keeps, for metrics.
+   * Never blocks.
    *
    * @return the number, which may still count some that have filled up; empty where the store does
    *     not know
@@ -157,7 +158,7 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * How many live buckets the store may keep, for metrics. Never blocks.
+   * Returns the number of live buckets that the store may keep, for metrics. Never blocks.
    *
    * @return the bound from which on new buckets are refused; empty where there is none, or the
    *     store does not know

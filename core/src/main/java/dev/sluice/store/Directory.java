@@ -14,8 +14,8 @@ import java.lang.invoke.VarHandle;
  * segment's slots: one read less on the way to a slot.
  *
  * Entries are replaced one after the other, under the lock of the segment that had them. A reader
- * may find some replaced and others not: the old slots are locked for good, and so is a segment that
- * was split. A thread that meets a lock comes back here.
+ * may find some replaced and others not: the old slots are locked for good, and so is a segment
+ * that was split. A thread that meets a lock comes back here.
  */
 
 /** Which segment a key belongs to. Thread-safe. */

@@ -70,7 +70,7 @@ public final class SafeText {
   }
 
   /**
-   * Whether a character shows nothing of its own, or changes how others are shown. Such are
+   * Returns whether a character shows nothing of its own, or changes how others are shown. Such are
    * controls, line and paragraph separators, marks that reverse the direction of writing, spaces
    * other than the plain one, fillers, and what Unicode has not assigned.
    *

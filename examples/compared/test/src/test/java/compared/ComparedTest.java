@@ -37,7 +37,7 @@ class ComparedTest {
     NAMES.put("gateway", "Spring Cloud Gateway");
   }
 
-  /** On a slow machine a request may come too late. Where the docs are wrong, each trial differs. */
+  /** A slow machine may delay a request too long. Where the docs are wrong, each trial differs. */
   @Test
   void table_ofTheDocs_isWhatHappens() throws Exception {
     String docs = Files.readString(DOCS);

@@ -5,7 +5,8 @@ import io.micrometer.core.instrument.DistributionSummary;
 
 /*
  * Why not a timer: Prometheus's naming convention appends "_seconds" to a timer, and Boulder's
- * dashboards ask for names without it. A summary takes its unit from us: seconds, as Prometheus likes.
+ * dashboards ask for names without it. A summary takes its unit from us: seconds, as Prometheus
+ * likes.
  */
 
 /** Histograms of seconds. */

@@ -19,7 +19,7 @@ public final class RefusedRequestException extends IOException {
   }
 
   /**
-   * How long the wait would have been.
+   * Returns the wait that would have been needed.
    *
    * @return a positive duration
    */

@@ -118,8 +118,8 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Whether the table has been read once. Before that, what it overrides is held to the files'
-   * limits: a server should not take traffic yet.
+   * Returns whether the table has been read once. Before that, what it overrides is held to the
+   * files' limits: a server should not take traffic yet.
    *
    * @return true from the first successful read on, however later ones go
    */

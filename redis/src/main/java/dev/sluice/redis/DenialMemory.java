@@ -31,11 +31,11 @@ import org.jspecify.annotations.Nullable;
  *
  * Over several servers a denial may come from a batch that took tokens on one server, is denied on
  * another, and gives back what it took. Such a denial is over in a moment, or in a longer one where
- * the machine or a server is slow. So a denial is kept for as long again as its TAT is known to have
- * stood. At first that is nothing. A bucket that denies for long is asked for after one round trip,
- * two, four and so on, up to the greatest age. Tokens that are missing for a moment deny for two
- * moments at most. Another TAT, in an allowance too, ends the time for which it stood: batches that
- * ask for the same repeatedly leave the same TAT each time.
+ * the machine or a server is slow. So a denial is kept for as long again as its TAT is known to
+ * have stood. At first that is nothing. A bucket that denies for long is asked for after one round
+ * trip, two, four and so on, up to the greatest age. Tokens that are missing for a moment deny for
+ * two moments at most. Another TAT, in an allowance too, ends the time for which it stood: batches
+ * that ask for the same repeatedly leave the same TAT each time.
  */
 
 /**

@@ -2,7 +2,7 @@
 package dev.sluice.redis;
 
 /**
- * Which part of a bucket key decides on its server, in a Cluster and on a ring.
+ * The part of a bucket key that decides on its server, in a Cluster and on a ring.
  *
  * <p>A batch whose keys have one tag stays on one server, and is decided on at one moment there.
  * The price: the tag stands in braces in the key, so that Boulder, which writes none, doesn't find

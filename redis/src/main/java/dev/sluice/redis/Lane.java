@@ -42,10 +42,10 @@ import org.jspecify.annotations.Nullable;
  * request only in the queue, or in a call that has its place. So a request that leaves the queue is
  * in a call at once, or fails. A call keeps its place until all its requests have ended.
  *
- * Giving up. A call whose callers have all gone before it left is not sent. It keeps its place until
- * its connection is made or has failed, or until its time-out. So the breaker hears what became of
- * the connection, and no more calls wait for it than there are places. Those behind lose nothing:
- * they wait for the same connection, and leave as soon as it is there.
+ * Giving up. A call whose callers have all gone before it left is not sent. It keeps its place
+ * until its connection is made or has failed, or until its time-out. So the breaker hears what
+ * became of the connection, and no more calls wait for it than there are places. Those behind lose
+ * nothing: they wait for the same connection, and leave as soon as it is there.
  *
  * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
  * has gone by then: it is ended without being sent. How long a round trip takes is known only from

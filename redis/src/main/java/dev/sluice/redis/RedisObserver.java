@@ -43,7 +43,7 @@ public interface RedisObserver {
    */
   default void changed(String server, State state, String reason) {}
 
-  /** How a call of the script ended. */
+  /** The end of a call of the script. */
   enum Result {
     /** The server decided. */
     ANSWERED,
@@ -53,7 +53,7 @@ public interface RedisObserver {
     TIMED_OUT
   }
 
-  /** Why a batch was not taken along by a call. */
+  /** The reason why no call took a batch along. */
   enum Refusal {
     /** The queue was full. */
     QUEUE_FULL,
@@ -63,7 +63,7 @@ public interface RedisObserver {
     GIVEN_UP
   }
 
-  /** Whether a server is asked. */
+  /** The state of a server: asked or given up. */
   enum State {
     /** It is asked. */
     ASKED,

@@ -501,7 +501,7 @@ public final class RedisStore implements BucketStore {
       return super.completeExceptionally(failure);
     }
 
-    /** Where it has left, its answer may be lost. */
+    /** The answer may be lost if it has left. */
     @Override
     @CanIgnoreReturnValue
     public boolean cancel(boolean interrupt) {

@@ -20,8 +20,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * one that is woken runs only when its scheduler has a carrier for it. The carriers may all be held
  * by callers that still sleep, where these are pinned.
  *
- * The last to look finds nobody left to wake, and goes on with what comes after: the next call. Most
- * of those awake have come back by then, and share it.
+ * The last to look finds nobody left to wake, and goes on with what comes after: the next call.
+ * Most of those awake have come back by then, and share it.
  */
 
 /** Wakes the callers whose requests shared a call. Thread-safe, never blocks. */

@@ -25,7 +25,7 @@ final class ContentionTest {
   void eightProcesses_tenThousandSpendsEach_getExactlyWhatTheLimitAllows() throws Exception {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
       long ours = grantedTo("sluice", redis);
-      long seeds = grantedTo("seed", redis);
+      long boulders = grantedTo("boulder", redis);
       System.out.printf(
           "%d processes x %d spends: ours gave out %d from a bucket of %d, Boulder's scheme"
               + " %d from %d buckets of %d%n",
@@ -33,11 +33,11 @@ final class ContentionTest {
           SPENDS,
           ours,
           SpendingProcess.BURST,
-          seeds,
-          SpendingProcess.SEED_BUCKETS,
-          SpendingProcess.BURST / SpendingProcess.SEED_BUCKETS);
+          boulders,
+          SpendingProcess.BOULDER_BUCKETS,
+          SpendingProcess.BURST / SpendingProcess.BOULDER_BUCKETS);
       assertThat(ours).isEqualTo(SpendingProcess.BURST);
-      assertThat(seeds).isGreaterThan(SpendingProcess.BURST);
+      assertThat(boulders).isGreaterThan(SpendingProcess.BURST);
     }
   }
 

@@ -22,7 +22,7 @@ import java.util.concurrent.locks.LockSupport;
 final class SpendingProcess {
 
   static final int BURST = 30_000;
-  static final int SEED_BUCKETS = 10; // with a tenth of the burst each
+  static final int BOULDER_BUCKETS = 10; // with a tenth of the burst each
 
   private static final int TOGETHER = 100;
   private static final Quota QUOTA = Quota.of(BURST, 1, Duration.ofHours(1));
@@ -46,7 +46,8 @@ final class SpendingProcess {
       while (commands.get("go") == null) {
         LockSupport.parkNanos(1_000_000);
       }
-      System.out.println(args[0].equals("seed") ? seed(commands, spends) : sluice(store, spends));
+      System.out.println(
+          args[0].equals("boulder") ? boulder(commands, spends) : sluice(store, spends));
     } finally {
       client.shutdown();
     }
@@ -73,15 +74,15 @@ final class SpendingProcess {
    * Boulder's scheme: read, decide here by this process's clock, add, set the life. On some
    * buckets, one after the other, since it only errs where a bucket begins and where it ends.
    */
-  private static long seed(RedisCommands<String, String> commands, int spends) {
+  private static long boulder(RedisCommands<String, String> commands, int spends) {
     long granted = 0;
     for (int i = 0; i < spends; i++) {
-      String key = "seed:" + i * SEED_BUCKETS / spends;
+      String key = "boulder:" + i * BOULDER_BUCKETS / spends;
       long now = System.currentTimeMillis() * 1_000_000;
       String stored = commands.get(key);
       long tat = stored == null ? 0 : Long.parseLong(stored);
       long after = Math.max(now, tat) + QUOTA.intervalNanos();
-      if (now - (after - QUOTA.offsetNanos() / SEED_BUCKETS) < 0) {
+      if (now - (after - QUOTA.offsetNanos() / BOULDER_BUCKETS) < 0) {
         continue;
       }
       long ttl = Duration.ofNanos(after - now).plusMinutes(10).toSeconds();

@@ -82,16 +82,16 @@ final class StoredValuesTest {
   void spend_bucketOfBoulder_goesOnWhereItWas() {
     try (BucketStore store = open()) {
       Limiter limiter = Limiter.of(LIMITS, store);
-      long now = nanos(limiter.check(LIMIT, "seed").decidedAt());
+      long now = nanos(limiter.check(LIMIT, "shared").decidedAt());
       // Its way of making a bucket, and of spending from one; the latter keeps no time to live.
-      redis.command("SET", "3:seed", "" + (now + 5 * INTERVAL_NANOS), "EX", "750");
-      redis.command("INCRBY", "3:seed", "" + 3 * INTERVAL_NANOS);
-      redis.command("EXPIRE", "3:seed", "840");
-      Decision decision = limiter.spend(LIMIT, "seed", 2);
+      redis.command("SET", "3:shared", "" + (now + 5 * INTERVAL_NANOS), "EX", "750");
+      redis.command("INCRBY", "3:shared", "" + 3 * INTERVAL_NANOS);
+      redis.command("EXPIRE", "3:shared", "840");
+      Decision decision = limiter.spend(LIMIT, "shared", 2);
       assertThat(nanos(decision.tat())).isEqualTo(now + 10 * INTERVAL_NANOS);
       assertThat(decision.remaining()).isEqualTo(10);
-      redis.command("INCRBY", "3:seed", "" + INTERVAL_NANOS);
-      assertThat(limiter.check(LIMIT, "seed", 0).tat()).isEqualTo(decision.tat().plusSeconds(30));
+      redis.command("INCRBY", "3:shared", "" + INTERVAL_NANOS);
+      assertThat(limiter.check(LIMIT, "shared", 0).tat()).isEqualTo(decision.tat().plusSeconds(30));
     }
   }
 

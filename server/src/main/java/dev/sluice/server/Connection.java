@@ -26,9 +26,9 @@ import org.jspecify.annotations.Nullable;
  * requests, each with a response a thousand times its size. While the valve is shut, nothing more
  * is read.
  *
- * HTTP/2 has windows of its own for responses, and the frames that open them must come in. Its valve
- * shuts only where the network does not take what is written; its unread responses are bounded by the
- * number of streams and by the budget.
+ * HTTP/2 has windows of its own for responses, and the frames that open them must come in. Its
+ * valve shuts only where the network does not take what is written; its unread responses are
+ * bounded by the number of streams and by the budget.
  */
 
 /** One connection and its requests in flight. Belongs to its event loop, but for what says so. */

@@ -2,6 +2,7 @@
 package dev.sluice.server;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.store.StoreException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -15,19 +16,17 @@ public final class FailureLog {
   private static final Logger log = LoggerFactory.getLogger(FailureLog.class);
   private static final Incidents INCIDENTS = new Incidents(System::nanoTime);
 
-  /** How a store's message ends if it knows that. */
-  private static final String NOTHING_CHARGED = "nothing was charged";
-
   private FailureLog() {}
 
   /**
    * Logs that the store could not decide.
    *
-   * @param why the store's message
+   * @param failure what the store threw
    * @return the id of the incident
    */
   @CanIgnoreReturnValue
-  public static String undecided(String why) {
+  public static String undecided(StoreException failure) {
+    String why = String.valueOf(failure.getMessage());
     return INCIDENTS.of(
         why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
   }
@@ -35,12 +34,12 @@ public final class FailureLog {
   /**
    * Returns the words for a client about the charge.
    *
-   * @param why the store's message
+   * @param failure what the store threw
    * @return that nothing was charged, where the store knows it; otherwise that it is unknown
    */
-  public static String charged(String why) {
-    return why.endsWith(NOTHING_CHARGED)
-        ? NOTHING_CHARGED
+  public static String charged(StoreException failure) {
+    return failure.chargedNothing()
+        ? "nothing was charged"
         : "whether anything was charged is unknown";
   }
 

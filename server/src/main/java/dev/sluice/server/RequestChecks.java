@@ -24,8 +24,8 @@ import java.util.regex.Pattern;
  * address is a good host.
  *
  * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS,
- * so a gRPC request over it cannot come from a web page. With TLS, a browser that was led here under
- * another name finds a certificate that is not for that name, and sends nothing.
+ * so a gRPC request over it cannot come from a web page. With TLS, a browser that was led here
+ * under another name finds a certificate that is not for that name, and sends nothing.
  *
  * A trusted proxy that asks about another request passes the headers of that one on.
  */

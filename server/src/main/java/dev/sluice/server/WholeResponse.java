@@ -23,8 +23,9 @@ import org.reactivestreams.Subscriber;
 /*
  * The library makes a stream of every response, and another one around it for each function that
  * maps its headers or recovers from a failure. Most answers here are known as a whole: for them a
- * function is applied to the answer, and the library takes the answer as it is. That needs a service
- * whose exchange type has no streams of responses; for others this becomes an ordinary stream.
+ * function is applied to the answer, and the library takes the answer as it is. That needs a
+ * service whose exchange type has no streams of responses; for others this becomes an ordinary
+ * stream.
  */
 
 /** A response that is known as a whole, now or later. Thread-safe; never blocks. */

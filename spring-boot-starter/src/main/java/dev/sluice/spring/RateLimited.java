@@ -52,7 +52,7 @@ public @interface RateLimited {
   String[] id();
 
   /**
-   * How many tokens a call costs, as an expression that gives a whole number, 0 or more, of any
+   * The tokens that a call costs, as an expression that gives a whole number, 0 or more, of any
    * type. A literal such as 0.5 is refused at start; a call that gives such a value fails with an
    * {@link UnusableIdException}. Whole numbers divide as in Java: {@code #bytes / 1024} is 0 below
    * 1024.
@@ -62,7 +62,7 @@ public @interface RateLimited {
   String cost() default "1";
 
   /**
-   * Which exceptions count, such as those of failed logins: the cost is spent at once, and given
+   * The exceptions that count, such as those of failed logins: the cost is spent at once, and given
    * back unless the method ends with one of these. A publisher that is cancelled leaves it spent.
    * Without any, every call counts.
    *

@@ -10,8 +10,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /**
- * What a class logs from level INFO on. Until it is closed, nothing of that is written elsewhere.
- * Thread-safe.
+ * The lines that a class logs from level INFO on. Until it is closed, nothing of that is written
+ * elsewhere. Thread-safe.
  */
 public final class LoggedLines extends Handler implements AutoCloseable {
 

@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class ManualTime implements TimeSource {
 
-  /** Where a clock starts if nothing else is said: in November 2023. */
+  /** The start of a clock if nothing else is said: in November 2023. */
   public static final long START_NANOS = 1_700_000_000_000_000_000L;
 
   private final AtomicLong nowNanos;

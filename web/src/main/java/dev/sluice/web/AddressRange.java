@@ -49,7 +49,7 @@ public final class AddressRange {
   }
 
   /**
-   * Whether an address is in this range. An IPv4 address is never in a range of IPv6.
+   * Returns whether an address is in this range. An IPv4 address is never in a range of IPv6.
    *
    * @param address the address
    * @return true if it is
@@ -59,7 +59,7 @@ public final class AddressRange {
   }
 
   /**
-   * Whether each address of another range is in this one.
+   * Returns whether each address of another range is in this one.
    *
    * @param other the other range
    * @return true if it lies in this one

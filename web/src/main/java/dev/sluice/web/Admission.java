@@ -61,8 +61,8 @@ public final class Admission {
   }
 
   /**
-   * Whether the response's status decides what is given back. If so, call {@link #settle}, {@link
-   * #settleAsync} or {@link #leaveSpent} when the request ends.
+   * Returns whether the response's status decides what is given back. If so, call {@link #settle},
+   * {@link #settleAsync} or {@link #leaveSpent} when the request ends.
    *
    * @return false for a request that was refused
    */

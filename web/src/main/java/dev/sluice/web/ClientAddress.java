@@ -132,7 +132,8 @@ public final class ClientAddress {
   }
 
   /**
-   * Whether an address that opened a connection is a trusted proxy's, whose headers are believed.
+   * Returns whether an address that opened a connection is a trusted proxy's, whose headers are
+   * believed.
    *
    * @param peer the address as text, null if the connection has none
    * @return false without trusted proxies

@@ -9,8 +9,8 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Which family of rate limit headers a response carries. Every profile adds {@code Retry-After} to
- * a denial.
+ * The family of rate limit headers that a response carries. Every profile adds {@code Retry-After}
+ * to a denial.
  *
  * <p>Pure: a profile and a decision give header names and values, to be <em>set</em> (not added) on
  * a response. Thread-safe, never blocking. Headers never contain an id.

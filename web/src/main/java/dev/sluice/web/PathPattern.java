@@ -11,8 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which paths a rule is for: {@code /login}, {@code /users/{user}/export}, one segment of any kind
- * as {@code *}, all that follows (or nothing) as a last {@code **}.
+ * The paths that a rule is for: {@code /login}, {@code /users/{user}/export}, one segment of any
+ * kind as {@code *}, all that follows (or nothing) as a last {@code **}.
  *
  * <p>Empty segments do not count, so that {@code /login/} and {@code //login} do not bypass a rule
  * on {@code /login}. Immutable and thread-safe.
@@ -125,7 +125,7 @@ public final class PathPattern {
   }
 
   /**
-   * Whether this pattern matches whatever another one does.
+   * Returns whether this pattern matches whatever another one does.
    *
    * @param other the other pattern
    * @return true if no path is the other's alone

@@ -20,7 +20,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which requests spend from which limits, for whom, and at what cost.
+ * The limits that some requests spend from, for whom, and at what cost.
  *
  * <pre>{@code
  * Rule.on("/login").methods("POST")

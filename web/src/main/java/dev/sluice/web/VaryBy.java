@@ -10,7 +10,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where the id of a limit, or a part of it, comes from.
+ * The source of the id of a limit, or of a part of it.
  *
  * <p>A request without the value is refused with a 400, unless {@link #orSkip} or {@link #orId}
  * says otherwise. That is the safe choice, as a client must not get around a limit by leaving

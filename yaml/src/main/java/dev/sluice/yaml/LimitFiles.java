@@ -18,7 +18,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Which files hold the limits: defaults, overrides and names, each of which may be absent, and
+ * The files that hold the limits: defaults, overrides and names, each of which may be absent, and
  * perhaps a file that refers to them.
  *
  * <p>Immutable and thread-safe. Nothing is read before {@link #load}, {@link #lint} or {@link

@@ -38,7 +38,7 @@ public sealed interface Node {
     private static final Set<String> NULLS = Set.of("", "~", "null", "Null", "NULL");
 
     /**
-     * Whether this is YAML's null.
+     * Returns whether this is YAML's null.
      *
      * @return true for a plain {@code null}, {@code ~} or nothing at all
      */

@@ -218,7 +218,7 @@ public final class Problems {
   }
 
   /**
-   * Whether there is a mistake.
+   * Returns whether there is a mistake.
    *
    * @return false if there are warnings at most
    */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
-/** How bad a {@link Problem} is. */
+/** The severity of a {@link Problem}. */
 public enum Severity {
   /** Nothing is loaded while it stands. */
   MISTAKE,

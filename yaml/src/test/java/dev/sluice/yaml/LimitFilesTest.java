@@ -43,11 +43,11 @@ class LimitFilesTest {
   }
 
   @Test
-  void load_ofTheSeedsFiles_givesTheirLimits() {
+  void load_ofBouldersFiles_givesTheirLimits() {
     Limits limits =
         TestFiles.builder()
-            .defaults(VECTORS.resolve("good-seed-defaults.yml"))
-            .overrides(VECTORS.resolve("good-seed-overrides.yml"))
+            .defaults(VECTORS.resolve("good-boulder-defaults.yml"))
+            .overrides(VECTORS.resolve("good-boulder-overrides.yml"))
             .build()
             .load();
     LimitName orders = limits.catalogue().get("NewOrdersPerAccount");
@@ -93,11 +93,11 @@ class LimitFilesTest {
   }
 
   @Test
-  void lint_ofTheSeedsFiles_findsNothing() {
+  void lint_ofBouldersFiles_findsNothing() {
     assertThat(
             TestFiles.builder()
-                .defaults(VECTORS.resolve("good-seed-defaults.yml"))
-                .overrides(VECTORS.resolve("good-seed-overrides.yml"))
+                .defaults(VECTORS.resolve("good-boulder-defaults.yml"))
+                .overrides(VECTORS.resolve("good-boulder-overrides.yml"))
                 .build()
                 .lint())
         .isEmpty();
@@ -204,7 +204,7 @@ class LimitFilesTest {
   }
 
   @Test
-  void load_ofANamesFile_knowsTheSeedsNamesAndItsOwn() {
+  void load_ofANamesFile_knowsBouldersNamesAndItsOwn() {
     Path names =
         TestFiles.write(
             folder.resolve("names.yml"),

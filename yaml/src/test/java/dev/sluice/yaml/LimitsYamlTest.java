@@ -40,12 +40,12 @@ class LimitsYamlTest {
   @TempDir Path folder;
 
   @Test
-  void write_ofTheSeedsFiles_givesTheirText() throws IOException {
+  void write_ofBouldersFiles_givesTheirText() throws IOException {
     Path vectors = TestFiles.folder("vectors");
     Limits limits =
         TestFiles.builder()
-            .defaults(vectors.resolve("good-seed-defaults.yml"))
-            .overrides(vectors.resolve("good-seed-overrides.yml"))
+            .defaults(vectors.resolve("good-boulder-defaults.yml"))
+            .overrides(vectors.resolve("good-boulder-overrides.yml"))
             .build()
             .load();
     assertThat(defaults(limits))

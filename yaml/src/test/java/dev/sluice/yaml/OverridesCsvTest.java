@@ -28,7 +28,7 @@ class OverridesCsvTest {
     StringBuilder csv = new StringBuilder();
     OverridesCsv.write(
         TestFiles.builder()
-            .overrides(TestFiles.folder("vectors").resolve("good-seed-overrides.yml"))
+            .overrides(TestFiles.folder("vectors").resolve("good-boulder-overrides.yml"))
             .build()
             .load(),
         csv);

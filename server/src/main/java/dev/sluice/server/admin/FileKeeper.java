@@ -51,8 +51,8 @@ import org.jspecify.annotations.Nullable;
  * several links share its lock, and the link stays.
  *
  * Servers may share the files. Each holds the lock of FILE.lock from the read to the write of a
- * change. That file is never replaced: a lock on a file that was replaced would lock nobody out. The
- * system releases the lock of a process that ends.
+ * change. That file is never replaced: a lock on a file that was replaced would lock nobody out.
+ * The system releases the lock of a process that ends.
  */
 
 /** Keeps overrides and penalties in files that the server owns, perhaps together with others. */

@@ -23,10 +23,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /*
- * What is kept in files is read twice: for the names that stand there, and then with all of these as
- * names whose ids may be anything. So an entry may stand there whose limit is gone, or whose id no
- * longer has the right form. It keeps such a name, and is written back as it stands. The limits in
- * force leave it out, for no limit has that form of ids.
+ * What is kept in files is read twice: for the names that stand there, and then with all of these
+ * as names whose ids may be anything. So an entry may stand there whose limit is gone, or whose id
+ * no longer has the right form. It keeps such a name, and is written back as it stands. The limits
+ * in force leave it out, for no limit has that form of ids.
  */
 
 /** The names in files of kept entries, of limits that there are or were. Stateless. */

@@ -25,8 +25,9 @@ import java.util.stream.Stream;
  * order in which the reference looks. Where the reference would come to a dead end, a rule that
  * limits nothing stands before the more general ones, so that they do not match.
  *
- * A key without a value and the same key with one are a default and an override. The reference counts
- * each combination of values apart, and so does the id of a rule: it is made of the values that vary.
+ * A key without a value and the same key with one are a default and an override. The reference
+ * counts each combination of values apart, and so does the id of a rule: it is made of the values
+ * that vary.
  */
 
 /**

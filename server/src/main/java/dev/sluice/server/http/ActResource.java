@@ -6,7 +6,7 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.server.access.AccessPart;
-import dev.sluice.server.wire.Acts;
+import dev.sluice.server.access.Acts;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.Mistakes;
 import dev.sluice.server.wire.WireException;

@@ -10,12 +10,11 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.async.Stages;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.Requests.HeldAnswers;
+import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.Caller;
-import dev.sluice.server.wire.Acts;
 import dev.sluice.server.wire.DecisionWriter;
 import dev.sluice.server.wire.WireReader;
 import dev.sluice.server.wire.WireRequest;
-import dev.sluice.store.StoreException;
 import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.Optional;
@@ -35,8 +34,8 @@ import org.jspecify.annotations.Nullable;
  * before them. A line that waits for none is refused, and the stream ends.
  *
  * A body that ends too early, too late or never has a last line of answer that says so, and what is
- * left of its last line is not decided. Where no line was answered, its response has the status. The
- * response stays open until that was read, so that its time can end.
+ * left of its last line is not decided. Where no line was answered, its response has the status.
+ * The response stays open until that was read, so that its time can end.
  */
 
 /** The acts of one request, one a line. Belongs to one event loop. */
@@ -152,7 +151,7 @@ final class DecisionStream {
   }
 
   private static Fault undecided() {
-    return Failures.fault(new StoreException("it did not answer within the time of a request"));
+    return Failures.fault(Failures.storeIsLate());
   }
 
   /** Why a stream ends whose body has not ended in time. */

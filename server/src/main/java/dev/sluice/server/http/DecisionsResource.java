@@ -14,7 +14,7 @@ import dev.sluice.server.Piecewise;
 import dev.sluice.server.Requests;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AccessPart;
-import dev.sluice.server.wire.Acts;
+import dev.sluice.server.access.Acts;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.List;

@@ -21,6 +21,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.NotReadyException;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.admin.KeepException;
@@ -49,7 +50,7 @@ final class Failures implements ServerErrorHandler {
    */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
-        ? unread(String.valueOf(store.getMessage()))
+        ? unread(store)
         : fault(failure);
   }
 
@@ -61,8 +62,8 @@ final class Failures implements ServerErrorHandler {
             && context.config().service().as(AskedByProxies.class) == null);
   }
 
-  private static Fault unread(String why) {
-    return Fault.storeUnreachable("nothing was charged", FailureLog.undecided(why));
+  private static Fault unread(StoreException failure) {
+    return Fault.storeUnreachable("nothing was charged", FailureLog.undecided(failure));
   }
 
   static Fault fault(Throwable failure) {
@@ -89,13 +90,13 @@ final class Failures implements ServerErrorHandler {
       return Fault.ofToken(token);
     }
     if (cause instanceof StoreException store) {
-      return undecided(String.valueOf(store.getMessage()));
+      return undecided(store);
     }
     if (cause instanceof KeepException) {
       return Fault.notKept(FailureLog.notKept(String.valueOf(cause.getMessage())));
     }
     if (cause instanceof NotReadyException && cause.getCause() instanceof StoreException store) {
-      return Fault.storeAway(FailureLog.undecided(String.valueOf(store.getMessage())));
+      return Fault.storeAway(FailureLog.undecided(store));
     }
     if (cause instanceof NotReadyException) {
       return Fault.notReady(String.valueOf(cause.getMessage()));
@@ -104,8 +105,8 @@ final class Failures implements ServerErrorHandler {
   }
 
   /** The log names the store; the answer does not. */
-  private static Fault undecided(String why) {
-    return Fault.storeUnreachable(FailureLog.charged(why), FailureLog.undecided(why));
+  private static Fault undecided(StoreException failure) {
+    return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
   }
 
   /** Whether a client went away or took too long: nobody reads the answer, and no log needs it. */
@@ -131,13 +132,17 @@ final class Failures implements ServerErrorHandler {
 
   /** Either the client was slow, or, where all that it had to say is here, the store. */
   private static Fault timedOut(ServiceRequestContext context) {
-    String late = "it did not answer within the time of a request";
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
     if (!isHere && context.method() == HttpMethod.POST) {
       return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
     }
-    return onlyReads(context) ? unread(late) : undecided(late);
+    return fault(storeIsLate(), onlyReads(context));
+  }
+
+  /** Returns the failure of a store that has not answered when the time of a request is over. */
+  static StoreException storeIsLate() {
+    return new StoreException("it did not answer within the time of a request");
   }
 
   @Override

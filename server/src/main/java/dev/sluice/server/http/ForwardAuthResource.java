@@ -56,9 +56,9 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Where the limits come from, in this order: the query, which the proxy's configuration fixes; the rule book; a header.
- * A header comes last, and only where there are no rules: most proxies pass on the headers that the client sent, and a
- * client must not choose its limit.
+ * Where the limits come from, in this order: the query, which the proxy's configuration fixes; the
+ * rule book; a header. A header comes last, and only where there are no rules: most proxies pass on
+ * the headers that the client sent, and a client must not choose its limit.
  */
 /**
  * {@code ANY /v1/forward-auth}: may the request pass that a proxy holds? Thread-safe; runs on event
@@ -288,7 +288,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
             failure -> {
               Throwable cause = Exceptions.peel(failure);
               if (cause instanceof StoreException store) {
-                FailureLog.undecided(String.valueOf(store.getMessage()));
+                FailureLog.undecided(store);
               } else {
                 FailureLog.internal(cause);
               }

@@ -8,11 +8,12 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Generations;
+import dev.sluice.server.NotReadyException;
 import dev.sluice.server.Part;
+import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
-import dev.sluice.server.wire.Acts;
 import dev.sluice.store.BucketStore;
 
 /** The HTTP door: which path is answered by what. Immutable and thread-safe. */

@@ -18,10 +18,10 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /*
- * A summary of the library takes one value at a time, asks the clock twice for each, and two threads
- * that record at once wait for each other. It also rounds a value up to a whole number before it looks
- * for the bucket, so that all times below a second stood in the bucket of a second. So the histograms
- * are ours (BulkHistogram); the page shows them as it would show the library's.
+ * A summary of the library takes one value at a time, asks the clock twice for each, and two
+ * threads that record at once wait for each other. It also rounds a value up to a whole number
+ * before it looks for the bucket, so that all times below a second stood in the bucket of a second.
+ * So the histograms are ours (BulkHistogram); the page shows them as it would show the library's.
  */
 
 /** The meters of {@code /metrics}. Thread-safe. */

@@ -37,8 +37,9 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The meters are those of GET /metrics, read when they are sent: a request is recorded once. Names and labels
- * are the same too, so that a query works on both; a receiver that writes for Prometheus adds "_total" to counters itself.
+ * The meters are those of GET /metrics, read when they are sent: a request is recorded once. Names
+ * and labels are the same too, so that a query works on both; a receiver that writes for Prometheus
+ * adds "_total" to counters itself.
  */
 
 /** The metrics of {@code /metrics} as data of OpenTelemetry. Thread-safe. */

@@ -27,8 +27,8 @@ final class Failures {
       writer.error("ERR", String.valueOf(cause.getMessage()));
     } else if (cause instanceof TokenException token) {
       writer.error(token.reason() + "TOKEN", String.valueOf(token.getMessage()));
-    } else if (cause instanceof StoreException) {
-      undecided(String.valueOf(cause.getMessage()), writer);
+    } else if (cause instanceof StoreException store) {
+      undecided(store, writer);
     } else if (cause instanceof CancellationException) {
       writer.error(UNAVAILABLE, "the server is stopping; whether anything was charged is unknown");
     } else {
@@ -37,11 +37,11 @@ final class Failures {
   }
 
   /** The log names the store; the reply does not. */
-  private static void undecided(String why, ReplyWriter writer) {
+  private static void undecided(StoreException failure, ReplyWriter writer) {
     writer.error(
         UNAVAILABLE,
         "the store could not decide; %s (incident %s)"
-            .formatted(FailureLog.charged(why), FailureLog.undecided(why)));
+            .formatted(FailureLog.charged(failure), FailureLog.undecided(failure)));
   }
 
   private static void internal(Throwable cause, ReplyWriter writer) {

@@ -12,9 +12,9 @@ import com.linecorp.armeria.server.HttpStatusException;
 import com.linecorp.armeria.server.RequestTimeoutException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.NotReadyException;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
-import dev.sluice.server.http.NotReadyException;
 import dev.sluice.store.StoreException;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -49,8 +49,8 @@ final class Failures {
     if (cause instanceof BadRequest || cause instanceof InvalidRequestException) {
       return Status.INVALID_ARGUMENT.withDescription(cause.getMessage());
     }
-    if (cause instanceof StoreException) {
-      return undecided(String.valueOf(cause.getMessage()));
+    if (cause instanceof StoreException store) {
+      return undecided(store);
     }
     if (cause instanceof RefusedException refused) {
       return status(refused).withDescription(refused.detail());
@@ -123,9 +123,9 @@ final class Failures {
   }
 
   /** The log names the store; the answer does not. */
-  private static Status undecided(String why) {
+  private static Status undecided(StoreException failure) {
     return Status.UNAVAILABLE.withDescription(
         "the store could not decide; %s (incident %s)"
-            .formatted(FailureLog.charged(why), FailureLog.undecided(why)));
+            .formatted(FailureLog.charged(failure), FailureLog.undecided(failure)));
   }
 }

@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.Objects;
 
 /*
- * Where descriptors only look, or a cost fits no bucket, the limiter was asked for another cost than
- * theirs. Its decision then tells another level than the outcomes of the lines, which these are of.
+ * Where descriptors only look, or a cost fits no bucket, the limiter was asked for another cost
+ * than theirs. Its decision then tells another level than the outcomes of the lines, which these
+ * are of.
  */
 
 /**

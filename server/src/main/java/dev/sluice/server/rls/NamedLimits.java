@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * A limit that is named and not configured must not be open because somebody forgot a line. It is
  * declared as asked for, so that the metric of missing defaults counts it. Where missing defaults
- * are refused, the descriptor is: an error would open the other limits of the request too, where the
- * proxy lets requests pass whose question fails.
+ * are refused, the descriptor is: an error would open the other limits of the request too, where
+ * the proxy lets requests pass whose question fails.
  */
 /**
  * Descriptors that name a limit themselves, so that no rule is needed: the only entry's key, or the

@@ -25,11 +25,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The first rule that matches decides, always: no rule falls through to the next, and none is merged with another. So
- * the answer to "what is this charged?" is one line of the file, and a trial is a limit in shadow beside the limits that
- * are in force, not a rule that shields or shadows others.
+ * The first rule that matches decides, always: no rule falls through to the next, and none is
+ * merged with another. So the answer to "what is this charged?" is one line of the file, and a
+ * trial is a limit in shadow beside the limits that are in force, not a rule that shields or
+ * shadows others.
  *
- * Rules for descriptors are found by their keys, since a configuration that was converted may have thousands of them.
+ * Rules for descriptors are found by their keys, since a configuration that was converted may have
+ * thousands of them.
  */
 /**
  * An ordered list of rules: which limits a descriptor or a request spends from. The first rule that

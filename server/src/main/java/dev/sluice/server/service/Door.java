@@ -43,7 +43,7 @@ public interface Door {
    * @param limiter decides, by the limits that {@link Limiter#limits} holds
    * @param reservations what clients hold, by the same limiter
    * @param meters takes the door's meters
-   * @param ready throws a {@link dev.sluice.server.http.NotReadyException} or a {@link
+   * @param ready throws a {@link dev.sluice.server.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
    * @param onMissing whether a request for a limit that is known, and not configured, is refused
    * @param traffic all connections: what clients hold is bounded for all doors together

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.server.NotReadyException;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AccessPart;
-import dev.sluice.server.http.NotReadyException;
 import dev.sluice.server.http.ProblemsPart;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.rls.RlsPart;

@@ -5,7 +5,6 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
@@ -15,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,9 +25,6 @@ public final class WireRequest {
 
   private static final String BATCH_SPEND = "batchSpend";
   private static final Map<String, Act> ACTS = acts();
-
-  /** How many buckets of a refused batch are noted. */
-  private static final int MOST_NOTED = 10;
 
   /** The most transactions of a batch. */
   public static final int MOST_TRANSACTIONS = 1000;
@@ -141,8 +138,8 @@ public final class WireRequest {
    */
   public List<String> limits() {
     List<String> names = new ArrayList<>();
-    for (WireTransaction one : batch == null ? List.of(single) : batch) {
-      String limit = one == null ? null : one.limit();
+    for (WireTransaction one : written()) {
+      String limit = one.limit();
       if (limit != null) {
         names.add(limit);
       }
@@ -151,19 +148,12 @@ public final class WireRequest {
   }
 
   /**
-   * Returns the request for the audit log, as the client wrote it.
+   * Returns the transactions as the client wrote them.
    *
-   * @param act what is to be done
-   * @return a line for each bucket, the first ten of a batch; at least one
+   * @return those that were written; none has been looked up
    */
-  List<Noted> noted(Act act) {
-    List<Noted> noted = new ArrayList<>();
-    for (WireTransaction one : batch == null ? List.of(single) : batch) {
-      if (one != null && noted.size() < MOST_NOTED) {
-        noted.add(Noted.of(act, one.limit(), one.id()));
-      }
-    }
-    return noted.isEmpty() ? List.of(Noted.of(act, null, null)) : noted;
+  public List<WireTransaction> written() {
+    return batch == null ? List.of(single) : batch.stream().flatMap(Stream::ofNullable).toList();
   }
 
   /**

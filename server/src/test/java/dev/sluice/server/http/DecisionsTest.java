@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.server.UnchargedException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -204,13 +205,13 @@ final class DecisionsTest {
         new BucketStore() {
           @Override
           public List<Reading> charge(List<Charge> charges) {
-            throw new StoreException("10.0.0.1:6379: connection refused; nothing was charged");
+            throw new UnchargedException("10.0.0.1:6379: connection refused");
           }
 
           @Override
           public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
             return CompletableFuture.failedFuture(
-                new StoreException("10.0.0.1:6379: connection refused; nothing was charged"));
+                new UnchargedException("10.0.0.1:6379: connection refused"));
           }
         };
     try (TestServer away = new TestServer(SampleFixture.limits(), broken)) {

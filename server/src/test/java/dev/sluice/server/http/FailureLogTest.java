@@ -4,6 +4,8 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.FailureLog;
+import dev.sluice.server.UnchargedException;
+import dev.sluice.store.StoreException;
 import org.junit.jupiter.api.Test;
 
 final class FailureLogTest {
@@ -21,5 +23,12 @@ final class FailureLogTest {
                   + incident
                   + ": a change could not be saved: set.yml cannot be written (disk full); nothing was changed");
     }
+  }
+
+  @Test
+  void charged_asksTheStore_notItsMessage() {
+    assertThat(FailureLog.charged(new UnchargedException("full"))).isEqualTo("nothing was charged");
+    assertThat(FailureLog.charged(new StoreException("lost; nothing was charged")))
+        .isEqualTo("whether anything was charged is unknown");
   }
 }

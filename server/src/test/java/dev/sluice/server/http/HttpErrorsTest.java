@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.UnchargedException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -340,8 +341,7 @@ final class HttpErrorsTest {
 
   @Test
   void store_thatChargedNothing_isA503ThatSaysSo() {
-    BucketStore full =
-        new FailingStore(() -> new StoreException("x:1 is full; nothing was charged"));
+    BucketStore full = new FailingStore(() -> new UnchargedException("x:1 is full"));
     try (TestServer down = new TestServer(SampleFixture.limits(), full)) {
       JsonNode problem = problem(down.post("/v1/spend", LOGIN), 503);
       assertThat(problem.get("detail").asText()).endsWith("; nothing was charged");
@@ -489,7 +489,7 @@ final class HttpErrorsTest {
           || charges.stream().allMatch(charge -> charge.effect().op() == Op.RESET)) {
         return memory.charge(charges);
       }
-      throw new StoreException("the store is away; nothing was charged");
+      throw new UnchargedException("the store is away");
     }
   }
 

@@ -10,10 +10,10 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.HostPort;
+import dev.sluice.server.UnchargedException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
-import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -230,12 +230,12 @@ final class JsonServiceTest {
         new BucketStore() {
           @Override
           public List<Reading> charge(List<Charge> charges) {
-            throw new StoreException("away; nothing was charged");
+            throw new UnchargedException("away");
           }
 
           @Override
           public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-            return CompletableFuture.failedFuture(new StoreException("away; nothing was charged"));
+            return CompletableFuture.failedFuture(new UnchargedException("away"));
           }
         };
     try (TestRlsServer server = new TestRlsServer(limits(), away)) {

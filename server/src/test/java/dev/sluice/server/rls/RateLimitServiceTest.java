@@ -17,11 +17,11 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.UnchargedException;
 import dev.sluice.server.rules.Excess;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
-import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
@@ -503,13 +503,13 @@ final class RateLimitServiceTest {
   private static final class LostStore implements BucketStore {
     @Override
     public List<Reading> charge(List<Charge> charges) {
-      throw new StoreException("redis.internal does not answer; nothing was charged");
+      throw new UnchargedException("redis.internal does not answer");
     }
 
     @Override
     public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
       return CompletableFuture.failedFuture(
-          new StoreException("redis.internal does not answer; nothing was charged"));
+          new UnchargedException("redis.internal does not answer"));
     }
   }
 

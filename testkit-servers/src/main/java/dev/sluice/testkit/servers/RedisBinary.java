@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
 /**
- * Where the program of a {@link LocalRedis} comes from. Stateless.
+ * The source of the program of a {@link LocalRedis}. Stateless.
  *
  * <p>Needs {@code com.github.codemonstur:embedded-redis} on the user's class path.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.server.http;
+package dev.sluice.server;
 
 import dev.sluice.store.StoreException;
 
@@ -20,7 +20,13 @@ public final class NotReadyException extends RuntimeException {
     super(message);
   }
 
-  NotReadyException(String message, StoreException cause) {
+  /**
+   * Makes an exception with its cause.
+   *
+   * @param message what is missing
+   * @param cause what the store threw
+   */
+  public NotReadyException(String message, StoreException cause) {
     super(message, cause);
   }
 }

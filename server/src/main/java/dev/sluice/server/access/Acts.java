@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.server.wire;
+package dev.sluice.server.access;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
@@ -8,9 +8,9 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.access.Caller;
+import dev.sluice.server.wire.WireException;
+import dev.sluice.server.wire.WireRequest;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -22,6 +22,9 @@ import java.util.concurrent.CompletionStage;
  * thread-safe; never blocks.
  */
 public final class Acts {
+
+  /** How many buckets of a refused batch are noted. */
+  private static final int MOST_NOTED = 10;
 
   private final Limiter limiter;
   private final AsyncLimiter async;
@@ -107,7 +110,7 @@ public final class Acts {
   }
 
   private List<Transaction> lookedUp(Act act, WireRequest wire, Caller anyCaller) {
-    Caller caller = AuditLog.notes(act) ? anyCaller.about(wire.noted(act)) : anyCaller;
+    Caller caller = AuditLog.notes(act) ? anyCaller.about(noted(act, wire)) : anyCaller;
     Limits limits = limiter.limits().get();
     try {
       List<Transaction> transactions =
@@ -123,6 +126,16 @@ public final class Acts {
       audit.refused(caller, door, String.valueOf(e.getMessage()));
       throw e;
     }
+  }
+
+  /** A line for each bucket, as the client wrote it; the first ten of a batch, and at least one. */
+  private static List<Noted> noted(Act act, WireRequest wire) {
+    List<Noted> noted =
+        wire.written().stream()
+            .limit(MOST_NOTED)
+            .map(one -> Noted.of(act, one.limit(), one.id()))
+            .toList();
+    return noted.isEmpty() ? List.of(Noted.of(act, null, null)) : noted;
   }
 
   /**

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The files that Boulder's documents print, and one with all nine names. */
-class SeedFilesTest {
+class BoulderFilesTest {
 
   private static final String NINE =
       """
@@ -46,11 +46,11 @@ class SeedFilesTest {
   @TempDir Path folder;
 
   @Test
-  void theSeedsFiles_areLoadedAndEnforced() throws IOException {
+  void bouldersFiles_areLoadedAndEnforced() throws IOException {
     Limits limits =
         load(
-            Vectors.text("limits/good-seed-defaults.yml"),
-            Vectors.text("limits/good-seed-overrides.yml"));
+            Vectors.text("limits/good-boulder-defaults.yml"),
+            Vectors.text("limits/good-boulder-overrides.yml"));
     ManualTime time = new ManualTime();
     Limiter limiter = Limiter.of(limits, BucketStore.inMemory(time));
 
@@ -71,7 +71,7 @@ class SeedFilesTest {
   @Test
   void allNineNames_canBeOverridden_andAreDumpedAsCsv() throws IOException {
     StringBuilder csv = new StringBuilder();
-    OverridesCsv.write(load(Vectors.text("limits/good-seed-defaults.yml"), NINE), csv);
+    OverridesCsv.write(load(Vectors.text("limits/good-boulder-defaults.yml"), NINE), csv);
     assertThat(csv)
         .hasToString(
             """
@@ -104,7 +104,7 @@ class SeedFilesTest {
     assertThatThrownBy(
             () ->
                 load(
-                    Vectors.text("limits/good-seed-defaults.yml"),
+                    Vectors.text("limits/good-boulder-defaults.yml"),
                     """
                     - CertificatesPerDomain:
                         burst: 40
@@ -122,7 +122,7 @@ class SeedFilesTest {
   void aDomainThatCanNeverMatch_isAWarningOfLint() throws IOException {
     var problems =
         files(
-                Vectors.text("limits/good-seed-defaults.yml"),
+                Vectors.text("limits/good-boulder-defaults.yml"),
                 """
                 - CertificatesPerDomain:
                     {burst: 4, count: 4, period: 168h, ids: [www.example.com, example.org, 10.0.0.1]}
