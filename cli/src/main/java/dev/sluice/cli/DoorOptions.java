@@ -23,12 +23,14 @@ import picocli.CommandLine.Option;
 /** The options that say where the server listens, and to whom. */
 final class DoorOptions {
 
+  private static final String USUAL_HTTP = "127.0.0.1:8080";
+
   @Option(
       names = "--http",
       paramLabel = "ADDR",
-      defaultValue = "127.0.0.1:8080",
+      defaultValue = USUAL_HTTP,
       description = "Where to listen, host:port; port 0 is any free one (${DEFAULT-VALUE}).")
-  private String http = "127.0.0.1:8080";
+  private String http = USUAL_HTTP;
 
   @Option(
       names = "--resp",

@@ -45,9 +45,9 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--store",
       paramLabel = "STORE",
-      defaultValue = "memory",
+      defaultValue = Stores.MEMORY,
       description = "Where the buckets are kept: memory, or redis://host:port/db.")
-  private String store = "memory";
+  private String store = Stores.MEMORY;
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
 

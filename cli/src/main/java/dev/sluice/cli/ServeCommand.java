@@ -62,6 +62,7 @@ import picocli.CommandLine.Spec;
 final class ServeCommand implements Callable<Integer> {
 
   private static final int PINGS_AT_THE_START = 3;
+  private static final String REFUSE = "refuse";
 
   private final Console console;
   private final Map<String, String> environment;
@@ -90,11 +91,11 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--store",
       paramLabel = "STORE",
-      defaultValue = "memory",
+      defaultValue = Stores.MEMORY,
       description =
           "The store of the buckets: memory (if not given), or redis://host:port/db. Its options,"
               + " such as ?timeout=200ms, are in docs/stores.md.")
-  private String store = "memory";
+  private String store = Stores.MEMORY;
 
   @Mixin private StorePasswordOptions storePasswords = new StorePasswordOptions();
 
@@ -113,12 +114,12 @@ final class ServeCommand implements Callable<Integer> {
   @Option(
       names = "--missing-default",
       paramLabel = "POLICY",
-      defaultValue = "refuse",
+      defaultValue = REFUSE,
       description =
           "The outcome where --for, --on-failure, a rule or a request names a limit that has neither a"
               + " default nor an override: refuse (the start, the reload, the request), warn, or"
               + " allow (${DEFAULT-VALUE}).")
-  private String missingDefault = "refuse";
+  private String missingDefault = REFUSE;
 
   @Option(
       names = "--top-denied",
@@ -272,7 +273,7 @@ final class ServeCommand implements Callable<Integer> {
 
   private MissingDefault onMissing() {
     return switch (missingDefault) {
-      case "refuse" -> MissingDefault.REFUSE;
+      case REFUSE -> MissingDefault.REFUSE;
       case "warn" -> MissingDefault.WARN;
       case "allow" -> MissingDefault.ALLOW;
       default ->

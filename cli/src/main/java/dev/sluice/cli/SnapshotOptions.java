@@ -42,7 +42,7 @@ final class SnapshotOptions {
       }
       return null;
     }
-    if (!store.equals("memory")) {
+    if (!store.equals(Stores.MEMORY)) {
       throw new InputException(
           "--snapshot works with the memory store only; %s persists its own buckets"
               .formatted(Stores.shown(store)));

@@ -129,7 +129,7 @@ public interface IdFormat {
   }
 
   /**
-   * The registration id of an ACME account: an unsigned 64-bit decimal number.
+   * Returns the format of an unsigned 64-bit decimal number, by Boulder's name for it.
    *
    * @return the format {@code regId}
    */

@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -23,6 +24,14 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RedisOptionsTest {
 
   private static final Path DOCUMENTATION = Path.of("..", "docs", "stores.md");
+
+  /** A range as the options write it, and as the builder's comments do. */
+  private static final Map<String, String> RANGES =
+      Map.of(
+          "1ms to 1h", "from 1 ms to an hour",
+          "0s to 10m", "up to ten minutes",
+          "up to 1h, off", "up to an hour",
+          "1 or more", "at least 1");
 
   private static RedisOptions of(String uri) {
     return RedisOptions.of(StoreUri.parse(uri));
@@ -50,6 +59,31 @@ class RedisOptionsTest {
     assertThat(methods)
         .containsExactlyInAnyOrderElementsOf(
             RedisOptions.ALL.stream().map(RedisOption::name).toList());
+  }
+
+  static Stream<RedisOption<?>> numbers() {
+    return RedisOptions.ALL.stream()
+        .filter(
+            option ->
+                option.fallback() instanceof Duration || option.fallback() instanceof Integer);
+  }
+
+  @ParameterizedTest
+  @MethodSource("numbers")
+  void builder_namesTheDefaultAndTheRange(RedisOption<?> option) throws IOException {
+    String[] cells = option.row().split(" \\| ", -1);
+    String usual = cells[2].replaceAll("(\\d)([a-z])", "$1 $2");
+
+    assertThat(commentInTheBuilder(option.name())).contains(usual + " without it");
+    assertThat(RANGES).containsKey(cells[1]);
+    assertThat(commentInTheBuilder(option.name())).contains(RANGES.get(cells[1]));
+  }
+
+  private static String commentInTheBuilder(String method) throws IOException {
+    String source =
+        Files.readString(Path.of("src/main/java/dev/sluice/redis/RedisStoreBuilder.java"));
+    String before = source.substring(0, source.indexOf("RedisStoreBuilder " + method + "("));
+    return before.substring(before.lastIndexOf("/**")).replaceAll("\\s+\\*\\s+", " ");
   }
 
   static Stream<RedisOption<?>> all() {

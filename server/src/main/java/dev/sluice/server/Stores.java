@@ -18,7 +18,9 @@ import java.util.Locale;
  */
 public final class Stores {
 
-  static final String MEMORY = "memory";
+  /** The address of the store in this process's memory. */
+  public static final String MEMORY = "memory";
+
   private static final List<String> REDIS =
       List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
   private static final List<String> KNOWN =

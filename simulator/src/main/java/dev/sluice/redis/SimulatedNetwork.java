@@ -160,7 +160,7 @@ final class SimulatedNetwork implements Connector {
   @Override
   public CompletionStage<Host> askForMaster() {
     ConnectWatch.Attempt attempt = connects.begin("the master");
-    CompletableFuture<Host> told = new Connecting<>(attempt::waits);
+    CompletableFuture<Host> told = new PendingConnection<>(attempt::waits);
     world.after(
         dice.between(latencyNanos, 4 * latencyNanos),
         io,
@@ -203,7 +203,7 @@ final class SimulatedNetwork implements Connector {
       throw new NoClassDefFoundError("io/netty/Simulated");
     }
     ConnectWatch.Attempt attempt = connects.begin(name);
-    Connecting<C> connected = new Connecting<>(attempt::waits);
+    PendingConnection<C> connected = new PendingConnection<>(attempt::waits);
     Consumer<Throwable> fails =
         failure -> {
           boolean calls = connected.waiting() > 1; // the first is the store's own

@@ -26,7 +26,7 @@ import java.util.Map;
  *
  * <p>Not thread-safe; never blocks.
  */
-public final class ReferenceBuckets {
+final class ReferenceBuckets {
 
   private final TimeSource time;
   private final Map<String, Bucket> buckets = new HashMap<>();
@@ -37,7 +37,7 @@ public final class ReferenceBuckets {
    *
    * @param time the clock; the one that drives the store under test
    */
-  public ReferenceBuckets(TimeSource time) {
+  ReferenceBuckets(TimeSource time) {
     this.time = time;
   }
 
@@ -47,7 +47,7 @@ public final class ReferenceBuckets {
    * @param transactions the batch
    * @return an answer for each
    */
-  public List<Answer> check(List<Transaction> transactions) {
+  List<Answer> check(List<Transaction> transactions) {
     return transactions.stream().map(this::spendAnswer).toList();
   }
 
@@ -58,7 +58,7 @@ public final class ReferenceBuckets {
    * @return an answer for each
    */
   @CanIgnoreReturnValue
-  public List<Answer> spend(List<Transaction> transactions) {
+  List<Answer> spend(List<Transaction> transactions) {
     if (transactions.size() == 1) {
       forgive(transactions.get(0));
     }
@@ -108,7 +108,7 @@ public final class ReferenceBuckets {
    * @return an answer for each
    */
   @CanIgnoreReturnValue
-  public List<Answer> refund(List<Transaction> transactions) {
+  List<Answer> refund(List<Transaction> transactions) {
     List<Answer> answers = new ArrayList<>();
     for (Transaction transaction : transactions) {
       Quota quota = transaction.quota();
@@ -135,7 +135,7 @@ public final class ReferenceBuckets {
    *
    * @param transactions the batch
    */
-  public void reset(List<Transaction> transactions) {
+  void reset(List<Transaction> transactions) {
     transactions.forEach(transaction -> buckets.remove(transaction.bucketKey()));
   }
 
@@ -217,7 +217,7 @@ public final class ReferenceBuckets {
    * @param retryInNanos as {@link Decision#retryInNanos}
    * @param resetInNanos as {@link Decision#resetInNanos}
    */
-  public record Answer(boolean allowed, long remaining, long retryInNanos, long resetInNanos) {
+  record Answer(boolean allowed, long remaining, long retryInNanos, long resetInNanos) {
 
     private static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0);
     private static final Answer NOTHING_GIVEN = new Answer(false, Long.MAX_VALUE, 0, 0);
@@ -228,7 +228,7 @@ public final class ReferenceBuckets {
      * @param decision the decision
      * @return the same in the form of an answer
      */
-    public static Answer of(Decision decision) {
+    static Answer of(Decision decision) {
       return new Answer(
           decision.allowed(),
           decision.remaining(),

@@ -137,13 +137,8 @@ public final class Caller {
     return address;
   }
 
-  /**
-   * Whether the caller has a role.
-   *
-   * @param role the role
-   * @return true if its line names the role, or the server has no access control
-   */
-  public boolean has(Role role) {
+  /** Whether its line names the role, or the server has no access control. */
+  boolean has(Role role) {
     return rights.roles().contains(role);
   }
 

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A permission of a caller. No role contains another one: a caller has those that its line names.
  */
-public enum Role {
+enum Role {
   /** Asks for decisions: check, spend, reserve and cancel, on every door. */
   DECIDE,
   /** Sees limits, buckets, overrides, penalties and metrics, and changes nothing. */
@@ -17,12 +17,8 @@ public enum Role {
   /** Resets and refunds by hand, changes overrides and penalties, and reloads. */
   ADMIN;
 
-  /**
-   * Returns the word for the role in files and messages.
-   *
-   * @return such as {@code decide}
-   */
-  public String word() {
+  /** Returns the word for the role in files and messages, such as {@code decide}. */
+  String word() {
     return name().toLowerCase(Locale.ROOT);
   }
 

@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable; {@link #open} is called once.
  */
-public interface Door {
+interface Door {
 
   /**
    * Returns what is spoken at the door.

@@ -4,7 +4,7 @@ package dev.sluice.server.wire;
 import java.math.BigDecimal;
 
 /** Seconds as decimal numbers. Stateless and thread-safe. */
-public final class Seconds {
+final class Seconds {
 
   private static final int DIGITS_OF_NANOS = 9;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -12,12 +12,9 @@ public final class Seconds {
   private Seconds() {}
 
   /**
-   * Writes nanoseconds as seconds, exactly: {@code 28800}, {@code 0.05}.
-   *
-   * @param nanos the time
-   * @return a number without an exponent and without trailing zeros
+   * Writes nanoseconds as seconds, exactly, without trailing zeros: {@code 28800}, {@code 0.05}.
    */
-  public static String format(long nanos) {
+  static String format(long nanos) {
     if (nanos % NANOS_PER_SECOND == 0) {
       return Long.toString(nanos / NANOS_PER_SECOND); // as most times of an answer are
     }

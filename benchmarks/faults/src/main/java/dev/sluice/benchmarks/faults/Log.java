@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.faults;
 
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.faults;
 
-import com.google.errorprone.annotations.FormatMethod;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.StoreException;
@@ -88,8 +88,10 @@ enum Trial {
             failed += failures(limiter, CALLS_BETWEEN);
           }
         }
-        require(givenUp.get() == 0, "a healthy master was given up %s times", givenUp.get());
-        require(failed <= CUTS, "%s calls failed by %s cuts of an idle connection", failed, CUTS);
+        BrokenPromise.unless(
+            givenUp.get() == 0, "a healthy master was given up %s times", givenUp.get());
+        BrokenPromise.unless(
+            failed <= CUTS, "%s calls failed by %s cuts of an idle connection", failed, CUTS);
         return "no master given up; %s of %s calls failed"
             .formatted(failed, 2 * CUTS * CALLS_BETWEEN);
       }
@@ -118,9 +120,9 @@ enum Trial {
           ("the old master was asked for %s ms at most after Sentinel named the new one (%s ms after"
                   + " the promotion); a bucket gave out at most %s tokens more")
               .formatted(named, promoted, excess);
-      require(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
+      BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
       // Both masters grant for a moment, and what had not reached the replica is granted again.
-      require(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
+      BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }
   },
@@ -151,7 +153,7 @@ enum Trial {
           String seen =
               "the last call ended after %s ms (longest stall %s ms; in a fresh process %s ms; answered calls: %s ms)"
                   .formatted(longest, stalls.longestMillis(), first, answered);
-          require(longest <= most, "%s", seen);
+          BrokenPromise.unless(longest <= most, "%s", seen);
           return seen;
         }
       }
@@ -199,13 +201,6 @@ enum Trial {
 
   /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
   abstract String seen() throws Exception;
-
-  @FormatMethod
-  private static void require(boolean kept, String broken, Object... values) throws BrokenPromise {
-    if (!kept) {
-      throw new BrokenPromise(broken.formatted(values));
-    }
-  }
 
   private static String judged(Log log, long more) throws BrokenPromise {
     log.requireWithinLimit(more);
@@ -322,8 +317,9 @@ enum Trial {
       }
       over.countDown();
       sending.join();
-      require(granted.get() == 0, "a batch was granted");
-      require(missed * 100L <= asked, "the observer was denied %s of %s times", missed, asked);
+      BrokenPromise.unless(granted.get() == 0, "a batch was granted");
+      BrokenPromise.unless(
+          missed * 100L <= asked, "the observer was denied %s of %s times", missed, asked);
       return String.format(
           Locale.ROOT,
           "%d batches denied; the observer was denied %d of %d times",
@@ -407,7 +403,7 @@ enum Trial {
         good += printed.get(0).equals("0") ? 1 : 0;
         longest = Math.max(longest, Long.parseLong(printed.get(1)));
       }
-      require(good == STARTS, "%s of %s starts had no failure", good, STARTS);
+      BrokenPromise.unless(good == STARTS, "%s of %s starts had no failure", good, STARTS);
       return "%s of %s without a failure; the longest took %s ms".formatted(good, STARTS, longest);
     } finally {
       over.countDown();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.production;
 
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

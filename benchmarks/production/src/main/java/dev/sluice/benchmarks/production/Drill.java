@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.production;
 
+import dev.sluice.benchmarks.report.BrokenPromise;
+
 /** Something that happens to a server in production, and what is promised then. */
 interface Drill {
 

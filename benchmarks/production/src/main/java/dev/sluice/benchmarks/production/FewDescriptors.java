@@ -3,6 +3,7 @@ package dev.sluice.benchmarks.production;
 
 import dev.sluice.benchmarks.production.Client.Answers;
 import dev.sluice.benchmarks.production.Server.NotStarted;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.production;
 
 import dev.sluice.benchmarks.production.Client.Answers;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;

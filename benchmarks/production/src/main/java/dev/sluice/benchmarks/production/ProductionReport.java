@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.production;
 
+import dev.sluice.benchmarks.report.BrokenPromise;
 import dev.sluice.benchmarks.report.Names;
 import java.util.LinkedHashMap;
 import java.util.List;

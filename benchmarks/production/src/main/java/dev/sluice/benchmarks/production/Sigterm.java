@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.production;
 
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;

@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.production;
 
 import dev.sluice.benchmarks.production.Client.Answers;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import dev.sluice.benchmarks.report.ServerFlags;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;

@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.production;
 
 import dev.sluice.benchmarks.production.Client.Answers;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;

@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.IntConsumer;
 
 /** A connection that is being made, and that tells how much waits for it. For one thread. */
-final class Connecting<T> extends CompletableFuture<T> {
+final class PendingConnection<T> extends CompletableFuture<T> {
 
   private final List<CompletableFuture<?>> waiting; // shared with all that follow from it
   private final IntConsumer told;
@@ -17,11 +17,11 @@ final class Connecting<T> extends CompletableFuture<T> {
    *
    * @param told takes how many stages wait for it, whenever another one does
    */
-  Connecting(IntConsumer told) {
+  PendingConnection(IntConsumer told) {
     this(new ArrayList<>(), told);
   }
 
-  private Connecting(List<CompletableFuture<?>> waiting, IntConsumer told) {
+  private PendingConnection(List<CompletableFuture<?>> waiting, IntConsumer told) {
     this.waiting = waiting;
     this.told = told;
   }
@@ -34,7 +34,7 @@ final class Connecting<T> extends CompletableFuture<T> {
 
   @Override
   public <U> CompletableFuture<U> newIncompleteFuture() {
-    Connecting<U> next = new Connecting<>(waiting, told);
+    PendingConnection<U> next = new PendingConnection<>(waiting, told);
     waiting.add(next);
     told.accept(waiting());
     return next;
