@@ -343,6 +343,7 @@ final class TlsDoorsTest {
   void badCertificate_refusesTheWholeGeneration_andTheNextGoodOneIsApplied() throws Exception {
     SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
     HttpClient client = client(trusting);
+    long started = System.nanoTime();
     try (Service service = Service.start(fixture.config(false))) {
       String before = TlsFixture.send(client, service, "GET", "/v1/limits").body();
       assertThat(before).contains("\"mistakes\":[]");
@@ -362,8 +363,14 @@ final class TlsDoorsTest {
           .contains(
               "\nsluice_tls_certificate_end_timestamp_seconds "
                   + (double) Pem.leaf(Pem.SERVER).getNotAfter().toInstant().getEpochSecond());
-      assertThat(hash(metrics, "offered")).isNotEqualTo(hash(metrics, "active"));
+      assertThat(generation("hash", metrics, "offered"))
+          .isNotEqualTo(generation("hash", metrics, "active"));
+      double active = Double.parseDouble(generation("age_seconds", metrics, "active"));
+      double offered = Double.parseDouble(generation("age_seconds", metrics, "offered"));
+      assertThat(offered).as("the files of a moment ago").isPositive().isLessThan(active);
+      assertThat(active).isLessThan(secondsSince(started));
 
+      long refusedAt = System.nanoTime();
       Pem.writeCertificate(Pem.NEXT, folder);
       HttpResponse<String> applied = TlsFixture.send(client, service, "POST", "/v1/admin/reload");
 
@@ -373,12 +380,20 @@ final class TlsDoorsTest {
       assertThat(shownBy(service, TlsFixture.HTTP, trusting)).isEqualTo(Pem.leaf(Pem.NEXT));
       metrics = TlsFixture.send(client, service, "GET", "/metrics").body();
       assertThat(metrics).contains("\nsluice_generation_mistakes 0.0");
-      assertThat(hash(metrics, "offered")).isEqualTo(hash(metrics, "active"));
+      assertThat(generation("hash", metrics, "offered"))
+          .isEqualTo(generation("hash", metrics, "active"));
+      assertThat(Double.parseDouble(generation("age_seconds", metrics, "active")))
+          .as("the files of a moment ago")
+          .isLessThan(secondsSince(refusedAt));
     }
   }
 
-  private static String hash(String metrics, String which) {
-    String series = "sluice_generation_hash{generation=\"" + which + "\"} ";
+  private static double secondsSince(long nanos) {
+    return (System.nanoTime() - nanos) / 1e9;
+  }
+
+  private static String generation(String what, String metrics, String which) {
+    String series = "sluice_generation_%s{generation=\"%s\"} ".formatted(what, which);
     return metrics
         .lines()
         .filter(line -> line.startsWith(series))
