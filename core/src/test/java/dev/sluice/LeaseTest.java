@@ -26,7 +26,10 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 class LeaseTest {
 
@@ -164,11 +167,24 @@ class LeaseTest {
     }
   }
 
-  @Test
-  void many_threads_giveOutTheBurstAndGiveTheRestBack() throws Exception {
+  /** Platform threads, and virtual ones where there are some. */
+  static Stream<Boolean> kindsOfThreads() {
+    return Runtime.version().feature() < 21 ? Stream.of(false) : Stream.of(false, true);
+  }
+
+  private static ExecutorService executor(boolean virtual) throws ReflectiveOperationException {
+    return virtual
+        ? (ExecutorService)
+            Executors.class.getMethod("newVirtualThreadPerTaskExecutor").invoke(null)
+        : Executors.newFixedThreadPool(16);
+  }
+
+  @ParameterizedTest(name = "virtual: {0}")
+  @MethodSource("kindsOfThreads")
+  void many_threads_giveOutTheBurstAndGiveTheRestBack(boolean virtual) throws Exception {
     limits.replace(limits(100_000));
     AtomicLong given = new AtomicLong();
-    ExecutorService executor = Executors.newFixedThreadPool(16);
+    ExecutorService executor = executor(virtual);
     try (Lease lease = lease(37, 4)) {
       List<Future<?>> all = new ArrayList<>();
       for (int i = 0; i < 16; i++) {

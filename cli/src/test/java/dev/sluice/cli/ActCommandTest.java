@@ -64,7 +64,7 @@ final class ActCommandTest {
           .contains("\"limit\":\"NewOrdersPerAccount\",\"id\":\"17\",", "\"remaining\":2,");
       Cli spent = run(store, "spend", "NewOrdersPerAccount", "17", "--cost", "3");
       assertThat(spent.code()).isZero();
-      assertThat(spent.out()).contains("\"allowed\":true,", "\"remaining\":0,");
+      assertThat(spent.out()).startsWith("{\"allowed\":true,").contains("\"remaining\":0,");
       Cli denied = run(store, "spend", "NewOrdersPerAccount", "17");
       assertThat(denied.code()).isEqualTo(Exit.NO);
       assertThat(denied.err()).contains("too many new orders (3)");

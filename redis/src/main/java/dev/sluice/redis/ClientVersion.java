@@ -2,8 +2,8 @@
 package dev.sluice.redis;
 
 import io.lettuce.core.ClientOptions;
-import io.lettuce.core.LettuceVersion;
 import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisClient;
 import io.lettuce.core.resource.EpollProvider;
 import io.lettuce.core.resource.IOUringProvider;
 import io.lettuce.core.resource.KqueueProvider;
@@ -25,6 +25,9 @@ final class ClientVersion {
 
   private static final String SINCE_7_0 = "io.lettuce.core.MaintNotificationsConfig";
 
+  /** A class that every Lettuce has: the one that tells its version entered it with 6.3. */
+  private static final Class<?> OF_LETTUCE = RedisClient.class;
+
   private ClientVersion() {}
 
   /**
@@ -33,7 +36,7 @@ final class ClientVersion {
    * @throws IllegalStateException if it is older than 6.5, or needs Netty 4.2 and finds 4.1
    */
   static void check() {
-    check(LettuceVersion.class.getClassLoader(), LettuceVersion.getVersion());
+    check(OF_LETTUCE.getClassLoader(), OF_LETTUCE.getPackage().getImplementationVersion());
   }
 
   static void check(ClassLoader loader, @Nullable String version) {
@@ -55,7 +58,7 @@ final class ClientVersion {
    * expect.
    */
   static void withoutMaintenanceNotifications(ClientOptions.Builder options) {
-    if (exists(SINCE_7_0, LettuceVersion.class.getClassLoader())) {
+    if (exists(SINCE_7_0, OF_LETTUCE.getClassLoader())) {
       Since7.withoutMaintenanceNotifications(options);
     }
   }

@@ -52,6 +52,8 @@ import org.jspecify.annotations.Nullable;
 public final class RedisStore implements BucketStore {
 
   private static final int LATE = 25; // a part of the time-out
+  private static final int REHEARSED = 3; // two leave, and one waits for its turn
+  private static final long REHEARSED_NANOS = 5_000_000; // for them to leave in
 
   private final String name;
   private final Topology topology;
@@ -163,12 +165,34 @@ public final class RedisStore implements BucketStore {
   }
 
   private CompletableFuture<List<Reading>> lookAtNobodys() {
-    Charge look = context.nobodys();
-    byte[] key = keys.bytes(look.key());
-    Request request =
-        new Remembered(List.of(look), List.of(key), context.timing().nanoTime(), fromNow());
-    context.unseenLane(topology.laneOf(key).server()).submit(request);
+    Request request = look(context.timing().nanoTime(), fromNow());
+    context.unseenLane(topology.laneOf(request.keys.get(0)).server()).submit(request);
     return request;
+  }
+
+  private Request look(long sent, long until) {
+    Charge look = context.nobodys();
+    return new Remembered(List.of(look), List.of(keys.bytes(look.key())), sent, until);
+  }
+
+  /**
+   * Lets calls time out that are sent to nobody, unseen by the observer: what a time-out loads is
+   * not loaded during an outage, while all wait for the thread that ends them.
+   */
+  void rehearseTimeOuts() {
+    Lane lane = context.laneToNobody();
+    long until = context.timing().nanoTime() + REHEARSED_NANOS;
+    List<CompletableFuture<?>> ends = new ArrayList<>();
+    for (int i = 0; i < REHEARSED; i++) {
+      Request request = look(until - context.timeoutNanos(), until);
+      HandedOver stage = new HandedOver(request, Charged.UNKNOWN);
+      lane.submit(request);
+      ends.add(stage);
+    }
+    ends.forEach(end -> awaited(() -> end, context.timeoutNanos()));
+    HandedOver late = new HandedOver(look(until, until), Charged.UNKNOWN);
+    late.timeOut(); // as its own timer does, where its lane ends it later
+    awaited(() -> late, context.timeoutNanos());
   }
 
   private CompletableFuture<String> handOver() {

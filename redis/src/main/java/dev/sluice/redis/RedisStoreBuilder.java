@@ -329,6 +329,7 @@ public final class RedisStoreBuilder {
     if (store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos())) {
       store.rehearse();
     }
+    store.rehearseTimeOuts(); // also where no server is there: the first call may time out then
     return store;
   }
 

@@ -104,8 +104,16 @@ final class StoreContext {
 
   /** A lane of its own to a server, of whose calls no observer is told. */
   Lane unseenLane(Endpoint server) {
-    RedisObserver nobody = new GuardedObserver(new RedisObserver() {}, timing); // as all have one
-    return new Lane(server, lanes, new AtomicInteger(), timing, nobody);
+    return new Lane(server, lanes, new AtomicInteger(), timing, observerOfNothing());
+  }
+
+  /** A lane on which every call times out, of which no observer is told. */
+  Lane laneToNobody() {
+    return unseenLane(new Nobody(timing, observerOfNothing()));
+  }
+
+  private RedisObserver observerOfNothing() {
+    return new GuardedObserver(new RedisObserver() {}, timing); // as all have one
   }
 
   Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {

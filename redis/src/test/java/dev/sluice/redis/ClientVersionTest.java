@@ -4,10 +4,16 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatIllegalStateException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.LettuceVersion;
+import java.io.File;
 import java.lang.reflect.Method;
+import java.net.MalformedURLException;
+import java.net.URL;
+import java.net.URLClassLoader;
+import java.nio.file.Path;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 
@@ -34,6 +40,50 @@ final class ClientVersionTest {
     assertThatIllegalStateException()
         .isThrownBy(() -> ClientVersion.check(new WithoutJson(), null))
         .withMessageContaining("found an older one");
+  }
+
+  /** Lettuce before 6.3 does not have the class that tells its version. */
+  @Test
+  void check_olderThan63_isRefusedByItsName() throws Exception {
+    try (URLClassLoader old = withoutClassesOfNewerVersions()) {
+      Class<?> ours = old.loadClass(ClientVersion.class.getName());
+      Method check = ours.getDeclaredMethod("check");
+      check.setAccessible(true);
+      assertThatThrownBy(() -> check.invoke(null))
+          .hasCauseInstanceOf(IllegalStateException.class)
+          .hasRootCauseMessage(
+              "sluice-redis needs Lettuce 6.5 or newer, found "
+                  + LettuceVersion.getVersion()
+                  + "; set the version of io.lettuce:lettuce-core");
+    }
+  }
+
+  private static URLClassLoader withoutClassesOfNewerVersions() {
+    URL[] classPath =
+        Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
+            .map(ClientVersionTest::url)
+            .toArray(URL[]::new);
+    return new URLClassLoader(classPath, ClassLoader.getPlatformClassLoader()) {
+      @Override
+      protected Class<?> findClass(String name) throws ClassNotFoundException {
+        if (name.equals("io.lettuce.core.LettuceVersion") || isOfJson(name)) {
+          throw new ClassNotFoundException(name);
+        }
+        return super.findClass(name);
+      }
+    };
+  }
+
+  private static URL url(String entry) {
+    try {
+      return Path.of(entry).toUri().toURL();
+    } catch (MalformedURLException e) {
+      throw new IllegalArgumentException(entry, e);
+    }
+  }
+
+  private static boolean isOfJson(String name) {
+    return name.startsWith("io.lettuce.core.json.");
   }
 
   /** As Quarkus 3 has it, which manages Netty 4.1 and no Lettuce. */
@@ -91,7 +141,7 @@ final class ClientVersionTest {
 
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
-      if (name.startsWith("io.lettuce.core.json.")) {
+      if (isOfJson(name)) {
         throw new ClassNotFoundException(name);
       }
       return super.loadClass(name, resolve);

@@ -136,6 +136,36 @@ final class FaultsTest {
     assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
   }
 
+  /** It takes the connection, and answers nothing. */
+  @Test
+  void frozenAtOpen_opensAllTheSame_andCallsFailUntilItAnswers() {
+    store.close();
+    redis.freeze();
+    within(
+        Duration.ofSeconds(5),
+        () ->
+            store =
+                RedisStore.builder(redis.uri())
+                    .timeout(TIMEOUT)
+                    .connectTimeout(Duration.ofMillis(300))
+                    .open());
+    limiter =
+        Limiter.builder(new CurrentLimits(Spending.LIMITS), store)
+            .onFailure("Other", FailureRule.deny())
+            .build();
+    within(
+        TIMEOUT,
+        () ->
+            assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
+                .isInstanceOf(StoreException.class)
+                .hasMessageContaining("nothing was charged"));
+    within(TIMEOUT, () -> assertThat(limiter.spend("Other", "a").degraded()).isTrue());
+    redis.thaw();
+    awaitDecisions();
+    assertThat(Spending.granted(limiter, "a", 300)).isEqualTo(Spending.BURST);
+    assertThat(limiter.spend("Other", "a").degraded()).isFalse();
+  }
+
   @Test
   void frozen_chargesOfOneCall_endTogether() {
     redis.freeze();

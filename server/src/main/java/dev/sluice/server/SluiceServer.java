@@ -92,6 +92,15 @@ public final class SluiceServer implements AutoCloseable {
   public static final int MAX_STREAMS = 100;
 
   /**
+   * The most threads for requests that may wait: probes that ask the store, metrics, lists. A
+   * decision takes none of them. Nor do changes and reloads, which have a thread each.
+   */
+  public static final int MAX_TASK_THREADS = 16;
+
+  /** The most requests that wait for one of those threads; beyond it, a request gets a 503. */
+  public static final int MAX_WAITING_TASKS = 1_000;
+
+  /**
    * The part of the heap that requests in flight may hold: one in this many. Where the JVM's direct
    * memory is bounded below the heap, the part of that.
    */
@@ -113,12 +122,14 @@ public final class SluiceServer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
 
   private final Server server;
+  private final TaskThreads tasks;
   private final Traffic traffic;
   private final Duration unready;
   private final ScheduledFuture<?> sweeps;
 
-  private SluiceServer(Server server, Traffic traffic, Duration unready) {
+  private SluiceServer(Server server, TaskThreads tasks, Traffic traffic, Duration unready) {
     this.server = server;
+    this.tasks = tasks;
     this.traffic = traffic;
     this.unready = unready;
     this.sweeps =
@@ -180,6 +191,7 @@ public final class SluiceServer implements AutoCloseable {
     traffic.drain();
     sweeps.cancel(false);
     server.stop().join();
+    tasks.shutdown();
   }
 
   /** Makes a {@link SluiceServer}. Not thread-safe. */
@@ -384,6 +396,7 @@ public final class SluiceServer implements AutoCloseable {
                   requestTimeout.plus(READ_TIMEOUT))
               : shared;
       Tls encryption = tls;
+      TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);
       ServerBuilder builder =
           Server.builder()
               // With TLS too: it ends before the valve, which bounds plain requests (see
@@ -394,6 +407,8 @@ public final class SluiceServer implements AutoCloseable {
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
+              // Not ended by the library, which would wait for a task that hangs for ever.
+              .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
               .maxNumConnections(maxConnections + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
               .http1MaxInitialLineLength(MAX_LINE)
@@ -444,7 +459,7 @@ public final class SluiceServer implements AutoCloseable {
         server.close();
         throw AddressException.of(address, e);
       }
-      return new SluiceServer(server, traffic, unready);
+      return new SluiceServer(server, tasks, traffic, unready);
     }
 
     /** One buffer at a time, so that the valve may shut after each. */

@@ -3,11 +3,16 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.server.Part;
+import dev.sluice.server.TaskThreads;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
+import java.util.concurrent.Executor;
 
 /** Overrides and penalties that are set while the server runs. Immutable and thread-safe. */
 public final class AdminPart implements Part {
+
+  /** The most changes that wait for the one before them; a further one gets a 503. */
+  static final int MAX_WAITING_CHANGES = 100;
 
   private final RuntimeLimits limits;
   private final AuditLog audit;
@@ -25,10 +30,11 @@ public final class AdminPart implements Part {
 
   @Override
   public void addTo(ServerBuilder server) {
+    Executor changes = TaskThreads.one(server, "sluice-changes", MAX_WAITING_CHANGES);
     server
         .service(OverridesResource.PATH, new OverridesResource(limits))
-        .serviceUnder(OverrideResource.UNDER, new OverrideResource(limits, audit))
+        .serviceUnder(OverrideResource.UNDER, new OverrideResource(limits, audit, changes))
         .service(PenaltiesResource.PATH, new PenaltiesResource(limits))
-        .serviceUnder(PenaltyResource.UNDER, new PenaltyResource(limits, audit));
+        .serviceUnder(PenaltyResource.UNDER, new PenaltyResource(limits, audit, changes));
   }
 }

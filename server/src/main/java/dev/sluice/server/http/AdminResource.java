@@ -21,6 +21,7 @@ import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.wire.WireException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
@@ -40,18 +41,22 @@ abstract class AdminResource implements HttpService {
 
   final RuntimeLimits limits;
   private final AuditLog audit;
+  private final Executor changes;
   private final Pattern path;
   private final String thing;
 
   /**
    * Makes a resource.
    *
+   * @param changes makes changes; each waits for the one before, and for the place that keeps it
    * @param under the path before the limit
    * @param thing the word for what is set: override or penalty
    */
-  AdminResource(RuntimeLimits limits, AuditLog audit, String under, String thing) {
+  AdminResource(
+      RuntimeLimits limits, AuditLog audit, Executor changes, String under, String thing) {
     this.limits = limits;
     this.audit = audit;
+    this.changes = changes;
     this.path = Pattern.compile(under + "(?<limit>[^/?]+)(?:/(?<id>[^?]+))?(?:\\?.*)?");
     this.thing = thing;
   }
@@ -100,7 +105,8 @@ abstract class AdminResource implements HttpService {
     byte[] body = Requests.body(context);
     CompletableFuture<AggregatedHttpResponse> answer =
         CompletableFuture.supplyAsync(
-            () -> answer(context, method, unreadable, body), context.blockingTaskExecutor());
+            () -> answer(context, method, unreadable, body),
+            reads ? context.blockingTaskExecutor() : context.makeContextAware(changes));
     return HttpResponse.of(
         answer.exceptionally(Failures::answer).thenApply(AggregatedHttpResponse::toHttpResponse));
   }
@@ -129,6 +135,10 @@ abstract class AdminResource implements HttpService {
     if (unreadable != null) {
       change.note("refused", unreadable.detail());
       return Answers.fault(unreadable);
+    }
+    if (context.isCancelled()) {
+      change.note("refused", Fault.TOO_LATE);
+      return Answers.fault(Fault.notReady(Fault.TOO_LATE));
     }
     return change.make(
         () -> {

@@ -10,17 +10,21 @@ import dev.sluice.server.Decorators;
 import dev.sluice.server.Generations;
 import dev.sluice.server.NotReadyException;
 import dev.sluice.server.Part;
+import dev.sluice.server.TaskThreads;
 import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
+import java.util.concurrent.Executor;
 
 /** The HTTP door: which path is answered by what. Immutable and thread-safe. */
 public final class HttpPart implements Part {
 
   /** Where nothing is charged. */
   static final String CHECK = "/v1/check";
+
+  private static final int MAX_WAITING_RELOADS = 100;
 
   private final Limiter limiter;
   private final Reservations reservations;
@@ -77,6 +81,7 @@ public final class HttpPart implements Part {
   @Override
   public void addTo(ServerBuilder server) {
     Acts acts = new Acts(limiter, onMissing, audit, "http");
+    Executor reloads = TaskThreads.one(server, "sluice-reload", MAX_WAITING_RELOADS);
     server
         .service("/", new IndexResource())
         .serviceUnder(FileResource.UNDER, new FileResource())
@@ -90,7 +95,7 @@ public final class HttpPart implements Part {
         .service("/v1/reservations", new ReservationsResource(acts, reservations))
         .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
         .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
-        .service("/v1/admin/reload", new ReloadResource(generations, audit))
+        .service("/v1/admin/reload", new ReloadResource(generations, audit, reloads))
         .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing));
     server // it bounds its body itself, to be able to say so amid its answers
         .route()

@@ -13,6 +13,7 @@ import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -24,8 +25,8 @@ final class OverrideResource extends AdminResource {
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
   private static final List<String> FIELDS = List.of("burst", "count", "period", "comment");
 
-  OverrideResource(RuntimeLimits limits, AuditLog audit) {
-    super(limits, audit, UNDER, "override");
+  OverrideResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
+    super(limits, audit, changes, UNDER, "override");
   }
 
   @Override

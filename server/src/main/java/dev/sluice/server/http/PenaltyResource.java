@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -26,8 +27,8 @@ final class PenaltyResource extends AdminResource {
   private static final List<String> WAYS = List.of("until", "for", "owe");
   private static final List<String> FIELDS = List.of("until", "for", "owe", "comment");
 
-  PenaltyResource(RuntimeLimits limits, AuditLog audit) {
-    super(limits, audit, UNDER, "penalty");
+  PenaltyResource(RuntimeLimits limits, AuditLog audit, Executor changes) {
+    super(limits, audit, changes, UNDER, "penalty");
   }
 
   /** A penalty is on one bucket: its id is that of a transaction. */

@@ -16,6 +16,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.Executor;
 
 /**
  * {@code POST /v1/admin/reload}: reads all watched files at once, and where overrides are kept.
@@ -25,11 +26,18 @@ final class ReloadResource extends Resource {
 
   private final Generations generations;
   private final AuditLog audit;
+  private final Executor reloads;
 
-  ReloadResource(Generations generations, AuditLog audit) {
+  /**
+   * Makes the resource.
+   *
+   * @param reloads reads the files, and where overrides are kept, which may wait
+   */
+  ReloadResource(Generations generations, AuditLog audit, Executor reloads) {
     super(HttpMethod.POST);
     this.generations = generations;
     this.audit = audit;
+    this.reloads = reloads;
   }
 
   @Override
@@ -42,10 +50,15 @@ final class ReloadResource extends Resource {
       audit.note(caller, "http", Noted.of("reload"), "refused", String.valueOf(e.getMessage()));
       throw e;
     }
-    return CompletableFuture.supplyAsync(() -> reload(caller), context.blockingTaskExecutor());
+    return CompletableFuture.supplyAsync(
+        () -> reload(context, caller), context.makeContextAware(reloads));
   }
 
-  private AggregatedHttpResponse reload(Caller caller) {
+  private AggregatedHttpResponse reload(ServiceRequestContext context, Caller caller) {
+    if (context.isCancelled()) {
+      audit.note(caller, "http", Noted.of("reload"), "refused", Fault.TOO_LATE);
+      return Answers.fault(Fault.notReady(Fault.TOO_LATE));
+    }
     boolean applied = generations.reload();
     audit.note(caller, "http", Noted.of("reload"), applied ? "done" : "refused", mistakes());
     return Answers.json(

@@ -27,6 +27,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterAll;
@@ -54,6 +55,11 @@ final class PageTest {
   private static final Path AXE = Path.of("src/test/node/node_modules/axe-core/axe.min.js");
   private static final Look WIDE = new Look("wide", 1000, "screen", "light");
   private static final String NEARLY_EMPTY = "[0-3] of 10 tokens";
+  private static final String SPEND = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.77\"}";
+  private static final String DESCRIPTOR =
+      """
+      {"domain": "edge", "descriptors": [{"entries": [{"key": "remote_address", "value": "192.0.2.7"}]}]}
+      """;
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
   private static final String HOSTILE =
       "\"><img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>";
@@ -357,11 +363,11 @@ final class PageTest {
     }
   }
 
-  /** By axe-core, which .ci/run installs. */
+  /** By axe-core. Without it, a page full of faults would pass. */
   private static List<?> faultsOfAccess() throws IOException {
-    if (!Files.exists(AXE)) {
-      return List.of();
-    }
+    assertThat(AXE)
+        .as("axe-core; run npm ci --prefix server/src/test/node --ignore-scripts")
+        .exists();
     JavascriptExecutor page = browser.driver();
     var unused = page.executeScript(Files.readString(AXE));
     return (List<?>)
@@ -482,6 +488,64 @@ final class PageTest {
       }
     }
     assertThat(browser.console()).allMatch(line -> line.matches(".* (401|403) .*"));
+  }
+
+  /**
+   * What is in force, and what is not: a rule on trial denies nobody, a bad file changes nothing.
+   */
+  @Test
+  void filesOfTheLimits_areShown_withTheirMistakes_andWhatARuleOnTrialWouldDeny(
+      @TempDir Path folder) throws IOException {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, "LoginsPerIPAddress: {burst: 2, count: 2, period: 1h}\n");
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            """
+            rules:
+              - entries: [remote_address]
+                limits: [{limit: LoginsPerIPAddress, id: "{remote_address}", shadow: true}]
+            """);
+    ServerConfig watching =
+        new ServerConfig(
+            Configs.onPort(0),
+            Sources.of(new ServerConfig.Files(limits, null, null, rules)),
+            Configs.inMemory(),
+            ServerConfig.Control.NONE,
+            Telemetry.NONE);
+    try (Service other = Service.start(watching)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        open("limits");
+        until(() -> text(".cards").contains("● the files as they are now"));
+        assertThat(text(".cards"))
+            .contains("1 limit in force")
+            .containsPattern("[0-9a-f]{12} since");
+
+        for (int i = 0; i < 5; i++) {
+          assertThat(admin("POST", "/json", DESCRIPTOR)).isEqualTo(200);
+        }
+        until(
+            () ->
+                Objects.equals(
+                    find(".limits tbody svg").getDomAttribute("aria-label"),
+                    "Last minute: 0 allowed, 0 denied, 3 shadow-denied"));
+        assertThat(text(".limits .figure.shadow")).matches("0\\.\\d+ shadow-denied");
+
+        String inForce = text(".cards code:nth-of-type(1)");
+        Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 2, period: soon}\n");
+        assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(409);
+        until(() -> text(".cards").contains("have 1 mistake, and are not in force:"));
+        assertThat(text(".cards .mistakes")).contains("limits.yml:1:", "soon");
+        assertThat(text(".cards")).contains(inForce).doesNotContain("the files as they are now");
+        assertThat(text(".limits")).contains("2 per 1h");
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).isEmpty();
   }
 
   private static String token(String name, String token, String roles) {
@@ -641,10 +705,16 @@ final class PageTest {
     try {
       until(() -> text("#trouble").contains("The server cannot decide now: the store does not"));
       assertThat(text(".cards")).contains("▲ the store does not answer");
+      until(
+          () -> {
+            int unused = admin("POST", "/v1/spend", SPEND); // enough failures open the breaker
+            return text(".cards").contains("▲ open: it is left alone for a while");
+          });
     } finally {
       redis.startAgain();
     }
     until(() -> text("#trouble").isEmpty());
+    until(() -> text(".cards").contains("● closed: it is asked"));
     var unused = browser.console();
   }
 

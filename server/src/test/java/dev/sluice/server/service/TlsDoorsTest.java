@@ -3,11 +3,18 @@ package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 import static org.awaitility.Awaitility.await;
 
 import com.linecorp.armeria.client.ClientFactory;
 import dev.sluice.server.tls.Pem;
 import dev.sluice.yaml.LimitFilesException;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceBlockingStub;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
 import io.grpc.health.v1.HealthGrpc.HealthBlockingStub;
@@ -38,6 +45,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
+import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Every door with TLS, asked by clients that are not ours. */
 final class TlsDoorsTest {
@@ -103,8 +111,7 @@ final class TlsDoorsTest {
       assertThat(TlsFixture.send(client(known), service, "DELETE", path).statusCode())
           .isEqualTo(404);
       try (Jedis jedis = TlsFixture.jedis(service, known)) {
-        jedis.sendCommand(
-            () -> "SLUICE.RESET".getBytes(StandardCharsets.US_ASCII), "ApiCallsPerKey", "k");
+        assertThat(command(jedis, "SLUICE.RESET")).isNotNull();
       }
     }
     assertThat(Files.readAllLines(audit))
@@ -135,12 +142,59 @@ final class TlsDoorsTest {
         Files.writeString(
             folder.resolve("tokens.yml"), "certificates: [{name: client-7, roles: [decide]}]\n");
     ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null, null));
-    HttpClient client = client(Pem.client(Pem.CLIENT, Pem.SERVER));
-    try (Service service = Service.start(config)) {
+    SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
+    HttpClient client = client(known);
+    try (Service service = Service.start(config);
+        Jedis jedis = TlsFixture.jedis(service, known);
+        ClientFactory factory = TlsFixture.factory(Pem.CLIENT)) {
       assertThat(TlsFixture.spend(client, service, "k").statusCode()).isEqualTo(200);
       assertThat(TlsFixture.send(client, service, "POST", "/v1/admin/reload").statusCode())
           .isEqualTo(403);
+
+      assertThat(command(jedis, "SLUICE.SPEND")).asInstanceOf(LIST).isNotEmpty();
+      assertThatThrownBy(() -> command(jedis, "SLUICE.RESET"))
+          .isInstanceOf(JedisDataException.class)
+          .hasMessageStartingWith("NOPERM");
+
+      assertThat(grpc(service, factory, "k").getOverallCode()).isEqualTo(Code.OK);
     }
+  }
+
+  /** A certificate that may only read is refused where a decision is asked for. */
+  @Test
+  void nameInAClientsCertificate_hasNoOtherRoles_onAnyDoor() throws Exception {
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"), "certificates: [{name: client-7, roles: [read]}]\n");
+    ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null, null));
+    SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
+    try (Service service = Service.start(config);
+        Jedis jedis = TlsFixture.jedis(service, known);
+        ClientFactory factory = TlsFixture.factory(Pem.CLIENT)) {
+      assertThat(TlsFixture.spend(client(known), service, "k").statusCode()).isEqualTo(403);
+      assertThatThrownBy(() -> command(jedis, "SLUICE.SPEND")).hasMessageStartingWith("NOPERM");
+      assertThatThrownBy(() -> grpc(service, factory, "k"))
+          .hasMessageContaining("PERMISSION_DENIED")
+          .hasMessageContaining("client-7 has no role decide");
+      assertThat(TlsFixture.send(client(known), service, "GET", "/v1/limits").statusCode())
+          .isEqualTo(200);
+    }
+  }
+
+  private static Object command(Jedis jedis, String name) {
+    return jedis.sendCommand(() -> name.getBytes(StandardCharsets.US_ASCII), "ApiCallsPerKey", "k");
+  }
+
+  private static RateLimitResponse grpc(Service service, ClientFactory factory, String id) {
+    RateLimitRequest request =
+        RateLimitRequest.newBuilder()
+            .setDomain("edge")
+            .addDescriptors(
+                RateLimitDescriptor.newBuilder()
+                    .addEntries(Entry.newBuilder().setKey("ApiCallsPerKey").setValue(id)))
+            .build();
+    return TlsFixture.grpc(service, factory, RateLimitServiceBlockingStub.class)
+        .shouldRateLimit(request);
   }
 
   @Test
@@ -151,14 +205,25 @@ final class TlsDoorsTest {
     Path audit = folder.resolve("audit.jsonl");
     ServerConfig config =
         fixture.config(true, new ServerConfig.Control(tokens, audit.toString(), null, null));
-    HttpClient client = client(Pem.client(Pem.CLIENT, Pem.SERVER));
-    try (Service service = Service.start(config)) {
-      HttpResponse<String> refused = TlsFixture.spend(client, service, "k");
+    SSLContext unnamed = Pem.client(Pem.CLIENT, Pem.SERVER);
+    try (Service service = Service.start(config);
+        Jedis jedis = TlsFixture.jedis(service, unnamed);
+        ClientFactory factory = TlsFixture.factory(Pem.CLIENT)) {
+      HttpResponse<String> refused = TlsFixture.spend(client(unnamed), service, "k");
       assertThat(refused.statusCode()).isEqualTo(401);
       assertThat(refused.body()).doesNotContain("client-7");
+      assertThatThrownBy(() -> command(jedis, "SLUICE.SPEND"))
+          .isInstanceOf(JedisDataException.class)
+          .hasMessageStartingWith("NOAUTH")
+          .hasMessageNotContaining("client-7");
+      assertThatThrownBy(() -> grpc(service, factory, "k"))
+          .hasMessageContaining("UNAUTHENTICATED")
+          .hasMessageNotContaining("client-7");
     }
-    assertThat(Files.readString(audit))
-        .contains("\"who\":\"unknown\"", "in the client's certificate: client-7\"");
+    assertThat(Files.readAllLines(audit))
+        .hasSize(3)
+        .allMatch(line -> line.contains("\"who\":\"unknown\""))
+        .allMatch(line -> line.contains("in the client's certificate: client-7\""));
   }
 
   private static HttpClient client(SSLContext context) {
@@ -278,6 +343,7 @@ final class TlsDoorsTest {
   void badCertificate_refusesTheWholeGeneration_andTheNextGoodOneIsApplied() throws Exception {
     SSLContext trusting = Pem.client(null, Pem.SERVER, Pem.NEXT);
     HttpClient client = client(trusting);
+    long started = System.nanoTime();
     try (Service service = Service.start(fixture.config(false))) {
       String before = TlsFixture.send(client, service, "GET", "/v1/limits").body();
       assertThat(before).contains("\"mistakes\":[]");
@@ -297,8 +363,14 @@ final class TlsDoorsTest {
           .contains(
               "\nsluice_tls_certificate_end_timestamp_seconds "
                   + (double) Pem.leaf(Pem.SERVER).getNotAfter().toInstant().getEpochSecond());
-      assertThat(hash(metrics, "offered")).isNotEqualTo(hash(metrics, "active"));
+      assertThat(generation("hash", metrics, "offered"))
+          .isNotEqualTo(generation("hash", metrics, "active"));
+      double active = Double.parseDouble(generation("age_seconds", metrics, "active"));
+      double offered = Double.parseDouble(generation("age_seconds", metrics, "offered"));
+      assertThat(offered).as("the files of a moment ago").isPositive().isLessThan(active);
+      assertThat(active).isLessThan(secondsSince(started));
 
+      long refusedAt = System.nanoTime();
       Pem.writeCertificate(Pem.NEXT, folder);
       HttpResponse<String> applied = TlsFixture.send(client, service, "POST", "/v1/admin/reload");
 
@@ -308,12 +380,20 @@ final class TlsDoorsTest {
       assertThat(shownBy(service, TlsFixture.HTTP, trusting)).isEqualTo(Pem.leaf(Pem.NEXT));
       metrics = TlsFixture.send(client, service, "GET", "/metrics").body();
       assertThat(metrics).contains("\nsluice_generation_mistakes 0.0");
-      assertThat(hash(metrics, "offered")).isEqualTo(hash(metrics, "active"));
+      assertThat(generation("hash", metrics, "offered"))
+          .isEqualTo(generation("hash", metrics, "active"));
+      assertThat(Double.parseDouble(generation("age_seconds", metrics, "active")))
+          .as("the files of a moment ago")
+          .isLessThan(secondsSince(refusedAt));
     }
   }
 
-  private static String hash(String metrics, String which) {
-    String series = "sluice_generation_hash{generation=\"" + which + "\"} ";
+  private static double secondsSince(long nanos) {
+    return (System.nanoTime() - nanos) / 1e9;
+  }
+
+  private static String generation(String what, String metrics, String which) {
+    String series = "sluice_generation_%s{generation=\"%s\"} ".formatted(what, which);
     return metrics
         .lines()
         .filter(line -> line.startsWith(series))

@@ -144,19 +144,29 @@ enum Trial {
       try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
-        long answered = longestCall(limiter); // classes are loaded, but for those of time-outs
-        long first = whileFrozen(redis, limiter);
+        long answered = Crowd.longestCallMillis(limiter, CALLERS);
+        long first = whileFrozen(redis, limiter); // FIRST_OUTAGE judges it
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {
           long longest = whileFrozen(redis, limiter);
           long most = MOST_MILLIS + stalls.longestMillis();
           String seen =
-              "the last call ended after %s ms (longest stall %s ms; in a fresh process %s ms; answered calls: %s ms)"
+              "the last call ended after %s ms (longest stall %s ms; at the outage before: %s ms; answered calls: %s ms)"
                   .formatted(longest, stalls.longestMillis(), first, answered);
           BrokenPromise.unless(longest <= most, "%s", seen);
           return seen;
         }
       }
+    }
+  },
+  FIRST_OUTAGE("the first outage of a process: 1, 200 and 15,000 callers of a frozen server") {
+    @Override
+    String seen() throws Exception {
+      FirstOutages cold = FirstOutages.of(false);
+      FirstOutages warm = FirstOutages.of(true);
+      String seen = "%s; where as many were answered before: %s".formatted(cold, warm);
+      require(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
+      return seen;
     }
   },
   COLD_STARTS("10 cold starts on a busy machine: the first decision") {
@@ -354,7 +364,7 @@ enum Trial {
   private static long whileFrozen(LocalRedis redis, Limiter limiter) throws InterruptedException {
     redis.freeze();
     try {
-      return longestCall(limiter);
+      return Crowd.longestCallMillis(limiter, CALLERS);
     } finally {
       redis.thaw();
     }
@@ -364,26 +374,6 @@ enum Trial {
     while (failures(limiter, 1) > 0) {
       TimeUnit.MILLISECONDS.sleep(CHECK_EVERY_MILLIS);
     }
-  }
-
-  /** How long the slowest of many callers took, each from its own call on. */
-  private static long longestCall(Limiter limiter) throws InterruptedException {
-    AtomicLong longest = new AtomicLong();
-    CountDownLatch ended = new CountDownLatch(CALLERS);
-    for (int i = 0; i < CALLERS; i++) {
-      long start = System.nanoTime();
-      var unused =
-          limiter
-              .async()
-              .spend(Load.NAME, "f" + i)
-              .whenComplete(
-                  (decision, failure) -> {
-                    longest.accumulateAndGet(System.nanoTime() - start, Math::max);
-                    ended.countDown();
-                  });
-    }
-    ended.await();
-    return TimeUnit.NANOSECONDS.toMillis(longest.get());
   }
 
   private static String coldStarts(int callers) throws Exception {

@@ -26,24 +26,32 @@ interface Client extends AutoCloseable {
    * @param allowed how many may pass
    * @param denied how many may not
    * @param undecided how many were told that the store could not decide
+   * @param unanswered how many had no answer when the connection ended, in a protocol that has no
+   *     word for those that the server did not look at
    * @param goodbye whether the server has said that the connection ends
    */
-  record Answers(int allowed, int denied, int undecided, boolean goodbye) {
+  record Answers(int allowed, int denied, int undecided, int unanswered, boolean goodbye) {
 
     Answers plus(Answers other) {
       return new Answers(
           allowed + other.allowed,
           denied + other.denied,
           undecided + other.undecided,
+          unanswered + other.unanswered,
           goodbye || other.goodbye);
     }
 
     static Answers none() {
-      return new Answers(0, 0, 0, false);
+      return new Answers(0, 0, 0, 0, false);
+    }
+
+    /** The server says that the connection ends, or it does not. */
+    static Answers ending(boolean goodbye) {
+      return new Answers(0, 0, 0, 0, goodbye);
     }
 
     static Answers of(boolean allowed) {
-      return new Answers(allowed ? 1 : 0, allowed ? 0 : 1, 0, false);
+      return new Answers(allowed ? 1 : 0, allowed ? 0 : 1, 0, 0, false);
     }
   }
 }

@@ -35,6 +35,12 @@ enum Door {
   GRPC(4) {
     @Override
     Client open(Server server) throws IOException {
+      return new Http2Client(Wire.open(server.grpcPort(), server.trust(), "h2"), true);
+    }
+  },
+  GRPC_AT_HTTP(4) {
+    @Override
+    Client open(Server server) throws IOException {
       return new Http2Client(Wire.open(server.httpPort(), server.trust(), "h2"), true);
     }
   },

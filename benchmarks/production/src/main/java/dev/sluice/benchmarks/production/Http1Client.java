@@ -44,7 +44,7 @@ final class Http1Client implements Client {
               ? post("/v1/spend", "application/json", spend)
               : get("/v1/forward-auth?limit=%s&id=%s".formatted(Door.LIMIT, id)));
       Response answer = read();
-      all = all.plus(answers(answer)).plus(new Answers(0, 0, 0, answer.closes()));
+      all = all.plus(answers(answer)).plus(Answers.ending(answer.closes()));
     }
     return all;
   }
@@ -58,7 +58,7 @@ final class Http1Client implements Client {
     if (answer.status() != 200 || allowed + denied != requests) {
       throw new IOException("%s lines were answered %s".formatted(requests, answer));
     }
-    return new Answers(allowed, denied, 0, answer.closes());
+    return new Answers(allowed, denied, 0, 0, answer.closes());
   }
 
   private Answers answers(Response answer) throws IOException {
@@ -66,7 +66,7 @@ final class Http1Client implements Client {
       return switch (answer.status()) {
         case 200 -> Answers.of(true);
         case 429 -> Answers.of(false);
-        case 503 -> new Answers(0, 0, 1, false);
+        case 503 -> new Answers(0, 0, 1, 0, false);
         default -> throw new IOException("answered " + answer);
       };
     }

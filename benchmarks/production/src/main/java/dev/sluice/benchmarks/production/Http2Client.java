@@ -87,7 +87,7 @@ final class Http2Client implements Client {
         all = all.plus(Answers.of(isAllowed(response)));
       }
     }
-    return all.plus(new Answers(0, 0, 0, goodbye));
+    return all.plus(Answers.ending(goodbye));
   }
 
   private void request(int stream, String id) throws IOException {

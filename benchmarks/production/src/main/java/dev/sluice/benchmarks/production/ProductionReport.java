@@ -39,7 +39,8 @@ final class ProductionReport {
       minutes = isNumber(word) ? Integer.parseInt(word) : minutes;
     }
     Map<String, Drill> drills = new LinkedHashMap<>();
-    drills.put("sigterm", new Sigterm());
+    drills.put("sigterm", new Sigterm(false));
+    drills.put("sigterm-tls", new Sigterm(true));
     drills.put("killed", new Killed());
     drills.put("disk", new FullDisk());
     drills.put("descriptors", new FewDescriptors());

@@ -37,12 +37,14 @@ final class Server implements AutoCloseable {
   static final int STOPPED = 143;
 
   private static final Pattern LISTENING =
-      Pattern.compile("listening on https?://[^ ]*:(\\d+) and rediss?://[^ ]*:(\\d+) .*");
+      Pattern.compile(
+          "listening on https?://[^ ]*:(\\d+) and rediss?://[^ ]*:(\\d+) and grpcs?://[^ ]*:(\\d+) .*");
   private static final Duration PATIENCE = Duration.ofSeconds(60);
 
   private final Process process;
   private final int httpPort;
   private final int respPort;
+  private final int grpcPort;
   private final @Nullable SSLContext trust;
   private final Queue<String> lines = new ConcurrentLinkedQueue<>();
   private final HttpClient http;
@@ -51,6 +53,7 @@ final class Server implements AutoCloseable {
     this.process = process;
     this.httpPort = Integer.parseInt(listening.group(1));
     this.respPort = Integer.parseInt(listening.group(2));
+    this.grpcPort = Integer.parseInt(listening.group(3));
     this.trust = trust;
     HttpClient.Builder client =
         HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
@@ -95,7 +98,10 @@ final class Server implements AutoCloseable {
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(ServerFlags.small());
     command.addAll(List.of("-cp", System.getProperty("java.class.path"), "dev.sluice.cli.Main"));
-    command.addAll(List.of("serve", "--http", "127.0.0.1:0", "--resp", "127.0.0.1:0"));
+    command.add("serve");
+    for (String door : List.of("--http", "--resp", "--grpc")) {
+      command.addAll(List.of(door, "127.0.0.1:0"));
+    }
     command.addAll(List.of(options));
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
     builder.environment().putAll(ServerFlags.SMALL_ENVIRONMENT);
@@ -147,7 +153,7 @@ final class Server implements AutoCloseable {
     reader.start();
   }
 
-  /** The port of HTTP and gRPC. */
+  /** The port of HTTP, which answers gRPC too. */
   int httpPort() {
     return httpPort;
   }
@@ -155,6 +161,11 @@ final class Server implements AutoCloseable {
   /** The port of Redis clients. */
   int respPort() {
     return respPort;
+  }
+
+  /** The port of gRPC alone. */
+  int grpcPort() {
+    return grpcPort;
   }
 
   @Nullable SSLContext trust() {

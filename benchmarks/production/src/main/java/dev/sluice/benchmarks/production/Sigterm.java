@@ -3,17 +3,19 @@ package dev.sluice.benchmarks.production;
 
 import dev.sluice.benchmarks.report.BrokenPromise;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 
 /**
  * SIGTERM under load. Promised: each request that was sent before the server's goodbye is answered,
- * on each door, and no token is taken without an answer; the process ends with 143 in time.
+ * on each door, and no token is taken without an answer; the process ends with 143 in time. The
+ * Redis protocol has no goodbye: there each command that was sent in the first half of a second
+ * after the signal is answered, and each one that was run.
  *
  * <p>Each run has clients on all doors, each with a bucket of its own, and asks the next start,
  * which reads the snapshot, how many tokens are gone. That must be as many as were answered.
@@ -25,42 +27,62 @@ final class Sigterm implements Drill {
   private static final long BURST = 2_000_000; // more than a run of a bucket spends
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final int MOST_MILLIS_UNDER_LOAD = 300;
-  private static final Set<Door> DOORS = EnumSet.complementOf(EnumSet.of(Door.NDJSON));
 
+  private final boolean tls;
   private final Map<String, Integer> answered = new LinkedHashMap<>();
   private long longestMillis;
   private long total;
   private int heldUp;
+  private long unread;
+
+  Sigterm(boolean tls) {
+    this.tls = tls;
+  }
 
   @Override
   public String text() {
-    return "SIGTERM under load, %s runs on each of %s doors".formatted(RUNS, DOORS.size());
+    return "SIGTERM under load%s, %s runs on each of %s doors"
+        .formatted(tls ? " over TLS" : "", RUNS, Door.values().length);
   }
 
   @Override
   public String seen() throws Exception {
     try (Folder folder = Folder.make()) {
-      String limits = folder.limits(BURST, 1, "1h");
-      String[] options = {"--limits", limits, "--snapshot", folder.file("buckets")};
+      List<String> options = new ArrayList<>();
+      options.addAll(List.of("--limits", folder.limits(BURST, 1, "1h")));
+      options.addAll(List.of("--snapshot", folder.file("buckets")));
+      SSLContext trust = null;
+      if (tls) {
+        Certificate certificate = Certificate.endingIn(TimeUnit.DAYS.toSeconds(1), folder);
+        certificate.install(folder);
+        options.addAll(List.of("--tls-certificate", folder.file("tls.crt")));
+        options.addAll(List.of("--tls-key", folder.file("tls.key")));
+        trust = Certificate.trusting(certificate);
+      }
       for (int run = 0; run < RUNS; run++) {
-        try (Server server = Server.start(options)) {
+        try (Server server = start(trust, options)) {
           compare(server);
           stopUnderLoad(server, run);
         }
       }
-      try (Server server = Server.start(options)) {
+      try (Server server = start(trust, options)) {
         compare(server);
       }
     }
     return Seen.text(
         "%,d answers, 0 lost, 0 tokens taken without an answer; stopped within %,d ms "
-            + "(%s clients were held up by the machine for a second at the end)",
-        total, longestMillis, heldUp);
+            + "(%s Redis commands came too late to be read; "
+            + "%s clients were held up by the machine for a second at the end)",
+        total, longestMillis, unread, heldUp);
+  }
+
+  private static Server start(@Nullable SSLContext trust, List<String> options) throws Exception {
+    return Server.start(Map.of(), "", trust, options.toArray(String[]::new));
   }
 
   private void stopUnderLoad(Server server, int run) throws Exception {
     List<Spender> spenders = new ArrayList<>();
-    for (Door door : DOORS) {
+    for (Door door : Door.values()) {
       for (int i = 0; i < CLIENTS; i++) {
         spenders.add(Spender.start(door, "%s-%s-%s".formatted(door, run, i), server));
       }
@@ -72,7 +94,8 @@ final class Sigterm implements Drill {
     long start = System.nanoTime();
     server.terminate();
     for (Spender spender : spenders) {
-      int answers = spender.answeredUntilTheEnd();
+      int answers = spender.answeredUntilTheEnd(start);
+      unread += spender.unanswered();
       heldUp += spender.heldUp() ? 1 : 0;
       answered.put(spender.id(), answers);
       total += answers;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A server that is not there: calls to it are never answered. For what is rehearsed, so it is never
+ * given up. Thread-safe.
+ */
+final class Nobody implements Endpoint {
+
+  private static final String NAME = "nobody";
+
+  private final Breaker breaker;
+
+  Nobody(Timing timing, RedisObserver observer) {
+    this.breaker =
+        new Breaker(
+            NAME, Integer.MAX_VALUE, Long.MAX_VALUE, CompletableFuture::new, timing, observer);
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Breaker breaker() {
+    return breaker;
+  }
+
+  @Override
+  public void send(ScriptCall call) {
+    // It stays without an answer, and times out.
+  }
+
+  @Override
+  public void renew() {
+    // There is no other.
+  }
+}
