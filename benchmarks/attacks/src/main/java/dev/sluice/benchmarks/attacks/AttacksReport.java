@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
-import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import dev.sluice.benchmarks.report.Names;
 import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedInputStream;

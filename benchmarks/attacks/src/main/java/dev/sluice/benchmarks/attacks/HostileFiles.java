@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
-import com.google.errorprone.annotations.FormatMethod;
-import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.net.http.HttpRequest;
@@ -60,10 +59,12 @@ final class HostileFiles {
         slowestMillis = Math.max(slowestMillis, millisSince(start));
       }
       Figures beside = client.take();
-      unless(slowestMillis <= MOST_RELOAD_MILLIS, "a reload took %s ms", slowestMillis);
-      unless(beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
+      BrokenPromise.unless(
+          slowestMillis <= MOST_RELOAD_MILLIS, "a reload took %s ms", slowestMillis);
+      BrokenPromise.unless(
+          beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
       requireShortLog(server);
-      unless(
+      BrokenPromise.unless(
           server.peakMib() <= ServerFlags.SMALL_MIB, "it took %s MiB of memory", server.peakMib());
       return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
           .formatted(
@@ -83,7 +84,8 @@ final class HostileFiles {
         limits.cut(LOGINS.length());
         awaitLog(server, "the default of SignUpsPerIPAddress is gone");
         int status = signUp(server).statusCode();
-        unless(status / 100 == 4, "a sign-up without a limit was answered %s", status);
+        BrokenPromise.unless(
+            status / 100 == 4, "a sign-up without a limit was answered %s", status);
       }
       limits.append(SIGN_UPS);
       try (Victim server =
@@ -114,12 +116,13 @@ final class HostileFiles {
         rules.replace(rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));
-      unless(told.indexOf("watched.yml") >= 0, "nothing was told of the files: %s", told);
-      unless(told.indexOf(SECRET) < 0, "told: %s", told);
+      BrokenPromise.unless(
+          told.indexOf("watched.yml") >= 0, "nothing was told of the files: %s", told);
+      BrokenPromise.unless(told.indexOf(SECRET) < 0, "told: %s", told);
       int lines = server.logLines();
-      unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+      BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
       int status = ask(server, "GET", "/healthz", "").statusCode();
-      unless(status == OK, "then /healthz was answered %s", status);
+      BrokenPromise.unless(status == OK, "then /healthz was answered %s", status);
     }
     return "%s files in the place of the limits and of the rules: refused, without a word of theirs"
             .formatted(SECRETS.size())
@@ -133,7 +136,7 @@ final class HostileFiles {
         LIMITS, limits.toString(), "--rules", rules.toString(), "--trusted-proxies", "127.0.0.1"
       };
       int exit = victims.exitOf(options);
-      unless(exit == 2, "the start ended with %s", exit);
+      BrokenPromise.unless(exit == 2, "the start ended with %s", exit);
       limits.replace(LOGINS + SIGN_UPS);
       try (Victim server = victims.start(options)) {
         requireStatus(OK, proxied(server), "a first sign-up");
@@ -148,7 +151,8 @@ final class HostileFiles {
         requireStatus(DENIED, proxied(server), "a sign-up after the rule changed");
         String body = "{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
         int status = ask(server, "POST", "/v1/spend", body).statusCode();
-        unless(status / 100 == 4, "a spend of a limit without a default was answered %s", status);
+        BrokenPromise.unless(
+            status / 100 == 4, "a spend of a limit without a default was answered %s", status);
       }
     }
     return "the start is refused with exit code 2, both reloads with 409, a request with 4xx; the"
@@ -213,9 +217,9 @@ final class HostileFiles {
 
   private static void requireShortLog(Victim server) throws BrokenPromise {
     int lines = server.logLines();
-    unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+    BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
     for (String line : server.log()) {
-      unless(
+      BrokenPromise.unless(
           line.length() <= MOST_LINE,
           "a line of %s characters in the log: %s…",
           line.length(),
@@ -226,7 +230,8 @@ final class HostileFiles {
   private static void awaitLog(Victim server, String text) throws Exception {
     long start = System.nanoTime();
     while (server.log().stream().noneMatch(line -> line.contains(text))) {
-      unless(millisSince(start) < PATIENCE_MILLIS, "the log does not say \"%s\"", text);
+      BrokenPromise.unless(
+          millisSince(start) < PATIENCE_MILLIS, "the log does not say \"%s\"", text);
       TimeUnit.MILLISECONDS.sleep(100);
     }
   }
@@ -237,13 +242,7 @@ final class HostileFiles {
 
   private static void requireStatus(int expected, HttpResponse<String> found, String what)
       throws BrokenPromise {
-    unless(found.statusCode() == expected, "%s was answered %s", what, found.statusCode());
-  }
-
-  @FormatMethod
-  private static void unless(boolean kept, String format, Object... values) throws BrokenPromise {
-    if (!kept) {
-      throw new BrokenPromise(format.formatted(values));
-    }
+    BrokenPromise.unless(
+        found.statusCode() == expected, "%s was answered %s", what, found.statusCode());
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
-import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;

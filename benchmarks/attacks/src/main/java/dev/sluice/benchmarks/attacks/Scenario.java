@@ -2,6 +2,7 @@
 package dev.sluice.benchmarks.attacks;
 
 import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
+import dev.sluice.benchmarks.report.BrokenPromise;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -140,15 +141,6 @@ enum Scenario {
 
   /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
   abstract String seen(Victims victims) throws Exception;
-
-  /** Something that must not be was seen. */
-  static final class BrokenPromise extends Exception {
-    private static final long serialVersionUID = 1;
-
-    BrokenPromise(String what) {
-      super(what);
-    }
-  }
 
   private static int stopUnderLoad(Victims victims) throws Exception {
     try (Victim server = victims.start()) {
