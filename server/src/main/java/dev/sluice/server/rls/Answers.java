@@ -113,6 +113,7 @@ final class Answers {
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
+    add(response, "Cache-Control", "no-store"); // a later request may pass
     // A cost above the burst is refused whatever the store would have said.
     boolean degraded =
         refusals.stream().anyMatch(refusal -> refusal.isDegraded() && !refusal.line().neverFits());

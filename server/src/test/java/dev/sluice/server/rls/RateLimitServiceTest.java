@@ -325,7 +325,7 @@ final class RateLimitServiceTest {
     assertThat(headers(allowed))
         .containsEntry("ratelimit", "\"PerUser\";r=4")
         .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150")
-        .doesNotContainKeys("retry-after", "content-type");
+        .doesNotContainKeys("retry-after", "content-type", "cache-control");
     assertThat(allowed.getRawBody().isEmpty()).isTrue();
 
     spend("PerUser", "zoe", 4);
@@ -333,7 +333,9 @@ final class RateLimitServiceTest {
     assertThat(headers(denied))
         .containsEntry("ratelimit", "\"PerUser\";r=0;t=30")
         .containsEntry("retry-after", "30")
-        .containsEntry("content-type", "application/problem+json");
+        .containsEntry("content-type", "application/problem+json")
+        .as("RFC 6585: a 429 must not be stored by a cache")
+        .containsEntry("cache-control", "no-store");
     assertThat(denied.getStatuses(0).getDurationUntilReset().getSeconds()).isEqualTo(30);
     assertThat(denied.getRawBody().toStringUtf8())
         .contains("#quota-exceeded", "\"violated-policies\":[\"PerUser\"]")
