@@ -329,6 +329,35 @@ final class RateLimitServiceTest {
     assertThat(allowed.getRawBody().isEmpty()).isTrue();
 
     spend("PerUser", "zoe", 4);
+  /** Otherwise Envoy would tell clients a window that the bucket does not have. */
+  @ParameterizedTest
+  @CsvSource({
+    "1, SECOND",
+    "60, MINUTE",
+    "3600, HOUR",
+    "86400, DAY",
+    "604800, WEEK", // 7 days
+    "2592000, MONTH", // 30
+    "31536000, YEAR", // 365
+    "90, UNKNOWN",
+    "2678400, UNKNOWN", // 31 days
+    "31622400, UNKNOWN" // 366
+  })
+  void currentLimit_saysTheUnit_whereThePeriodIsOne(long periodSeconds, Unit unit) {
+    Limits limits =
+        Limits.builder(Catalogue.of(PER_USER))
+            .limit("PerUser", Quota.per(10, Duration.ofSeconds(periodSeconds)))
+            .build();
+    try (TestRlsServer own = new TestRlsServer(limits, store)) {
+      DescriptorStatus status = own.ask(descriptor("PerUser", "ann")).getStatuses(0);
+      assertThat(status.getCurrentLimit().getUnit()).isEqualTo(unit);
+      assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(10);
+      assertThat(status.getDurationUntilReset().getSeconds())
+          .as("a tenth of the period, in whole seconds")
+          .isEqualTo((periodSeconds + 9) / 10);
+    }
+  }
+
     RateLimitResponse denied = server.ask(descriptor("PerUser", "zoe"));
     assertThat(headers(denied))
         .containsEntry("ratelimit", "\"PerUser\";r=0;t=30")
@@ -367,6 +396,30 @@ final class RateLimitServiceTest {
     assertThat(over.getCurrentLimit().getName()).isEmpty();
     assertThat(askOne(descriptor("a", "b", "c", "").setLimit(limit(1))).getCode())
         .isEqualTo(Code.OK);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "SECOND, 1",
+    "MINUTE, 60",
+    "HOUR, 3600",
+    "DAY, 86400",
+    "MONTH, 2592000", // 30 days
+    "YEAR, 31536000" // 365
+  })
+  void limitOfTheCaller_hasEachUnitThatEnvoyKnows(RateLimitUnit unit, long periodSeconds) {
+    RateLimitOverride limit =
+        RateLimitOverride.newBuilder().setRequestsPerUnit(10).setUnit(unit).build();
+    DescriptorStatus status = askOne(descriptor("PerUser", "ann").setLimit(limit));
+    assertThat(status.getCode()).isEqualTo(Code.OK);
+    assertThat(status.getLimitRemaining()).isEqualTo(9);
+    assertThat(status.getCurrentLimit().getUnit().name()).isEqualTo(unit.name());
+    assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(10);
+    assertThat(status.getDurationUntilReset().getSeconds()).isEqualTo((periodSeconds + 9) / 10);
+    DescriptorStatus all =
+        askOne(descriptor("PerUser", "ann").setLimit(limit).setHitsAddend(hits(10)));
+    assertThat(all.getCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(all.getDurationUntilReset().getSeconds()).isEqualTo((periodSeconds + 9) / 10);
   }
 
   /** An error would let the request pass all the other limits too. */
