@@ -371,6 +371,46 @@ final class RespServerTest {
             "checkOnly");
     assertThat(batch)
         .isInstanceOfSatisfying(
+  /** Clients that read from replicas send them what does not write. */
+  @Test
+  void commandInfo_saysWhatWrites_andWhereTheKeyIs() {
+    assertThat(client.call("COMMAND", "INFO", "CL.THROTTLE", "SLUICE.SPEND", "PING"))
+        .isEqualTo(
+            List.of(
+                info("cl.throttle", -5, List.of("write", "fast"), 1),
+                info("sluice.spend", -3, List.of("write", "fast"), 0),
+                info("ping", -1, List.of("fast"), 0)));
+    List<Object> writing = new ArrayList<>();
+    List<Object> withKey = new ArrayList<>();
+    for (Object one : (List<?>) client.call("COMMAND")) {
+      List<?> info = (List<?>) one;
+      if (((List<?>) info.get(2)).contains("write")) {
+        writing.add(info.get(0));
+      }
+      if (info.subList(3, 6).equals(numbers(1, 1, 1))) {
+        withKey.add(info.get(0));
+      } else {
+        assertThat(info.subList(3, 6)).as("%s", info).isEqualTo(numbers(0, 0, 0));
+      }
+    }
+    assertThat(writing)
+        .containsExactlyInAnyOrder(
+            "cl.throttle",
+            "throttle",
+            "sluice.spend",
+            "sluice.refund",
+            "sluice.reset",
+            "sluice.batch",
+            "sluice.reserve",
+            "sluice.cancel");
+    assertThat(withKey).containsExactlyInAnyOrder("cl.throttle", "throttle");
+  }
+
+  private static List<Object> info(String name, long arity, List<String> flags, long key) {
+    List<Object> none = List.of();
+    return List.of(name, arity, flags, key, key, key, none, none, none, none);
+  }
+
             Map.class,
             decision -> {
               assertThat(decision.get("allowed")).isEqualTo(true);
