@@ -132,6 +132,16 @@ final class RateLimitServiceTest {
         .isEqualTo(4);
   }
 
+  /** Ids stand in buckets, overrides and penalties, so it must stay so; the docs warn of it. */
+  @Test
+  void singleValue_staysAsItIs_andMayMeetAnIdOfSeveral() {
+    assertThat(askOne(descriptor("limit", "PerUser", "user", "a:b")).getLimitRemaining())
+        .isEqualTo(4);
+    assertThat(askOne(descriptor("limit", "PerUser", "user", "a", "op", "b")).getLimitRemaining())
+        .isEqualTo(3);
+    assertThat(askOne(descriptor("PerUser", "a:b")).getLimitRemaining()).isEqualTo(2);
+  }
+
   @Test
   void noValue_isOneBucketForAll() {
     assertThat(askOne(descriptor("generic_key", "PerUser")).getLimitRemaining()).isEqualTo(4);
@@ -319,16 +329,6 @@ final class RateLimitServiceTest {
     assertThat(status.getDurationUntilReset().getSeconds()).isEqualTo(30);
   }
 
-  @Test
-  void answer_hasFields_andARefusalTheTimeToComeBackAndAProblem() {
-    RateLimitResponse allowed = server.ask(descriptor("PerUser", "zoe"));
-    assertThat(headers(allowed))
-        .containsEntry("ratelimit", "\"PerUser\";r=4")
-        .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150")
-        .doesNotContainKeys("retry-after", "content-type", "cache-control");
-    assertThat(allowed.getRawBody().isEmpty()).isTrue();
-
-    spend("PerUser", "zoe", 4);
   /** Otherwise Envoy would tell clients a window that the bucket does not have. */
   @ParameterizedTest
   @CsvSource({
@@ -358,6 +358,16 @@ final class RateLimitServiceTest {
     }
   }
 
+  @Test
+  void answer_hasFields_andARefusalTheTimeToComeBackAndAProblem() {
+    RateLimitResponse allowed = server.ask(descriptor("PerUser", "zoe"));
+    assertThat(headers(allowed))
+        .containsEntry("ratelimit", "\"PerUser\";r=4")
+        .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150")
+        .doesNotContainKeys("retry-after", "content-type", "cache-control");
+    assertThat(allowed.getRawBody().isEmpty()).isTrue();
+
+    spend("PerUser", "zoe", 4);
     RateLimitResponse denied = server.ask(descriptor("PerUser", "zoe"));
     assertThat(headers(denied))
         .containsEntry("ratelimit", "\"PerUser\";r=0;t=30")
@@ -388,16 +398,6 @@ final class RateLimitServiceTest {
         .build();
   }
 
-  @Test
-  void limitOfTheCaller_holdsForADescriptorThatNobodyKnows() {
-    assertThat(askOne(descriptor("a", "b:c").setLimit(limit(1))).getCode()).isEqualTo(Code.OK);
-    DescriptorStatus over = askOne(descriptor("a", "b:c").setLimit(limit(1)));
-    assertThat(over.getCode()).isEqualTo(Code.OVER_LIMIT);
-    assertThat(over.getCurrentLimit().getName()).isEmpty();
-    assertThat(askOne(descriptor("a", "b", "c", "").setLimit(limit(1))).getCode())
-        .isEqualTo(Code.OK);
-  }
-
   @ParameterizedTest
   @CsvSource({
     "SECOND, 1",
@@ -420,6 +420,16 @@ final class RateLimitServiceTest {
         askOne(descriptor("PerUser", "ann").setLimit(limit).setHitsAddend(hits(10)));
     assertThat(all.getCode()).isEqualTo(Code.OVER_LIMIT);
     assertThat(all.getDurationUntilReset().getSeconds()).isEqualTo((periodSeconds + 9) / 10);
+  }
+
+  @Test
+  void limitOfTheCaller_holdsForADescriptorThatNobodyKnows() {
+    assertThat(askOne(descriptor("a", "b:c").setLimit(limit(1))).getCode()).isEqualTo(Code.OK);
+    DescriptorStatus over = askOne(descriptor("a", "b:c").setLimit(limit(1)));
+    assertThat(over.getCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(over.getCurrentLimit().getName()).isEmpty();
+    assertThat(askOne(descriptor("a", "b", "c", "").setLimit(limit(1))).getCode())
+        .isEqualTo(Code.OK);
   }
 
   /** An error would let the request pass all the other limits too. */
