@@ -225,12 +225,29 @@ final class ExplainRuleCommand implements Callable<Integer> {
       console.line("  other descriptors are not charged " + String.join(", ", match.replaces()));
     }
     for (RuleCharge charge : match.charges()) {
-      console.line("  " + shown(charge.transaction(limits), charge.cost(hits()), charge.excess()));
+      console.line("  " + shown(charge, limits));
     }
     if (entries.isEmpty()) {
       requireChargeable(match, limits);
     }
     return Exit.DONE;
+  }
+
+  /** A trial that cannot be charged refuses nobody: the server leaves it out. */
+  private String shown(RuleCharge charge, Limits limits) {
+    try {
+      boolean hasExcess = !entries.isEmpty(); // it says what a cost above the burst comes to
+      Transaction meant =
+          hasExcess || !charge.shadow()
+              ? charge.transaction(limits)
+              : charge.transaction(limits, hits());
+      return shown(meant, charge.cost(hits()), charge.excess());
+    } catch (InvalidRequestException e) {
+      if (!charge.shadow()) {
+        throw e;
+      }
+      return "%s on trial, left out: %s".formatted(charge.limit(), e.getMessage());
+    }
   }
 
   /**

@@ -49,6 +49,14 @@ final class ExplainRuleCommandTest {
                 id: tried
                 cost: {header: X-Cost}
                 shadow: true
+              - path: /both
+                limits:
+                  - {limit: LoginsPerIPAddress, id: "{header:X-Address}", shadow: true}
+                  - {limit: ApiCallsPerKey, id: both}
+              - entries: [both]
+                limits:
+                  - {limit: LoginsPerIPAddress, id: "{both}", shadow: true}
+                  - {limit: ApiCallsPerKey, id: both}
             """);
   }
 
@@ -202,8 +210,42 @@ final class ExplainRuleCommandTest {
                 + " (10) of ApiCallsPerKey\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(explain("GET", "/paid", "--header", "X-Cost: 10").code()).isEqualTo(Exit.DONE);
-    // A trial refuses nobody.
-    assertThat(explain("GET", "/tried", "--header", "X-Cost: 11").code()).isEqualTo(Exit.DONE);
+  }
+
+  /** The server takes no notice of such a trial: it refuses nobody, and the rest is charged. */
+  @Test
+  void trialThatCannotBeCharged_isShownAsLeftOut() {
+    Cli tooMuch = explain("GET", "/tried", "--header", "X-Cost: 11");
+    assertThat(tooMuch.out())
+        .endsWith(
+            ": this rule\n  ApiCallsPerKey on trial, left out: invalid cost, must be <= limit.Burst:"
+                + " cost 11 exceeds the burst (10) of ApiCallsPerKey\n");
+    assertThat(tooMuch.code()).isEqualTo(Exit.DONE);
+    assertThat(explain("GET", "/tried", "--header", "X-Cost: 10").out())
+        .endsWith("cost 10, in shadow: burst 10, then 5 per 1m\n");
+
+    for (Cli noId :
+        List.of(
+            explain("GET", "/both", "--header", "X-Address: lol"),
+            explain("--domain", "edge", "--entry", "both=lol"))) {
+      assertThat(noId.out())
+          .contains(": this rule\n  LoginsPerIPAddress on trial, left out: ")
+          .contains("lol")
+          .endsWith("\n  ApiCallsPerKey both (bucket 104:both), cost 1: burst 10, then 5 per 1m\n");
+      assertThat(noId.code()).isEqualTo(Exit.DONE);
+    }
+    assertThat(explain("GET", "/both", "--header", "X-Address: 192.0.2.7").out())
+        .contains("(bucket shadow-101:192.0.2.7), cost 1, in shadow");
+  }
+
+  /** At Envoy's door it is asked about, and charged as its excess says. */
+  @Test
+  void trialOfADescriptor_aboveTheBurst_isShownWithItsExcess() {
+    Cli run = explain("--domain", "edge", "--entry", "both=192.0.2.7", "--hits", "4");
+    assertThat(run.out())
+        .contains(
+            "cost 4, in shadow: burst 3, then 3 per 1h; the cost is above the burst: reject\n");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
   }
 
   @Test

@@ -62,10 +62,20 @@ public final class ProblemDetails {
    * @return JSON
    */
   public static String temporaryReducedCapacity() {
+    return temporaryReducedCapacity(503);
+  }
+
+  /**
+   * The same where the response has another status: behind a proxy that has one for all denials.
+   *
+   * @param status the HTTP status of the response, which the body must repeat (RFC 9457)
+   * @return JSON
+   */
+  public static String temporaryReducedCapacity(int status) {
     return problem(
         TYPES + "temporary-reduced-capacity",
         "Request cannot be satisfied due to temporary server capacity constraints",
-        503,
+        status,
         "the rate limiter is unavailable; try again later",
         "");
   }

@@ -51,6 +51,13 @@ class ProblemDetailsTest {
         .contains("#temporary-reduced-capacity\"", "\"status\":503");
   }
 
+  /** RFC 9457: the body's status is that of the response. */
+  @Test
+  void temporaryReducedCapacity_repeatsTheStatusOfTheResponse() {
+    assertThat(ProblemDetails.temporaryReducedCapacity(429))
+        .isEqualTo(ProblemDetails.temporaryReducedCapacity().replace("503", "429"));
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"fa-IR", "ar-EG"})
   void status_hasTheDigitsOfJson_inEveryCountry(String country) {

@@ -36,6 +36,7 @@ final class Command {
   private final byte[] nameBytes;
   private final String summary;
   private final boolean gathers;
+  private final boolean writes;
   private final Asked asked;
   private final Body body;
   private final Need need;
@@ -43,12 +44,14 @@ final class Command {
   private final int most;
   private final LongAdder calls = new LongAdder();
 
-  private Command(Usage usage, String summary, boolean gathers, Asked asked, Body body) {
+  private Command(
+      Usage usage, String summary, boolean gathers, boolean writes, Asked asked, Body body) {
     List<Argument> arguments = usage.arguments();
     this.usage = usage;
     this.nameBytes = usage.name().getBytes(StandardCharsets.US_ASCII);
     this.summary = summary;
     this.gathers = gathers;
+    this.writes = writes;
     this.asked = asked;
     this.body = body;
     this.need = Needs.ofCommand(usage.name());
@@ -57,24 +60,29 @@ final class Command {
   }
 
   /**
-   * Makes a command.
+   * Makes a command that changes no bucket.
    *
    * @param usage the name and the arguments as a person reads them: {@code SLUICE.SPEND limit id
    *     [cost]}; brackets make one optional, "..." behind the last lets it be there many times; an
    *     argument that is called "key" is one to Redis clients
    */
   static Command of(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, false, request -> List.of(), body);
+    return new Command(Usage.of(usage), summary, false, false, request -> List.of(), body);
   }
 
-  /** Makes a command whose body may {@linkplain Replies#gather gather} requests. */
+  /** Makes a command that may change a bucket. */
+  static Command writing(String usage, String summary, Body body) {
+    return new Command(Usage.of(usage), summary, false, true, request -> List.of(), body);
+  }
+
+  /** The same, where the body may {@linkplain Replies#gather gather} requests. */
   static Command gathering(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, true, request -> List.of(), body);
+    return new Command(Usage.of(usage), summary, true, true, request -> List.of(), body);
   }
 
-  /** Makes a command that the audit log has lines for. */
+  /** The same, where the audit log has lines for it. */
   static Command noted(String usage, String summary, Asked asked, Body body) {
-    return new Command(Usage.of(usage), summary, false, asked, body);
+    return new Command(Usage.of(usage), summary, false, true, asked, body);
   }
 
   /** How a command is called. */
@@ -135,6 +143,11 @@ final class Command {
 
   boolean hasKey() {
     return usage.hasKey();
+  }
+
+  /** Whether it may change a bucket. */
+  boolean writes() {
+    return writes;
   }
 
   /** Whether requests that were gathered before may stay undecided during the call. */

@@ -299,7 +299,10 @@ final class ConnectionCommands {
     writer.array(10);
     writer.text(command.lowerCaseName());
     writer.number(command.arity());
-    writer.array(1); // flags
+    writer.array(command.writes() ? 2 : 1); // flags
+    if (command.writes()) {
+      writer.simple("write");
+    }
     writer.simple("fast");
     writer.number(key); // the first key, the last, the step
     writer.number(key);

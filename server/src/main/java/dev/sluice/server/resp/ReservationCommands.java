@@ -26,11 +26,11 @@ final class ReservationCommands {
 
   List<Command> all() {
     return List.of(
-        Command.of(
+        Command.writing(
             "SLUICE.RESERVE limit id [cost] [expires]",
             "Spends the cost, and replies with a token that takes it back",
             this::reserve),
-        Command.of(
+        Command.writing(
             "SLUICE.CANCEL token",
             "Gives back what was reserved, as far as it is not refilled",
             this::cancel));

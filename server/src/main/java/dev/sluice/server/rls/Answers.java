@@ -25,6 +25,10 @@ import java.util.Objects;
 final class Answers {
 
   private static final String RETRY_AFTER = "Retry-After";
+
+  /** The status with which Envoy, and {@code /json}, answer whatever is over a limit. */
+  private static final int TOO_MANY_REQUESTS = 429;
+
   private static final DescriptorStatus PASSES =
       DescriptorStatus.newBuilder().setCode(Code.OK).build();
   private static final DescriptorStatus UNLIMITED =
@@ -69,6 +73,9 @@ final class Answers {
   }
 
   private static DescriptorStatus status(LineOutcome outcome) {
+    if (outcome.isDegraded() && !outcome.refuses()) {
+      return PASSES; // nobody knows what is left, and Envoy would tell clients a number
+    }
     DescriptorStatus.Builder status =
         DescriptorStatus.newBuilder()
             .setCode(outcome.refuses() ? Code.OVER_LIMIT : Code.OK)
@@ -106,7 +113,10 @@ final class Answers {
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
-    boolean degraded = refusals.stream().anyMatch(LineOutcome::isDegraded);
+    add(response, "Cache-Control", "no-store"); // a later request may pass
+    // A cost above the burst is refused whatever the store would have said.
+    boolean degraded =
+        refusals.stream().anyMatch(refusal -> refusal.isDegraded() && !refusal.line().neverFits());
     List<String> limits =
         refusals.stream()
             .filter(refusal -> refusal.line().closedWhy() == null)
@@ -115,7 +125,7 @@ final class Answers {
             .toList();
     String body =
         degraded
-            ? ProblemDetails.temporaryReducedCapacity()
+            ? ProblemDetails.temporaryReducedCapacity(TOO_MANY_REQUESTS)
             : ProblemDetails.quotaExceeded(limits, detail(refusals.get(0)));
     response.setRawBody(ByteString.copyFromUtf8(body));
   }

@@ -117,9 +117,14 @@ final class Failures {
       return status;
     }
     return status.withDescription(
-        status.getCode() == Status.Code.UNIMPLEMENTED
-            ? "found an encoding that is not known here, expected gzip or identity"
-            : NO_FRAMES);
+        switch (status.getCode()) {
+          case UNIMPLEMENTED ->
+              "found an encoding that is not known here, expected gzip or identity";
+          case RESOURCE_EXHAUSTED ->
+              "found a message of more than %s bytes, expected fewer"
+                  .formatted(SluiceServer.MAX_BODY);
+          default -> NO_FRAMES;
+        });
   }
 
   /** The log names the store; the answer does not. */

@@ -66,10 +66,16 @@ record LineOutcome(
     return decision != null && decision.degraded();
   }
 
-  /** The one that a status tells: a refusal before a pass, then the smaller remaining. */
+  /**
+   * The one that a status tells: a refusal before a pass, what is in force before a trial, then the
+   * smaller remaining. Clients are held to no trial.
+   */
   LineOutcome stricter(LineOutcome other) {
     if (refuses() != other.refuses()) {
       return refuses() ? this : other;
+    }
+    if (line.isShadow() != other.line.isShadow()) {
+      return line.isShadow() ? other : this;
     }
     return other.remaining < remaining ? other : this;
   }

@@ -92,7 +92,7 @@ final class NamedLimits implements Mapping {
     return isPlain ? plain : ofDomain;
   }
 
-  /** The values in their order, so joined that no two lists of values make one id. */
+  /** The values in their order, so joined that no two lists of one length make one id. */
   static String id(LimitName limit, List<String> values) {
     if (values.isEmpty() || values.equals(List.of(""))) {
       return EVERYBODY;

@@ -16,6 +16,7 @@ import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
 
@@ -108,9 +109,11 @@ public final class RlsPart implements Part {
    * Makes the services now, so that the first request does not wait for them.
    *
    * @param executor runs a task that takes processor time, and does not wait
+   * @return done when they are made
    */
-  public void prepare(Executor executor) {
-    grpc.make(executor);
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> prepare(Executor executor) {
+    return grpc.make(executor).thenRun(() -> {});
   }
 
   @Override

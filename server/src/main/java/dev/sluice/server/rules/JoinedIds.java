@@ -4,7 +4,10 @@ package dev.sluice.server.rules;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Ids that are made of several values, so that different values never make one id. Pure. */
+/**
+ * Ids that are made of several values, so that different values never make one id. That holds for
+ * lists of one length: a single value stays as it is, and may look like several. Pure.
+ */
 public final class JoinedIds {
 
   private JoinedIds() {}

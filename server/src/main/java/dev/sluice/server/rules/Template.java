@@ -10,8 +10,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /*
- * An id is a text with {placeholders}. Two different sets of values must never make the same id, or
- * one client could spend from another's bucket:
+ * An id is a text with {placeholders}. By one template, two different sets of values must never
+ * make the same id, or one client could spend from another's bucket:
  *
  * - a joined format has one template for each of its parts, and joins (and quotes) them itself;
  * - elsewhere, placeholders in one text must have a ":" between them, and ":" and "%" inside their values are written

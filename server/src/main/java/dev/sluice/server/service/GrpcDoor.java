@@ -9,13 +9,19 @@ import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.rls.RlsPart;
 import java.net.InetSocketAddress;
 import java.time.Duration;
-import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Envoy's rate limit service on a port of its own. Immutable. */
 final class GrpcDoor implements Door {
 
   /** A proxy without traffic keeps its connection: a new one may cost it more than it waits. */
   private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
+
+  /** Ten times what the services take on an idle machine; later the first requests wait. */
+  private static final long PREPARATION_SECONDS = 5;
 
   private final InetSocketAddress address;
   private final OverridePolicy overrides;
@@ -43,8 +49,29 @@ final class GrpcDoor implements Door {
             .tls(room.tls())
             .idleTimeout(IDLE_TIMEOUT)
             .start();
-    rls.prepare(ForkJoinPool.commonPool());
+    awaitPrepared(rls);
     return new OpenServer(server);
+  }
+
+  /**
+   * Makes the services before the door says that it listens: a proxy may wait 20 ms only for its
+   * first answer too. On a thread of its own, as any code of the process may hold the common pool.
+   */
+  private static void awaitPrepared(RlsPart rls) {
+    Future<Void> prepared = rls.prepare(GrpcDoor::aside).toCompletableFuture();
+    try {
+      prepared.get(PREPARATION_SECONDS, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } catch (ExecutionException | TimeoutException e) {
+      // The requests that need them wait for them, or are told that they could not be made.
+    }
+  }
+
+  private static void aside(Runnable task) {
+    Thread thread = new Thread(task, "sluice-grpc-services");
+    thread.setDaemon(true);
+    thread.start();
   }
 
   /** The service, for this port and for that of HTTP. */

@@ -3,9 +3,15 @@ package dev.sluice.server.resp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.management.ThreadMXBean;
+import dev.sluice.Limiter;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
@@ -14,6 +20,7 @@ import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.embedded.EmbeddedChannel;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -28,20 +35,27 @@ final class RespConnectionTest {
   private static final int BUDGET = 16 << 20;
   private static final String ECHO = "*2\r\n$4\r\nECHO\r\n$16000\r\n" + "x".repeat(16_000) + "\r\n";
 
+  private static final int THROTTLES = 500; // of a read
+  private static final long MOST_BYTES_OF_A_READ = 2 * THROTTLES;
+  private static final int MOST_READS = 100_000;
+  private static final ThreadMXBean THREADS = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+
   /** One request that waits for the store. */
   private final CompletableFuture<String> stored = new CompletableFuture<>();
 
   private final CommandTable commands = commands();
   private final Traffic traffic = new Traffic(BUDGET, 1_000, 1_000, Duration.ofSeconds(20));
   private final Wire wire = new Wire();
-  private final RespConnection connection = connect(wire);
+  private final RespConnection connection = connect(wire, commands);
 
   /** A network that takes as many buffers as it is told. */
   private static final class Wire extends EmbeddedChannel {
     private int room = Integer.MAX_VALUE;
+    private int flushes; // each is a system call on a real network
 
     @Override
     protected void doWrite(ChannelOutboundBuffer in) {
+      flushes++;
       for (; room > 0 && in.current() instanceof ByteBuf bytes; room--) {
         outboundMessages().add(bytes.retain());
         in.remove();
@@ -86,11 +100,11 @@ final class RespConnectionTest {
     return table;
   }
 
-  private RespConnection connect(Wire channel) {
+  private RespConnection connect(Wire channel, CommandTable table) {
     Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry());
     RespConnection made =
         traffic.admit(
-            channel, client -> new RespConnection(client, commands, access, 1, Long.MAX_VALUE));
+            channel, client -> new RespConnection(client, table, access, 1, Long.MAX_VALUE));
     channel.pipeline().addLast(made);
     return made;
   }
@@ -146,6 +160,80 @@ final class RespConnectionTest {
 
     assertThat(wire.taken().split("client setname|cluster", -1)).hasSizeGreaterThan(1_000);
     assertThat(wire.unsentBytes()).isZero();
+  }
+
+  /** A system call for each reply would cost more than the decision. */
+  @Test
+  void repliesOfOneRead_leaveInOneWrite() {
+    wire.sends("PING\r\nECHO hello\r\nPING\r\n".repeat(100) + "NOSUCH\r\n");
+    assertThat(wire.flushes).isOne();
+    assertThat(wire.outboundMessages()).hasSize(1);
+    assertThat(wire.taken())
+        .startsWith("+PONG\r\n$5\r\nhello\r\n+PONG\r\n")
+        .contains("-ERR unknown command 'NOSUCH'");
+
+    wire.sends("PING\r\n");
+    assertThat(wire.flushes).as("another read").isEqualTo(2);
+  }
+
+  @Test
+  void repliesThatWaitedForTheStore_leaveInOneWrite() {
+    wire.sends("SLUICE.CHECK l i\r\n" + "PING\r\n".repeat(100));
+    assertThat(wire.flushes).isZero();
+    stored.complete("OK");
+    wire.runPendingTasks();
+    assertThat(wire.flushes).isOne();
+    assertThat(wire.taken()).isEqualTo("+OK\r\n" + "+PONG\r\n".repeat(100));
+  }
+
+  /** Otherwise one read could make the server hold all that it asks for. */
+  @Test
+  void repliesOfOneRead_beyond32KiB_leaveInSeveralWrites() {
+    wire.sends(ECHO.repeat(10)); // 16,010 bytes each
+    List<Integer> sizes = new ArrayList<>();
+    for (Object one : wire.outboundMessages()) {
+      sizes.add(((ByteBuf) one).readableBytes());
+    }
+    assertThat(sizes).containsExactly(3 * 16_010, 3 * 16_010, 3 * 16_010, 16_010);
+    assertThat(wire.flushes).isEqualTo(4);
+  }
+
+  /**
+   * One object more for each command would be 16 bytes at least. What a read costs (a buffer, a
+   * write) its commands share.
+   */
+  @Test
+  void throttlesOfOneRead_makeNoObjectsOfTheirOwn() {
+    Limits none = Limits.builder(Catalogue.samples()).build();
+    Limiter limiter = Limiter.of(none, BucketStore.inMemory(new ManualTime()));
+    Wire measured = new Wire();
+    var unused = connect(measured, new CommandTable(new ThrottleCommands(limiter).all()));
+    byte[] read = throttles().getBytes(StandardCharsets.US_ASCII);
+    long least = Long.MAX_VALUE;
+    // The JVM keeps short-lived objects off the heap only when it has compiled all of the way.
+    for (int i = 0; i < MOST_READS && least > MOST_BYTES_OF_A_READ; i++) {
+      least = Math.min(least, allocatedBy(measured, Unpooled.wrappedBuffer(read)));
+    }
+    measured.finishAndReleaseAll();
+    assertThat(least).isLessThanOrEqualTo(MOST_BYTES_OF_A_READ);
+  }
+
+  private static String throttles() {
+    StringBuilder read = new StringBuilder();
+    for (int i = 0; i < THROTTLES; i++) {
+      read.append("*5\r\n$11\r\nCL.THROTTLE\r\n$5\r\nkey").append(10 + i % 90).append("\r\n");
+      read.append("$2\r\n99\r\n$4\r\n1000\r\n$1\r\n1\r\n");
+    }
+    return read.toString();
+  }
+
+  /** The bytes that this thread, which is the connection's, allocates for a read. */
+  private static long allocatedBy(Wire wire, ByteBuf read) {
+    long before = THREADS.getCurrentThreadAllocatedBytes();
+    wire.writeInbound(read);
+    long allocated = THREADS.getCurrentThreadAllocatedBytes() - before;
+    assertThat(wire.taken()).hasSizeGreaterThan(20 * THROTTLES);
+    return allocated;
   }
 
   @Test
@@ -204,7 +292,7 @@ final class RespConnectionTest {
   void aClientThatGoesBeforeItReads_isGivenBackOnce() {
     for (int i = 0; i < 200; i++) {
       Wire gone = new Wire();
-      var unused = connect(gone);
+      var unused = connect(gone, commands);
       gone.takes(0);
       gone.sends(ECHO.repeat(3));
       gone.finishAndReleaseAll();

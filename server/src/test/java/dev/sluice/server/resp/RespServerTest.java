@@ -21,7 +21,6 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -61,22 +60,6 @@ final class RespServerTest {
 
   private static List<Long> numbers(long... numbers) {
     return Arrays.stream(numbers).boxed().toList();
-  }
-
-  @Test
-  void clThrottle_answersAsRedisCellDoes() {
-    // max_burst 4 is a limit of 5; one token a second.
-    for (long left = 4; left >= 0; left--) {
-      assertThat(client.call("CL.THROTTLE", "user123", "4", "60", "60"))
-          .isEqualTo(numbers(0, 5, left, -1, 5 - left));
-    }
-    assertThat(client.call("cl.throttle", "user123", "4", "60", "60"))
-        .isEqualTo(numbers(1, 5, 0, 1, 5));
-    time.advance(Duration.ofSeconds(2));
-    assertThat(client.call("CL.THROTTLE", "user123", "4", "60", "60", "2"))
-        .isEqualTo(numbers(0, 5, 0, -1, 5));
-    assertThat(client.call("CL.THROTTLE", "another", "4", "60", "60"))
-        .isEqualTo(numbers(0, 5, 4, -1, 1));
   }
 
   /** What comes in one read is decided together where it can be; the replies are the same. */
@@ -140,48 +123,6 @@ final class RespServerTest {
     assertThat((String) client.call("INFO")).contains("total_commands_processed:8\r\n");
   }
 
-  /** The case of redis-cell's own end-to-end test. */
-  @Test
-  void clThrottle_ofOneInTwoSeconds() {
-    assertThat(client.call("CL.THROTTLE", "user123", "0", "1", "2", "1"))
-        .isEqualTo(numbers(0, 1, 0, -1, 2));
-    assertThat(client.call("CL.THROTTLE", "user123", "0", "1", "2", "1"))
-        .isEqualTo(numbers(1, 1, 0, 2, 2));
-    time.advance(Duration.ofSeconds(2));
-    assertThat(client.call("CL.THROTTLE", "user123", "0", "1", "2", "1"))
-        .isEqualTo(numbers(0, 1, 0, -1, 2));
-  }
-
-  @Test
-  void clThrottle_roundsSecondsUp_fromNanoseconds() {
-    assertThat(client.call("CL.THROTTLE", "k", "0", "1000000", "1"))
-        .isEqualTo(numbers(0, 1, 0, -1, 1)); // a microsecond
-    time.advanceNanos(1);
-    assertThat(client.call("CL.THROTTLE", "k", "0", "1000000", "1"))
-        .isEqualTo(numbers(1, 1, 0, 1, 1));
-    time.advanceNanos(999);
-    assertThat(client.call("CL.THROTTLE", "k", "0", "1000000", "1"))
-        .isEqualTo(numbers(0, 1, 0, -1, 1));
-  }
-
-  @Test
-  void clThrottle_ofNothing_readsTheBucket() {
-    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "0"))
-        .isEqualTo(numbers(0, 5, 5, -1, 0));
-    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "3"))
-        .isEqualTo(numbers(0, 5, 2, -1, 3));
-    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "0"))
-        .isEqualTo(numbers(0, 5, 2, -1, 3));
-  }
-
-  @Test
-  void clThrottle_ofMoreThanTheLimit_canNeverPass() {
-    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "6"))
-        .isEqualTo(numbers(1, 5, 5, -1, 0));
-    assertThat(client.call("CL.THROTTLE", "k", "4", "60", "60", "9223372036854775807"))
-        .isEqualTo(numbers(1, 5, 5, -1, 0));
-  }
-
   @Test
   void throttle_answersAsThrottlecrabDoes() {
     assertThat(client.call("THROTTLE", "k", "2", "60", "60")).isEqualTo(numbers(1, 2, 1, 1, 0));
@@ -189,74 +130,6 @@ final class RespServerTest {
     assertThat(client.call("THROTTLE", "k", "2", "60", "60")).isEqualTo(numbers(0, 2, 0, 2, 1));
     assertThat(client.call("THROTTLE", "k", "2", "60", "60", "3"))
         .isEqualTo(numbers(0, 2, 0, 2, -1));
-  }
-
-  @ParameterizedTest
-  @CsvSource(
-      delimiter = '|',
-      value = {
-        "k -1 1 1 | max_burst",
-        "k x 1 1 | max_burst",
-        "k 9223372036854775807 1 1 | max_burst: found 9223372036854775807, expected at most 9223372035",
-        "k 1.0 1 1 | max_burst",
-        "k 1 0 1 | count",
-        "k 1 -1 1 | count",
-        "k 1 1 0 | period",
-        "k 1 1 -5 | period",
-        "k 1 1 9223372036854775807 | period: found 9223372036854775807, expected at most 9223372036 seconds",
-        "k 1 1 1 -1 | quantity",
-        "k 1 1 1 1.5 | quantity",
-        "k 1 2000000000 1 | count",
-        "k 9223372036854775806 1 1 | max_burst: found 9223372036854775806, expected at most 9223372035",
-        "k 9223372035 1 2 | max_burst: found 9223372035, expected at most 4611686017",
-        "\"\" 1 1 1 | key: the id is empty",
-        "k 1 1 | expected CL.THROTTLE key max_burst count period [quantity]",
-        "k 1 1 1 1 1 | expected CL.THROTTLE key max_burst count period [quantity]"
-      })
-  void clThrottle_withBadArguments_saysWhichAndWhatIsExpected(String arguments, String says) {
-    client.raw("CL.THROTTLE " + arguments + "\r\n");
-    assertThat(client.reply())
-        .isInstanceOfSatisfying(
-            Failure.class,
-            failure -> assertThat(failure.text()).startsWith("ERR ").contains(says, "expected"));
-    assertThat(client.call("PING")).isEqualTo("PONG");
-  }
-
-  @Test
-  void keysOfAnyBytes_haveBucketsOfTheirOwn() {
-    byte[][] call = {ascii("CL.THROTTLE"), {(byte) 0xff, 0}, ascii("0"), ascii("1"), ascii("60")};
-    assertThat(client.send(call).reply()).isEqualTo(numbers(0, 1, 0, -1, 60));
-    assertThat(client.send(call).reply()).isEqualTo(numbers(1, 1, 0, 60, 60));
-    call[1] = new byte[] {(byte) 0xff, 1};
-    assertThat(client.send(call).reply()).isEqualTo(numbers(0, 1, 0, -1, 60));
-    assertThat(client.call("CL.THROTTLE", "", "0", "1", "60"))
-        .isInstanceOfSatisfying(
-            Failure.class, failure -> assertThat(failure.text()).startsWith("ERR "));
-    assertThat(client.call("CL.THROTTLE", "x".repeat(2000), "0", "1", "60"))
-        .isInstanceOfSatisfying(
-            Failure.class, failure -> assertThat(failure.text()).contains("1024"));
-  }
-
-  /** redis-cell takes them; the docs have a row for each. */
-  @Test
-  void throttle_beyondTheBoundsThatRedisCellLacks_isAnError() {
-    assertThat(client.call("CL.THROTTLE", "日".repeat(113), "0", "1", "60"))
-        .isInstanceOf(List.class);
-    assertThat(client.call("CL.THROTTLE", "日".repeat(120), "0", "1", "60"))
-        .isInstanceOfSatisfying(
-            Failure.class,
-            failure -> assertThat(failure.text()).startsWith("ERR the id has 1080 characters"));
-    assertThat(client.call("CL.THROTTLE", "k", "0", "1", "9223372036")).isInstanceOf(List.class);
-    assertThat(client.call("CL.THROTTLE", "k", "0", "1", "9223372037"))
-        .isInstanceOfSatisfying(
-            Failure.class, failure -> assertThat(failure.text()).startsWith("ERR period: "));
-    assertThat(client.call("CL.THROTTLE", "k", "9223372036", "1", "1"))
-        .isInstanceOfSatisfying(
-            Failure.class, failure -> assertThat(failure.text()).startsWith("ERR max_burst: "));
-  }
-
-  private static byte[] ascii(String text) {
-    return text.getBytes(StandardCharsets.US_ASCII);
   }
 
   @Test
@@ -496,6 +369,46 @@ final class RespServerTest {
     assertThat(client.call("CLIENT", "GETNAME")).isNull();
     assertThat(client.call("QUIT")).isEqualTo("OK");
     assertThat(client.isEnded()).isTrue();
+  }
+
+  /** Clients that read from replicas send them what does not write. */
+  @Test
+  void commandInfo_saysWhatWrites_andWhereTheKeyIs() {
+    assertThat(client.call("COMMAND", "INFO", "CL.THROTTLE", "SLUICE.SPEND", "PING"))
+        .isEqualTo(
+            List.of(
+                info("cl.throttle", -5, List.of("write", "fast"), 1),
+                info("sluice.spend", -3, List.of("write", "fast"), 0),
+                info("ping", -1, List.of("fast"), 0)));
+    List<Object> writing = new ArrayList<>();
+    List<Object> withKey = new ArrayList<>();
+    for (Object one : (List<?>) client.call("COMMAND")) {
+      List<?> info = (List<?>) one;
+      if (((List<?>) info.get(2)).contains("write")) {
+        writing.add(info.get(0));
+      }
+      if (info.subList(3, 6).equals(numbers(1, 1, 1))) {
+        withKey.add(info.get(0));
+      } else {
+        assertThat(info.subList(3, 6)).as("%s", info).isEqualTo(numbers(0, 0, 0));
+      }
+    }
+    assertThat(writing)
+        .containsExactlyInAnyOrder(
+            "cl.throttle",
+            "throttle",
+            "sluice.spend",
+            "sluice.refund",
+            "sluice.reset",
+            "sluice.batch",
+            "sluice.reserve",
+            "sluice.cancel");
+    assertThat(withKey).containsExactlyInAnyOrder("cl.throttle", "throttle");
+  }
+
+  private static List<Object> info(String name, long arity, List<String> flags, long key) {
+    List<Object> none = List.of();
+    return List.of(name, arity, flags, key, key, key, none, none, none, none);
   }
 
   private static List<Command> commands() {

@@ -37,6 +37,7 @@ final class RespVectorsTest {
             .load();
     List<String> trace = Vectors.lines("gcra/trace.jsonl");
     List<String> decisions = Vectors.lines("gcra/decisions.jsonl");
+    assertThat(trace).hasSize(2_760).hasSameSizeAs(decisions);
     ManualTime time = new ManualTime();
 
     try (BucketStore store = BucketStore.inMemory(time);

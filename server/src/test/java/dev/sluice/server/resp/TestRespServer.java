@@ -25,7 +25,10 @@ final class TestRespServer implements AutoCloseable {
   }
 
   TestRespServer(Limits limits, BucketStore store, Traffic traffic) {
-    Limiter limiter = Limiter.of(limits, store);
+    this(Limiter.of(limits, store), store, traffic);
+  }
+
+  TestRespServer(Limiter limiter, BucketStore store, Traffic traffic) {
     this.http =
         SluiceServer.builder(anyPort())
             .unreadyPeriod(Duration.ZERO)

@@ -136,7 +136,7 @@ final class GrpcJsTest {
       assertThat(over.at("/statuses/0/duration_until_reset/seconds").textValue()).isEqualTo("1200");
       assertThat(over.get("response_headers_to_add").findValuesAsText("key"))
           .containsExactlyInAnyOrder(
-              "retry-after", "ratelimit-policy", "ratelimit", "content-type");
+              "retry-after", "ratelimit-policy", "ratelimit", "content-type", "cache-control");
 
       assertThat(answers.get(5).toString())
           .isEqualTo("{\"overall_code\":\"OK\",\"statuses\":[{\"code\":\"OK\"}]}");

@@ -43,9 +43,13 @@ import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.stub.StreamObserver;
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.Socket;
 import java.net.SocketException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -73,6 +77,8 @@ final class GrpcProtocolTest {
   private static final String METHOD =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final int GOAWAY = 7;
+  private static final int FRAME_SIZE_ERROR = 6;
 
   private final GatedStore store = new GatedStore();
   private final TestRlsServer server = new TestRlsServer(limits(), store);
@@ -387,11 +393,60 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
-  @Test
-  void hugeDeclaredLength_isRefused() {
+  /** The last one is beyond what a signed number says. */
+  @ParameterizedTest
+  @ValueSource(ints = {SluiceServer.MAX_BODY + 1, 16 << 20, Integer.MAX_VALUE, -1})
+  void declaredLengthBeyondTheBound_isRefused(int length) {
     byte[] frame = framed(message("ann"));
-    frame[1] = 0x7f;
-    assertThat(status(post(METHOD, frame))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    ByteBuffer.wrap(frame).putInt(1, length);
+    AggregatedHttpResponse response = post(METHOD, frame);
+    assertThat(status(response)).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    assertThat(response.headers().get("grpc-message")).contains("131072");
+    assertServes();
+  }
+
+  /** Each group is in the one before; a parser that followed them would run out of stack. */
+  @ParameterizedTest
+  @CsvSource({"1000, true", "60000, true", "1000, false", "60000, false", "120000, false"})
+  void nestedGroups_areAnError(int depth, boolean ended) {
+    byte[] question = message("ann");
+    byte[] nested = Arrays.copyOf(question, question.length + depth * (ended ? 2 : 1));
+    Arrays.fill(nested, question.length, question.length + depth, (byte) 0x7b); // field 15 begins
+    Arrays.fill(nested, question.length + depth, nested.length, (byte) 0x7c); // and ends
+    AggregatedHttpResponse response = post(METHOD, framed(nested));
+    assertThat(status(response)).isEqualTo(Status.Code.INTERNAL);
+    assertThat(response.headers().get("grpc-message")).isNotEmpty();
+    assertServes();
+  }
+
+  /** Some are fields of a later version of the message. */
+  @Test
+  void fewNestedGroups_areUnknownFields() {
+    byte[] question = message("ann");
+    byte[] nested = Arrays.copyOf(question, question.length + 20);
+    Arrays.fill(nested, question.length, question.length + 10, (byte) 0x7b);
+    Arrays.fill(nested, question.length + 10, nested.length, (byte) 0x7c);
+    assertThat(status(post(METHOD, framed(nested)))).isEqualTo(Status.Code.OK);
+  }
+
+  /** A frame of HTTP/2 has at most 16 KiB where nobody asked for more. */
+  @Test
+  void frameOf16Megabytes_endsItsConnection_withAReason() throws IOException {
+    try (Socket socket = new Socket(server.address().getAddress(), server.address().getPort())) {
+      socket.setSoTimeout((int) PATIENCE.toMillis());
+      OutputStream out = socket.getOutputStream();
+      out.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
+      out.write(new byte[] {0, 0, 0, 4, 0, 0, 0, 0, 0}); // no settings
+      out.write(new byte[] {-1, -1, -1, 0, 0, 0, 0, 0, 1}); // data of 2^24 - 1 bytes
+      DataInputStream in = new DataInputStream(socket.getInputStream());
+      byte[] header = new byte[9];
+      byte[] payload;
+      do {
+        in.readFully(header);
+        payload = in.readNBytes(ByteBuffer.wrap(header).getInt() >>> 8);
+      } while (header[3] != GOAWAY);
+      assertThat(ByteBuffer.wrap(payload).getInt(4)).isEqualTo(FRAME_SIZE_ERROR);
+    }
     assertServes();
   }
 

@@ -79,6 +79,7 @@ final class JsonServiceTest {
       assertThat(over.statusCode()).isEqualTo(429);
       assertThat(over.headers().firstValue("content-type")).hasValue("application/json");
       assertThat(over.headers().firstValue("retry-after")).hasValue("30");
+      assertThat(over.headers().allValues("cache-control")).containsExactly("no-store");
       assertThat(JSON.readTree(over.body()).get("overallCode").textValue()).isEqualTo("OVER_LIMIT");
     }
   }

@@ -132,6 +132,16 @@ final class RateLimitServiceTest {
         .isEqualTo(4);
   }
 
+  /** Ids stand in buckets, overrides and penalties, so it must stay so; the docs warn of it. */
+  @Test
+  void singleValue_staysAsItIs_andMayMeetAnIdOfSeveral() {
+    assertThat(askOne(descriptor("limit", "PerUser", "user", "a:b")).getLimitRemaining())
+        .isEqualTo(4);
+    assertThat(askOne(descriptor("limit", "PerUser", "user", "a", "op", "b")).getLimitRemaining())
+        .isEqualTo(3);
+    assertThat(askOne(descriptor("PerUser", "a:b")).getLimitRemaining()).isEqualTo(2);
+  }
+
   @Test
   void noValue_isOneBucketForAll() {
     assertThat(askOne(descriptor("generic_key", "PerUser")).getLimitRemaining()).isEqualTo(4);
@@ -319,13 +329,42 @@ final class RateLimitServiceTest {
     assertThat(status.getDurationUntilReset().getSeconds()).isEqualTo(30);
   }
 
+  /** Otherwise Envoy would tell clients a window that the bucket does not have. */
+  @ParameterizedTest
+  @CsvSource({
+    "1, SECOND",
+    "60, MINUTE",
+    "3600, HOUR",
+    "86400, DAY",
+    "604800, WEEK", // 7 days
+    "2592000, MONTH", // 30
+    "31536000, YEAR", // 365
+    "90, UNKNOWN",
+    "2678400, UNKNOWN", // 31 days
+    "31622400, UNKNOWN" // 366
+  })
+  void currentLimit_saysTheUnit_whereThePeriodIsOne(long periodSeconds, Unit unit) {
+    Limits limits =
+        Limits.builder(Catalogue.of(PER_USER))
+            .limit("PerUser", Quota.per(10, Duration.ofSeconds(periodSeconds)))
+            .build();
+    try (TestRlsServer own = new TestRlsServer(limits, store)) {
+      DescriptorStatus status = own.ask(descriptor("PerUser", "ann")).getStatuses(0);
+      assertThat(status.getCurrentLimit().getUnit()).isEqualTo(unit);
+      assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(10);
+      assertThat(status.getDurationUntilReset().getSeconds())
+          .as("a tenth of the period, in whole seconds")
+          .isEqualTo((periodSeconds + 9) / 10);
+    }
+  }
+
   @Test
   void answer_hasFields_andARefusalTheTimeToComeBackAndAProblem() {
     RateLimitResponse allowed = server.ask(descriptor("PerUser", "zoe"));
     assertThat(headers(allowed))
         .containsEntry("ratelimit", "\"PerUser\";r=4")
         .containsEntry("ratelimit-policy", "\"PerUser\";q=5;w=150")
-        .doesNotContainKeys("retry-after", "content-type");
+        .doesNotContainKeys("retry-after", "content-type", "cache-control");
     assertThat(allowed.getRawBody().isEmpty()).isTrue();
 
     spend("PerUser", "zoe", 4);
@@ -333,7 +372,9 @@ final class RateLimitServiceTest {
     assertThat(headers(denied))
         .containsEntry("ratelimit", "\"PerUser\";r=0;t=30")
         .containsEntry("retry-after", "30")
-        .containsEntry("content-type", "application/problem+json");
+        .containsEntry("content-type", "application/problem+json")
+        .as("RFC 6585: a 429 must not be stored by a cache")
+        .containsEntry("cache-control", "no-store");
     assertThat(denied.getStatuses(0).getDurationUntilReset().getSeconds()).isEqualTo(30);
     assertThat(denied.getRawBody().toStringUtf8())
         .contains("#quota-exceeded", "\"violated-policies\":[\"PerUser\"]")
@@ -355,6 +396,30 @@ final class RateLimitServiceTest {
         .setRequestsPerUnit(requests)
         .setUnit(RateLimitUnit.HOUR)
         .build();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "SECOND, 1",
+    "MINUTE, 60",
+    "HOUR, 3600",
+    "DAY, 86400",
+    "MONTH, 2592000", // 30 days
+    "YEAR, 31536000" // 365
+  })
+  void limitOfTheCaller_hasEachUnitThatEnvoyKnows(RateLimitUnit unit, long periodSeconds) {
+    RateLimitOverride limit =
+        RateLimitOverride.newBuilder().setRequestsPerUnit(10).setUnit(unit).build();
+    DescriptorStatus status = askOne(descriptor("PerUser", "ann").setLimit(limit));
+    assertThat(status.getCode()).isEqualTo(Code.OK);
+    assertThat(status.getLimitRemaining()).isEqualTo(9);
+    assertThat(status.getCurrentLimit().getUnit().name()).isEqualTo(unit.name());
+    assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(10);
+    assertThat(status.getDurationUntilReset().getSeconds()).isEqualTo((periodSeconds + 9) / 10);
+    DescriptorStatus all =
+        askOne(descriptor("PerUser", "ann").setLimit(limit).setHitsAddend(hits(10)));
+    assertThat(all.getCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(all.getDurationUntilReset().getSeconds()).isEqualTo((periodSeconds + 9) / 10);
   }
 
   @Test

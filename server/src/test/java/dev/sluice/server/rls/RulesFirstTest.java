@@ -73,6 +73,12 @@ final class RulesFirstTest {
         - entries: [user]
           limit: Tokens
           id: "{user}"
+        - entries: [tried, remote_address]
+          limits:
+            - {limit: PerIp, id: "{remote_address}", shadow: true}
+            - {limit: Tokens, id: "{tried}"}
+        - entries: [tried]
+          limits: [{limit: Tokens, id: "{tried}", shadow: true}]
       """;
 
   private static final RateLimitOverride HUNDRED_AN_HOUR =
@@ -222,6 +228,48 @@ final class RulesFirstTest {
       assertThat(response.getOverallCode()).isEqualTo(code);
       assertThat(server.ask(descriptor("PerIp", "192.0.2.7")).getStatuses(0).getLimitRemaining())
           .isEqualTo(leftForTheIp);
+    }
+  }
+
+  @Test
+  void limitThatACallerBrings_isNotOnTrial() throws Exception {
+    RateLimitOverride one = HUNDRED_AN_HOUR.toBuilder().setRequestsPerUnit(1).build();
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      var all = descriptor("tried", "ann").setHitsAddend(UInt64Value.of(1_000));
+      assertThat(server.ask(all).getOverallCode()).isEqualTo(Code.OK);
+      assertThat(server.ask(all).getOverallCode()).as("on trial").isEqualTo(Code.OK);
+
+      assertThat(server.ask(descriptor("tried", "ann").setLimit(one)).getOverallCode())
+          .as("in force, on the bucket of the limit itself")
+          .isEqualTo(Code.OK);
+      RateLimitResponse over = server.ask(descriptor("tried", "ann").setLimit(one));
+
+      assertThat(over.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(over.getStatuses(0).getCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(over.getStatuses(0).getCurrentLimit().getRequestsPerUnit()).isEqualTo(1);
+      assertThat(over.getRawBody().toStringUtf8()).contains("\"violated-policies\":[\"Tokens\"]");
+    }
+  }
+
+  /** The client is held to the other limit alone, and Envoy tells it the status's number. */
+  @Test
+  void limitOnTrial_doesNotHideTheOneInForce_inTheStatus() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      var ten =
+          descriptor("tried", "ann", "remote_address", "192.0.2.7")
+              .setHitsAddend(UInt64Value.of(10)); // all that the trial has
+      for (int left : List.of(990, 980)) {
+        RateLimitResponse response = server.ask(ten);
+        assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+        assertThat(response.getStatuses(0).getCurrentLimit().getName()).isEqualTo("Tokens");
+        assertThat(response.getStatuses(0).getLimitRemaining()).isEqualTo(left);
+      }
+      DescriptorStatus alone =
+          server.ask(descriptor("tried", "bob").setHitsAddend(UInt64Value.of(4))).getStatuses(0);
+      assertThat(alone.getCurrentLimit().getName()).as("there is no other").isEqualTo("Tokens");
+      assertThat(alone.getLimitRemaining()).isEqualTo(996);
     }
   }
 

@@ -46,7 +46,19 @@ final class TestRlsServer implements AutoCloseable {
       BucketStore store,
       Consumer<RlsPart.Builder> settings,
       Consumer<SluiceServer.Builder> port) {
-    Limiter limiter = Limiter.of(new CurrentLimits(limits), store);
+    this(Limiter.of(new CurrentLimits(limits), store), store, settings, port);
+  }
+
+  /** With a limiter that has rules of its own for a store that is away. */
+  TestRlsServer(Limiter limiter, BucketStore store) {
+    this(limiter, store, part -> {}, builder -> {});
+  }
+
+  private TestRlsServer(
+      Limiter limiter,
+      BucketStore store,
+      Consumer<RlsPart.Builder> settings,
+      Consumer<SluiceServer.Builder> port) {
     Runnable ready =
         () -> {
           if (!traffic.isOpen()) {

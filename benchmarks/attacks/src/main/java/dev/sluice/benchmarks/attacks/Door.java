@@ -201,9 +201,16 @@ enum Door {
                   new byte[] {-1, -1, -1, Http2.DATA, 0, 0, 0, 0, 1}));
     }
 
+    /** The settings, with which the server greets, are not the answer. */
+    @Override
+    boolean isWhole(byte[] answer, int length) {
+      return GrpcAnswer.of(answer, length).ended();
+    }
+
     @Override
     boolean isError(String answer) {
-      return foreign(answer.getBytes(StandardCharsets.ISO_8859_1)).isEmpty() && !answer.isEmpty();
+      byte[] bytes = answer.getBytes(StandardCharsets.ISO_8859_1);
+      return GrpcAnswer.of(bytes, bytes.length).isError();
     }
 
     @Override
@@ -275,6 +282,11 @@ enum Door {
 
   /** Requests that are too long, or only say so. */
   abstract Map<String, byte[]> tooLong();
+
+  /** Whether no more has to be read to know what the answer to those is. */
+  boolean isWhole(byte[] answer, int length) {
+    return length > 0;
+  }
 
   /** Whether an answer to those is an error of this door. */
   abstract boolean isError(String answer);

@@ -23,7 +23,9 @@ enum DoorAttack {
       int connections = 0;
       while (System.nanoTime() - end < 0) {
         byte[] sent = fuzzed(door.samples(), random);
-        byte[] answer = exchange(wire, sent, random.nextBoolean(), MOST_FUZZ_ANSWER);
+        byte[] answer =
+            exchange(
+                wire, sent, FUZZ_PATIENCE_MILLIS, random.nextBoolean(), (bytes, size) -> false);
         String foreign = door.foreign(answer);
         if (!foreign.isEmpty()) {
           throw new BrokenPromise(
@@ -177,7 +179,7 @@ enum DoorAttack {
   private static String refused(Door door, Wire wire, Map<String, byte[]> requests)
       throws IOException {
     for (Map.Entry<String, byte[]> request : requests.entrySet()) {
-      byte[] answer = exchange(wire, request.getValue(), true, 1);
+      byte[] answer = exchange(wire, request.getValue(), PATIENCE_MILLIS, false, door::isWhole);
       String text = new String(answer, StandardCharsets.ISO_8859_1);
       if (!door.isError(text)) {
         throw new BrokenPromise(
@@ -188,22 +190,29 @@ enum DoorAttack {
     return String.join(", ", requests.keySet());
   }
 
+  /** Says when enough of an answer was read. */
+  @FunctionalInterface
+  private interface Enough {
+    boolean isRead(byte[] answer, int length);
+  }
+
   /**
    * Sends bytes, and reads what comes back.
    *
-   * @param patient whether to wait for an answer as a good client does
-   * @param enough so many bytes end the reading
+   * @param patienceMillis how long to wait for each part of the answer
+   * @param endsSide whether to end the sending side as a client does that asks nothing more
+   * @param enough ends the reading
    */
-  private static byte[] exchange(Wire wire, byte[] bytes, boolean patient, int enough)
+  private static byte[] exchange(
+      Wire wire, byte[] bytes, int patienceMillis, boolean endsSide, Enough enough)
       throws IOException {
     byte[] answer = new byte[MOST_FUZZ_ANSWER];
     int length = 0;
     try (Socket socket = wire.connect(Attack.FIRST_ADDRESS)) {
-      boolean waits = patient && enough == 1;
-      socket.setSoTimeout(waits ? PATIENCE_MILLIS : FUZZ_PATIENCE_MILLIS);
+      socket.setSoTimeout(patienceMillis);
       try {
         socket.getOutputStream().write(bytes);
-        if (patient && !waits) {
+        if (endsSide) {
           socket.shutdownOutput();
         }
       } catch (IOException e) {
@@ -211,11 +220,13 @@ enum DoorAttack {
       }
       InputStream in = socket.getInputStream();
       int more = in.read(answer);
-      while (more > 0 && length + more < Math.min(enough, answer.length)) {
+      while (more > 0) {
         length += more;
-        more = in.read(answer, length, answer.length - length);
+        more =
+            length == answer.length || enough.isRead(answer, length)
+                ? 0
+                : in.read(answer, length, answer.length - length);
       }
-      length += Math.max(more, 0);
     } catch (SocketTimeoutException e) {
       // no more comes
     } catch (IOException e) {

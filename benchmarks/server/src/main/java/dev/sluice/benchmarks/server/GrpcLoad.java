@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.server;
 
+import com.linecorp.armeria.client.WebClient;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.RequestHeaders;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -18,9 +24,12 @@ import java.util.Map;
 record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Load {
 
   private static final int CONNECTIONS = 4;
+  private static final String METHOD =
+      "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
   @Override
   public Sent run(double seconds) throws IOException, InterruptedException {
+    requireAnswer();
     Path log = scratch.resolve("h2load.log");
     Files.deleteIfExists(log);
     List<String> words = new ArrayList<>(List.of("h2load", "-t1", "-c" + CONNECTIONS, "-m16"));
@@ -30,10 +39,7 @@ record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Lo
     if (perSecond > 0) {
       words.add("--rps=" + perSecond / CONNECTIONS);
     }
-    words.add(
-        "http://127.0.0.1:"
-            + port
-            + "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit");
+    words.add("http://127.0.0.1:" + port + METHOD);
     String printed = Program.run(Map.of(), words.toArray(String[]::new));
     long[] micros;
     try (var lines = Files.lines(log)) {
@@ -54,6 +60,28 @@ record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Lo
         at(micros, 0.5),
         at(micros, 0.99),
         at(micros, 0.999));
+  }
+
+  /** For h2load an error of gRPC is a good answer too: its HTTP status is 200. */
+  private void requireAnswer() throws IOException {
+    RequestHeaders headers =
+        RequestHeaders.of(
+            HttpMethod.POST, METHOD, "content-type", "application/grpc", "te", "trailers");
+    AggregatedHttpResponse answer =
+        WebClient.of("h2c://127.0.0.1:" + port)
+            .execute(HttpRequest.of(headers, HttpData.wrap(Files.readAllBytes(body))))
+            .aggregate()
+            .join();
+    String status = answer.trailers().get("grpc-status", answer.headers().get("grpc-status", ""));
+    if (!status.equals("0") || answer.content().isEmpty()) {
+      throw new IOException(
+          "the server on port %s answers no rate limit request: HTTP %s, grpc-status \"%s\": %s"
+              .formatted(
+                  port,
+                  answer.status(),
+                  status,
+                  answer.trailers().get("grpc-message", answer.headers().get("grpc-message", ""))));
+    }
   }
 
   private static double at(long[] sorted, double share) {
