@@ -2,6 +2,8 @@
 package dev.sluice.benchmarks.production;
 
 import java.io.IOException;
+import java.util.List;
+import java.util.Set;
 
 /** A connection to a door that spends, one token with each request. Not thread-safe; it blocks. */
 interface Client extends AutoCloseable {
@@ -16,6 +18,18 @@ interface Client extends AutoCloseable {
    *     connection ends, and has no answer; or if an answer is none that is expected
    */
   Answers ask(String id, int requests) throws IOException;
+
+  /** What it can ask of the limit of a {@link Ledger}. */
+  Set<Act> acts();
+
+  /**
+   * Asks for an act, and reads its answer.
+   *
+   * @param ids of {@link Ledger#LIMIT}: several for a batch, else one
+   * @param cost the tokens for each
+   * @throws IOException as {@link #ask} does
+   */
+  Outcome act(Act act, List<String> ids, int cost) throws IOException;
 
   @Override
   void close() throws IOException;

@@ -9,45 +9,54 @@ enum Door {
     @Override
     Client open(Server server) throws IOException {
       return new Http1Client(
-          Wire.open(server.httpPort(), server.trust(), "http/1.1"), Http1Client.Kind.SPEND);
+          Wire.open(server.httpPort(), server.trust(), "http/1.1"),
+          Http1Client.Kind.SPEND,
+          server.keys());
     }
   },
   NDJSON(1) {
     @Override
     Client open(Server server) throws IOException {
       return new Http1Client(
-          Wire.open(server.httpPort(), server.trust(), "http/1.1"), Http1Client.Kind.STREAM);
+          Wire.open(server.httpPort(), server.trust(), "http/1.1"),
+          Http1Client.Kind.STREAM,
+          server.keys());
     }
   },
   FORWARD_AUTH(1) {
     @Override
     Client open(Server server) throws IOException {
       return new Http1Client(
-          Wire.open(server.httpPort(), server.trust(), "http/1.1"), Http1Client.Kind.FORWARD_AUTH);
+          Wire.open(server.httpPort(), server.trust(), "http/1.1"),
+          Http1Client.Kind.FORWARD_AUTH,
+          server.keys());
     }
   },
   HTTP2(4) {
     @Override
     Client open(Server server) throws IOException {
-      return new Http2Client(Wire.open(server.httpPort(), server.trust(), "h2"), false);
+      return new Http2Client(
+          Wire.open(server.httpPort(), server.trust(), "h2"), false, server.keys());
     }
   },
   GRPC(4) {
     @Override
     Client open(Server server) throws IOException {
-      return new Http2Client(Wire.open(server.grpcPort(), server.trust(), "h2"), true);
+      return new Http2Client(
+          Wire.open(server.grpcPort(), server.trust(), "h2"), true, server.keys());
     }
   },
   GRPC_AT_HTTP(4) {
     @Override
     Client open(Server server) throws IOException {
-      return new Http2Client(Wire.open(server.httpPort(), server.trust(), "h2"), true);
+      return new Http2Client(
+          Wire.open(server.httpPort(), server.trust(), "h2"), true, server.keys());
     }
   },
   RESP(16) {
     @Override
     Client open(Server server) throws IOException {
-      return new RespClient(Wire.open(server.respPort(), server.trust(), ""));
+      return new RespClient(Wire.open(server.respPort(), server.trust(), ""), server.keys());
     }
   };
 

@@ -20,13 +20,18 @@ record Folder(Path path) implements AutoCloseable {
     return path.resolve(name).toString();
   }
 
-  /** Writes the limits that all drills use, and returns their file. */
+  /** Writes the limits that the drills use, the first one as said, and returns their file. */
   String limits(long burst, long count, String period) throws IOException {
     Path file = path.resolve("limits.yml");
     Path fresh = path.resolve("limits.yml.new");
     Files.writeString(
         fresh,
-        "%s: {burst: %s, count: %s, period: %s}\n".formatted(Door.LIMIT, burst, count, period));
+        """
+        %s: {burst: %s, count: %s, period: %s}
+        %s: {burst: %s, count: 1, period: %s}
+        """
+            .formatted(
+                Door.LIMIT, burst, count, period, Ledger.LIMIT, Ledger.BURST, Ledger.PERIOD));
     Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE);
     return file.toString();
   }

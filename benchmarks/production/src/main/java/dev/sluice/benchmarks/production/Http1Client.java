@@ -5,7 +5,12 @@ import java.io.ByteArrayOutputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.EnumSet;
+import java.util.List;
 import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Keep-alive over HTTP/1.1, one request at a time. Its goodbye is {@code Connection: close}. */
 final class Http1Client implements Client {
@@ -13,13 +18,19 @@ final class Http1Client implements Client {
   private static final String ALLOWED = "\"allowed\":true";
   private static final String DENIED = "\"allowed\":false";
   private static final int HEX = 16;
+  private static final String JSON = "application/json";
+  private static final String NDJSON = "application/x-ndjson";
+  private static final Pattern LEFT = Pattern.compile(";r=(\\d+)");
 
   private final Wire wire;
   private final Kind kind;
 
-  Http1Client(Wire wire, Kind kind) {
+  private final Keys keys;
+
+  Http1Client(Wire wire, Kind kind, Keys keys) {
     this.wire = wire;
     this.kind = kind;
+    this.keys = keys;
   }
 
   /** What is asked. */
@@ -29,7 +40,12 @@ final class Http1Client implements Client {
     FORWARD_AUTH
   }
 
-  private record Response(int status, String body, boolean closes) {}
+  /**
+   * An answer.
+   *
+   * @param rateLimit the header RateLimit, empty where there is none
+   */
+  private record Response(int status, String rateLimit, String body, boolean closes) {}
 
   @Override
   public Answers ask(String id, int requests) throws IOException {
@@ -41,7 +57,7 @@ final class Http1Client implements Client {
       String spend = "{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(Door.LIMIT, id);
       wire.write(
           kind == Kind.SPEND
-              ? post("/v1/spend", "application/json", spend)
+              ? post("/v1/spend", JSON, spend, keys.load())
               : get("/v1/forward-auth?limit=%s&id=%s".formatted(Door.LIMIT, id)));
       Response answer = read();
       all = all.plus(answers(answer)).plus(Answers.ending(answer.closes()));
@@ -51,7 +67,7 @@ final class Http1Client implements Client {
 
   private Answers stream(String id, int requests) throws IOException {
     String line = "{\"op\":\"spend\",\"limit\":\"%s\",\"id\":\"%s\"}\n".formatted(Door.LIMIT, id);
-    wire.write(post("/v1/decisions", "application/x-ndjson", line.repeat(requests)));
+    wire.write(post("/v1/decisions", NDJSON, line.repeat(requests), keys.load()));
     Response answer = read();
     int allowed = answer.body().split(ALLOWED, -1).length - 1;
     int denied = answer.body().split(DENIED, -1).length - 1;
@@ -77,14 +93,68 @@ final class Http1Client implements Client {
     return Answers.of(allowed);
   }
 
-  private static byte[] get(String path) {
-    return Wire.ascii("GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n".formatted(path));
+  @Override
+  public Set<Act> acts() {
+    return switch (kind) {
+      case SPEND -> EnumSet.allOf(Act.class);
+      case STREAM -> EnumSet.complementOf(EnumSet.of(Act.RESERVE));
+      case FORWARD_AUTH -> EnumSet.of(Act.SPEND);
+    };
   }
 
-  private static byte[] post(String path, String type, String body) {
+  @Override
+  public Outcome act(Act act, List<String> ids, int cost) throws IOException {
+    String token = act == Act.REFUND ? keys.operator() : keys.load();
+    switch (kind) {
+      case STREAM ->
+          wire.write(post("/v1/decisions", NDJSON, JsonActs.line(act, ids, cost), token));
+      case SPEND ->
+          wire.write(post(JsonActs.path(act), JSON, JsonActs.body(act, ids, cost), token));
+      case FORWARD_AUTH ->
+          wire.write(
+              get(
+                  "/v1/forward-auth?limit=%s&id=%s&cost=%s"
+                      .formatted(Ledger.LIMIT, ids.get(0), cost)));
+    }
+    Response answer = readOfMany();
+    if (kind == Kind.FORWARD_AUTH) {
+      Matcher left = LEFT.matcher(answer.rateLimit());
+      return answers(answer).allowed() == 1 && left.find()
+          ? new Outcome(true, List.of(Long.parseLong(left.group(1))))
+          : Outcome.undecided();
+    }
+    boolean unavailable = kind == Kind.STREAM && answer.body().contains("\"status\":503");
+    Outcome outcome = JsonActs.outcome(act, unavailable ? 503 : answer.status(), answer.body());
+    if (act != Act.RESERVE || !outcome.allowed()) {
+      return outcome;
+    }
+    wire.write(post(JsonActs.cancelling(answer.body()), JSON, "", token));
+    Response cancelled = readOfMany();
+    return JsonActs.cancelled(outcome, cancelled.status(), cancelled.body());
+  }
+
+  /** An answer after which there are to be more. */
+  private Response readOfMany() throws IOException {
+    Response answer = read();
+    if (answer.closes()) {
+      throw new IOException("the connection ends with " + answer);
+    }
+    return answer;
+  }
+
+  private byte[] get(String path) {
     return Wire.ascii(
-        "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %s\r\n\r\n%s"
-            .formatted(path, type, body.length(), body));
+        "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n".formatted(path, shown(keys.load())));
+  }
+
+  private static byte[] post(String path, String type, String body, String token) {
+    return Wire.ascii(
+        "POST %s HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: %s\r\nContent-Length: %s\r\n\r\n%s"
+            .formatted(path, shown(token), type, body.length(), body));
+  }
+
+  private static String shown(String token) {
+    return token.isEmpty() ? "" : "Sluice-Token: " + token + "\r\n";
   }
 
   private String line() throws IOException {
@@ -98,6 +168,7 @@ final class Http1Client implements Client {
   private Response read() throws IOException {
     int status = Integer.parseInt(line().split(" ", -1)[1]);
     int length = 0;
+    String rateLimit = "";
     boolean chunked = false;
     boolean closes = false;
     for (String header = line(); !header.isEmpty(); header = line()) {
@@ -105,11 +176,14 @@ final class Http1Client implements Client {
       if (lower.startsWith("content-length:")) {
         length = Integer.parseInt(lower.substring("content-length:".length()).strip());
       }
+      if (lower.startsWith("ratelimit:")) {
+        rateLimit = lower;
+      }
       chunked |= lower.startsWith("transfer-encoding:") && lower.contains("chunked");
       closes |= lower.startsWith("connection:") && lower.contains("close");
     }
     byte[] body = chunked ? chunks() : wire.read(length);
-    return new Response(status, new String(body, StandardCharsets.UTF_8), closes);
+    return new Response(status, rateLimit, new String(body, StandardCharsets.UTF_8), closes);
   }
 
   private byte[] chunks() throws IOException {

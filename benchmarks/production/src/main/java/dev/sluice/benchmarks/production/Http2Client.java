@@ -17,8 +17,11 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.EnumSet;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +42,7 @@ final class Http2Client implements Client {
   private static final int END_HEADERS = 4;
   private static final int FRAME_HEADER = 9;
   private static final int GRPC_PREFIX = 5;
+  private static final String GRPC_UNAVAILABLE = "14";
   private static final int OPENING_WINDOW = 1 << 24;
   private static final String PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
   private static final String GRPC_PATH =
@@ -46,15 +50,17 @@ final class Http2Client implements Client {
 
   private final Wire wire;
   private final boolean grpc;
+  private final Keys keys;
   private final DefaultHttp2HeadersEncoder encoder = new DefaultHttp2HeadersEncoder();
   private final DefaultHttp2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder(false);
   private int nextStream = 1;
   private int lastStream = Integer.MAX_VALUE;
   private boolean goodbye;
 
-  Http2Client(Wire wire, boolean grpc) throws IOException {
+  Http2Client(Wire wire, boolean grpc, Keys keys) throws IOException {
     this.wire = wire;
     this.grpc = grpc;
+    this.keys = keys;
     wire.write(Wire.ascii(PREFACE));
     send(SETTINGS, 0, 0, new byte[0]);
     send(WINDOW_UPDATE, 0, 0, number(OPENING_WINDOW));
@@ -65,6 +71,14 @@ final class Http2Client implements Client {
     private final Http2Headers headers = new DefaultHttp2Headers(false);
     private final ByteArrayOutputStream body = new ByteArrayOutputStream();
     private boolean ended;
+
+    int status() {
+      return Integer.parseInt(String.valueOf(headers.status()));
+    }
+
+    String text() {
+      return body.toString(StandardCharsets.UTF_8);
+    }
   }
 
   @Override
@@ -72,7 +86,8 @@ final class Http2Client implements Client {
     Map<Integer, Response> open = new LinkedHashMap<>();
     for (int i = 0; i < requests; i++) {
       open.put(nextStream, new Response());
-      request(nextStream, id);
+      request(
+          nextStream, "/v1/spend", keys.load(), grpc ? call(Door.LIMIT, List.of(id), 1) : body(id));
       nextStream += 2;
     }
     Answers all = Answers.none();
@@ -90,14 +105,63 @@ final class Http2Client implements Client {
     return all.plus(Answers.ending(goodbye));
   }
 
-  private void request(int stream, String id) throws IOException {
+  @Override
+  public Set<Act> acts() {
+    return grpc ? EnumSet.of(Act.SPEND, Act.BATCH) : EnumSet.allOf(Act.class);
+  }
+
+  @Override
+  public Outcome act(Act act, List<String> ids, int cost) throws IOException {
+    if (grpc) {
+      return outcome(one("", keys.load(), call(Ledger.LIMIT, ids, cost)));
+    }
+    String token = act == Act.REFUND ? keys.operator() : keys.load();
+    Response answer = one(JsonActs.path(act), token, Wire.ascii(JsonActs.body(act, ids, cost)));
+    Outcome outcome = JsonActs.outcome(act, answer.status(), answer.text());
+    if (act != Act.RESERVE || !outcome.allowed()) {
+      return outcome;
+    }
+    Response cancelled = one(JsonActs.cancelling(answer.text()), token, new byte[0]);
+    return JsonActs.cancelled(outcome, cancelled.status(), cancelled.text());
+  }
+
+  /** Sends a request that has the connection for itself, and after which there are to be more. */
+  private Response one(String path, String token, byte[] body) throws IOException {
+    int stream = nextStream;
+    nextStream += 2;
+    request(stream, path, token, body);
+    Response response = new Response();
+    while (!response.ended) {
+      int unused = frame(Map.of(stream, response));
+    }
+    if (goodbye) {
+      throw new IOException("the connection ends");
+    }
+    return response;
+  }
+
+  private static Outcome outcome(Response answer) throws IOException {
+    String status = String.valueOf(answer.headers.get("grpc-status"));
+    if (status.equals(GRPC_UNAVAILABLE)) {
+      return Outcome.undecided();
+    }
+    RateLimitResponse response = message(answer);
+    return new Outcome(
+        response.getOverallCode() == RateLimitResponse.Code.OK,
+        response.getStatusesList().stream().map(one -> (long) one.getLimitRemaining()).toList());
+  }
+
+  private void request(int stream, String path, String token, byte[] body) throws IOException {
     Http2Headers headers =
         new DefaultHttp2Headers()
             .method("POST")
             .scheme("https")
             .authority("localhost")
-            .path(grpc ? GRPC_PATH : "/v1/spend")
+            .path(grpc ? GRPC_PATH : path)
             .add("content-type", grpc ? "application/grpc" : "application/json");
+    if (!token.isEmpty()) {
+      headers.add("sluice-token", token);
+    }
     if (grpc) {
       headers.add("te", "trailers");
     }
@@ -108,22 +172,22 @@ final class Http2Client implements Client {
       throw new IOException(e);
     }
     send(HEADERS, END_HEADERS, stream, ByteBufUtil.getBytes(block));
-    send(DATA, END_STREAM, stream, grpc ? call(id) : body(id));
+    send(DATA, END_STREAM, stream, body);
   }
 
   private static byte[] body(String id) {
     return Wire.ascii("{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(Door.LIMIT, id));
   }
 
-  private static byte[] call(String id) {
-    byte[] message =
-        RateLimitRequest.newBuilder()
-            .setDomain("edge")
-            .addDescriptors(
-                RateLimitDescriptor.newBuilder()
-                    .addEntries(Entry.newBuilder().setKey(Door.LIMIT).setValue(id)))
-            .build()
-            .toByteArray();
+  private static byte[] call(String limit, List<String> ids, int cost) {
+    RateLimitRequest.Builder request =
+        RateLimitRequest.newBuilder().setDomain("edge").setHitsAddend(cost);
+    for (String id : ids) {
+      request.addDescriptors(
+          RateLimitDescriptor.newBuilder()
+              .addEntries(Entry.newBuilder().setKey(limit).setValue(id)));
+    }
+    byte[] message = request.build().toByteArray();
     return ByteBuffer.allocate(GRPC_PREFIX + message.length)
         .put((byte) 0)
         .putInt(message.length)
@@ -185,21 +249,22 @@ final class Http2Client implements Client {
   }
 
   private boolean isAllowed(Response response) throws IOException {
-    byte[] body = response.body.toByteArray();
-    String text = new String(body, StandardCharsets.UTF_8);
-    if (!"200".contentEquals(response.headers.status())) {
-      throw new IOException("answered " + response.headers.status() + " " + text);
+    if (response.status() != 200) {
+      throw new IOException("answered " + response.status() + " " + response.text());
     }
-    if (!grpc) {
-      return text.contains("\"allowed\":true");
-    }
+    return grpc
+        ? message(response).getOverallCode() == RateLimitResponse.Code.OK
+        : response.text().contains("\"allowed\":true");
+  }
+
+  private static RateLimitResponse message(Response response) throws IOException {
     CharSequence status = response.headers.get("grpc-status");
     if (status == null || !"0".contentEquals(status)) {
       throw new IOException("a call ended with status " + status);
     }
-    ByteBuffer message = ByteBuffer.wrap(body, GRPC_PREFIX, body.length - GRPC_PREFIX);
-    RateLimitResponse.Code code = RateLimitResponse.parseFrom(message).getOverallCode();
-    return code == RateLimitResponse.Code.OK;
+    byte[] body = response.body.toByteArray();
+    return RateLimitResponse.parseFrom(
+        ByteBuffer.wrap(body, GRPC_PREFIX, body.length - GRPC_PREFIX));
   }
 
   private static int error(byte[] payload) {

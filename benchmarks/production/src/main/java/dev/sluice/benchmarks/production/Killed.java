@@ -78,7 +78,8 @@ final class Killed implements Drill {
   }
 
   private static void fill(Server server) throws IOException {
-    try (RespClient client = new RespClient(Wire.open(server.respPort(), server.trust(), ""))) {
+    try (RespClient client =
+        new RespClient(Wire.open(server.respPort(), server.trust(), ""), server.keys())) {
       for (int i = 0; i < BUCKETS; i += AT_ONCE) {
         client.throttle("b", i, i + AT_ONCE);
       }

@@ -46,15 +46,17 @@ final class Server implements AutoCloseable {
   private final int respPort;
   private final int grpcPort;
   private final @Nullable SSLContext trust;
+  private final Keys keys;
   private final Queue<String> lines = new ConcurrentLinkedQueue<>();
   private final HttpClient http;
 
-  private Server(Process process, Matcher listening, @Nullable SSLContext trust) {
+  private Server(Process process, Matcher listening, @Nullable SSLContext trust, Keys keys) {
     this.process = process;
     this.httpPort = Integer.parseInt(listening.group(1));
     this.respPort = Integer.parseInt(listening.group(2));
     this.grpcPort = Integer.parseInt(listening.group(3));
     this.trust = trust;
+    this.keys = keys;
     HttpClient.Builder client =
         HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
     this.http = trust == null ? client.build() : client.sslContext(trust).build();
@@ -82,16 +84,28 @@ final class Server implements AutoCloseable {
     return start(Map.of(), "", null, options);
   }
 
+  /** Starts a server without access control. */
+  static Server start(
+      Map<String, String> environment, String limits, @Nullable SSLContext trust, String... options)
+      throws IOException, InterruptedException {
+    return start(environment, limits, trust, Keys.NONE, options);
+  }
+
   /**
    * Starts a server.
    *
    * @param environment more variables of its process
    * @param limits what its shell runs before it, such as {@code ulimit -n 64}
    * @param trust trusts its certificates; null where it has none
+   * @param keys the tokens that it asks for
    * @throws NotStarted if it ends instead
    */
   static Server start(
-      Map<String, String> environment, String limits, @Nullable SSLContext trust, String... options)
+      Map<String, String> environment,
+      String limits,
+      @Nullable SSLContext trust,
+      Keys keys,
+      String... options)
       throws IOException, InterruptedException {
     List<String> command = new ArrayList<>();
     command.addAll(List.of("/bin/sh", "-c", limits + "\nexec \"$@\"", "sh"));
@@ -113,7 +127,7 @@ final class Server implements AutoCloseable {
       said.add(line);
       Matcher listening = LISTENING.matcher(line);
       if (listening.matches()) {
-        Server server = new Server(process, listening, trust);
+        Server server = new Server(process, listening, trust, keys);
         server.lines.addAll(said);
         server.follow(out);
         server.warmUp();
@@ -168,6 +182,10 @@ final class Server implements AutoCloseable {
     return grpcPort;
   }
 
+  Keys keys() {
+    return keys;
+  }
+
   @Nullable SSLContext trust() {
     return trust;
   }
@@ -194,13 +212,15 @@ final class Server implements AutoCloseable {
   HttpResponse<String> ask(String method, String path, String body)
       throws IOException, InterruptedException {
     String url = "%s://localhost:%s%s".formatted(trust == null ? "http" : "https", httpPort, path);
-    HttpRequest request =
+    HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create(url))
             .timeout(PATIENCE)
             .header("Content-Type", "application/json")
-            .method(method, BodyPublishers.ofString(body))
-            .build();
-    return http.send(request, BodyHandlers.ofString());
+            .method(method, BodyPublishers.ofString(body));
+    if (!keys.operator().isEmpty()) {
+      request.header("Sluice-Token", keys.operator());
+    }
+    return http.send(request.build(), BodyHandlers.ofString());
   }
 
   /** How many tokens were spent of a bucket that was full at first. */

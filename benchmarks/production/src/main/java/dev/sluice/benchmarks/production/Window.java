@@ -42,13 +42,13 @@ final class Window {
   /**
    * Ends it.
    *
-   * @return the largest part that a bucket gave out of what it may give, where 1 is all
+   * @return the part that each bucket gave out of what it may give, where 1 is all
    */
-  synchronized double close() throws BrokenPromise {
+  synchronized Map<String, Double> close() throws BrokenPromise {
     closed = true;
     double seconds = (System.nanoTime() - startNanos) / NANOS_PER_SECOND;
     double most = perSecond * (1 + lostBuckets) + perSecond * seconds;
-    int largest = 0;
+    Map<String, Double> parts = new TreeMap<>();
     for (Map.Entry<String, Integer> one : granted.entrySet()) {
       BrokenPromise.unless(
           one.getValue() <= most,
@@ -57,8 +57,8 @@ final class Window {
           one.getValue(),
           seconds,
           most);
-      largest = Math.max(largest, one.getValue());
+      parts.put(one.getKey(), one.getValue() / most);
     }
-    return largest / most;
+    return parts;
   }
 }
