@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.faults;
 
-import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.Transaction;
 import dev.sluice.benchmarks.report.BrokenPromise;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
@@ -12,15 +10,12 @@ import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Random;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.concurrent.atomic.AtomicLong;
 
 /** One fault on one topology: each says what was seen, or what broke. */
 enum Trial {
@@ -126,16 +121,34 @@ enum Trial {
       return seen;
     }
   },
-  DENIED_BATCHES("50 denied batches per second over two servers, beside an observer") {
+  DENIED_BATCHES(
+      "50 batches per second over two servers, denied by one bucket, beside an observer") {
     @Override
     String seen() throws Exception {
-      return observed(false);
+      return observed(new DeniedBatches(1, OFTEN_MILLIS, false));
     }
   },
   DENIED_BATCHES_DEAD_SERVER("the same, while one server of the ring is killed under them") {
     @Override
     String seen() throws Exception {
-      return observed(true);
+      return observed(new DeniedBatches(1, OFTEN_MILLIS, true));
+    }
+  },
+  DENIED_BATCHES_TURNING(
+      "50 batches per second over two servers, denied by one after another of 60 buckets, beside an"
+          + " observer") {
+    @Override
+    String seen() throws Exception {
+      DeniedBatches.Seen seen = new DeniedBatches(MANY, OFTEN_MILLIS, false).observed();
+      BrokenPromise.unless(seen.granted() == 0, "a batch was granted");
+      BrokenPromise.unless(seen.missedAtMostTwiceWhatBatchesTook(), "%s", seen);
+      return seen.toString();
+    }
+  },
+  DENIED_BATCHES_SELDOM("5 such batches per second") {
+    @Override
+    String seen() throws Exception {
+      return observed(new DeniedBatches(MANY, SELDOM_MILLIS, false));
     }
   },
   FROZEN("15,000 callers that wait for a frozen server") {
@@ -165,7 +178,7 @@ enum Trial {
       FirstOutages cold = FirstOutages.of(false);
       FirstOutages warm = FirstOutages.of(true);
       String seen = "%s; where as many were answered before: %s".formatted(cold, warm);
-      require(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
+      BrokenPromise.unless(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
       return seen;
     }
   },
@@ -191,10 +204,10 @@ enum Trial {
   private static final long MOST_OLD_MASTER_MILLIS = 1_000;
   private static final int CUTS = 10;
   private static final int CALLS_BETWEEN = 100;
-  private static final int OBSERVE_SECONDS = 10;
-  private static final int BATCH_EVERY_MILLIS = 20;
+  private static final int OFTEN_MILLIS = 20;
+  private static final int SELDOM_MILLIS = 200;
+  private static final int MANY = 60; // so that none comes again while its denial is remembered
   private static final int CHECK_EVERY_MILLIS = 2;
-  private static final int UNTIL_DEATH_MILLIS = 1_000;
   private static final int CALLERS = 15_000;
   private static final long MOST_MILLIS = 550;
   private static final int STARTS = 10;
@@ -270,95 +283,11 @@ enum Trial {
     return Load.QUOTA.count() * millis / Load.QUOTA.period().toMillis();
   }
 
-  private static String observed(boolean dead) throws Exception {
-    try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
-        LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
-      return observed(first, second, dead);
-    }
-  }
-
-  /**
-   * One process sends batches that are denied by one of some empty buckets; another process checks
-   * a bucket that stays full.
-   */
-  private static String observed(LocalRedis first, LocalRedis second, boolean dies)
-      throws Exception {
-    URI ring = URI.create("redis-ring://" + first.address() + "," + second.address());
-    try (RedisStore batches = RedisStore.open(ring);
-        RedisStore checks = RedisStore.open(ring)) {
-      Limiter sender = Limiter.of(Load.LIMITS, batches);
-      Limiter observer = Limiter.of(Load.LIMITS, checks);
-      long burst = Load.QUOTA.burst();
-      String full = idOn(first, Load.NAME, "full", sender);
-      String empty = idOn(second, Load.HOURLY, "empty", sender);
-      var unused = sender.spend(Load.HOURLY, empty, Load.HOURLY_QUOTA.burst());
-      List<Transaction> batch =
-          List.of(
-              sender.transaction(Load.NAME, full).withCost(burst),
-              sender.transaction(Load.HOURLY, empty));
-      AtomicInteger sent = new AtomicInteger();
-      AtomicLong granted = new AtomicLong();
-      CountDownLatch over = new CountDownLatch(1);
-      Thread sending =
-          new Thread(
-              () -> {
-                do {
-                  try {
-                    granted.addAndGet(sender.spend(batch).allowed() ? 1 : 0);
-                  } catch (StoreException e) {
-                    // a dead server
-                  }
-                  sent.incrementAndGet();
-                } while (!await(over, BATCH_EVERY_MILLIS));
-              });
-      sending.start();
-      if (dies) {
-        TimeUnit.MILLISECONDS.sleep(UNTIL_DEATH_MILLIS);
-        second.kill();
-      }
-      int asked = 0;
-      int missed = 0;
-      long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(OBSERVE_SECONDS);
-      while (System.nanoTime() - end < 0) {
-        Decision check = observer.check(Load.NAME, full, burst);
-        asked++;
-        missed += check.denied() ? 1 : 0;
-        TimeUnit.MILLISECONDS.sleep(CHECK_EVERY_MILLIS);
-      }
-      over.countDown();
-      sending.join();
-      BrokenPromise.unless(granted.get() == 0, "a batch was granted");
-      BrokenPromise.unless(
-          missed * 100L <= asked, "the observer was denied %s of %s times", missed, asked);
-      return String.format(
-          Locale.ROOT,
-          "%d batches denied; the observer was denied %d of %d times",
-          sent.get(),
-          missed,
-          asked);
-    }
-  }
-
-  private static boolean await(CountDownLatch latch, int millis) {
-    try {
-      return latch.await(millis, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return true;
-    }
-  }
-
-  /** An id whose bucket lies on this server: a spend of it makes a key there. */
-  private static String idOn(LocalRedis server, String limit, String prefix, Limiter limiter) {
-    for (int i = 0; ; i++) {
-      String id = prefix + i;
-      var unused = limiter.spend(limit, id);
-      boolean isThere = String.valueOf(server.command("KEYS", "*" + id)).contains(id);
-      limiter.reset(limit, id);
-      if (isThere) {
-        return id;
-      }
-    }
+  private static String observed(DeniedBatches batches) throws Exception {
+    DeniedBatches.Seen seen = batches.observed();
+    BrokenPromise.unless(seen.granted() == 0, "a batch was granted");
+    BrokenPromise.unless(seen.missed() * 100 <= seen.asked(), "%s", seen);
+    return seen.toString();
   }
 
   private static long whileFrozen(LocalRedis redis, Limiter limiter) throws InterruptedException {
