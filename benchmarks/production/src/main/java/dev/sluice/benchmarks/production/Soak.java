@@ -182,7 +182,8 @@ final class Soak implements Drill {
     switch (second) {
       case 0 -> {
         mayBeAway = true;
-        outages++;
+        int ended = outages; // no other thread writes it
+        outages = ended + 1;
         if (outages % 2 == 0) {
           redis.kill();
         } else {
