@@ -4,7 +4,6 @@ package dev.sluice.benchmarks.attacks;
 import com.google.errorprone.annotations.FormatMethod;
 import dev.sluice.benchmarks.attacks.Scenario.BrokenPromise;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -64,7 +63,7 @@ final class HostileFiles {
       unless(beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
       requireShortLog(server);
       unless(
-          server.peakMib() <= ServerFlags.SMALL_MIB, "it took %s MiB of memory", server.peakMib());
+          victims.memory().allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
       return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
           .formatted(
               slowestMillis, beside.requests(), Math.round(beside.p99Millis()), server.peakMib());
