@@ -5,13 +5,13 @@ import dev.sluice.benchmarks.attacks.WellBehaved.Answer;
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
 import dev.sluice.benchmarks.report.BrokenPromise;
 import dev.sluice.benchmarks.report.Names;
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -26,28 +26,45 @@ final class AttacksReport {
   private static final long WARM_UP_MILLIS = 3_000;
   private static final long CALM_MILLIS = 2_000;
   private static final int WARM_UP_REQUESTS = 50;
+  private static final Pattern HEAP = Pattern.compile("\\d+[mg]");
 
   private AttacksReport() {}
 
   public static void main(String[] args) throws Exception {
     List<String> wanted = new ArrayList<>(List.of(args));
     boolean tls = wanted.remove("--tls");
+    Memory memory = memory(wanted);
     Names.requireKnown("attacks", wanted, names());
     boolean kept;
     try (TlsIdentity identity = tls ? TlsIdentity.make() : null) {
-      kept = isKept(wanted, new Victims(identity));
+      kept = isKept(wanted, new Victims(identity, memory));
     }
     System.exit(kept ? 0 : 1);
+  }
+
+  /** Takes {@code --heap SIZE} out of the arguments. */
+  private static Memory memory(List<String> arguments) {
+    int at = arguments.indexOf("--heap");
+    if (at < 0) {
+      return Memory.SMALL;
+    }
+    if (at + 1 == arguments.size() || !HEAP.matcher(arguments.get(at + 1)).matches()) {
+      System.err.println("sluice bench attacks: expected a size after --heap, such as 256m");
+      System.exit(2);
+    }
+    Memory memory = new Memory(arguments.get(at + 1));
+    arguments.subList(at, at + 2).clear();
+    return memory;
   }
 
   private static boolean isKept(List<String> wanted, Victims victims) throws Exception {
     boolean kept = true;
     System.out.printf(
         Locale.ROOT,
-        "Promised in each%s: the server lives within %d MiB, the well-behaved client has no failure and"
+        "Promised in each%s: the server %s, the well-behaved client has no failure and"
             + " a p99 under %.0f ms, the log gets at most %d lines.%n%n",
         victims.tls() == null ? "" : ", over TLS",
-        ServerFlags.SMALL_MIB,
+        victims.memory().promise(),
         MOST_P99_MILLIS,
         MOST_LOG_LINES);
     System.out.println(
@@ -106,7 +123,7 @@ final class AttacksReport {
       boolean kept =
           missing.isEmpty()
               && alive
-              && peak <= ServerFlags.SMALL_MIB
+              && victims.memory().allows(peak)
               && seen.failures().isEmpty()
               && seen.p99Millis() <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calm.p99Millis())
               && lines <= MOST_LOG_LINES;

@@ -2,7 +2,6 @@
 package dev.sluice.benchmarks.attacks;
 
 import dev.sluice.benchmarks.attacks.DoorAttack.BrokenPromise;
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -19,13 +18,15 @@ final class DoorsReport {
   private static final double NANOS_PER_MILLI = 1e6;
 
   private final Victim server;
+  private final Memory memory;
   private final List<Friend> friends = new ArrayList<>();
   private final List<Long> waitsNanos = new ArrayList<>();
   private final List<String> failures = new ArrayList<>();
   private double calmMillis;
 
-  private DoorsReport(Victim server) {
+  private DoorsReport(Victim server, Memory memory) {
     this.server = server;
+    this.memory = memory;
   }
 
   /**
@@ -45,7 +46,7 @@ final class DoorsReport {
     for (Door door : Door.values()) {
       if (wanted.isEmpty() || wanted.contains(door.name())) {
         try (Victim server = victims.start()) {
-          kept &= new DoorsReport(server).attack(door);
+          kept &= new DoorsReport(server, victims.memory()).attack(door);
         }
       }
     }
@@ -97,7 +98,7 @@ final class DoorsReport {
     long peak = server.peakMib();
     kept &=
         server.isAlive()
-            && peak <= ServerFlags.SMALL_MIB
+            && memory.allows(peak)
             && failures.isEmpty()
             && !waitsNanos.isEmpty()
             && p99Millis <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calmMillis)

@@ -3,7 +3,6 @@ package dev.sluice.benchmarks.attacks;
 
 import dev.sluice.benchmarks.attacks.WellBehaved.Figures;
 import dev.sluice.benchmarks.report.BrokenPromise;
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.IOException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -65,7 +64,7 @@ final class HostileFiles {
           beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
       requireShortLog(server);
       BrokenPromise.unless(
-          server.peakMib() <= ServerFlags.SMALL_MIB, "it took %s MiB of memory", server.peakMib());
+          victims.memory().allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
       return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
           .formatted(
               slowestMillis, beside.requests(), Math.round(beside.p99Millis()), server.peakMib());

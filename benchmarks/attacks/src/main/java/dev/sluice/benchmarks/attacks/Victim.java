@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.benchmarks.attacks;
 
-import dev.sluice.benchmarks.report.ServerFlags;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -20,7 +19,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The server under attack: a process of its own with little memory. Thread-safe. */
+/** The server under attack: a process of its own. Thread-safe. */
 final class Victim implements AutoCloseable {
 
   private static final Pattern LISTENING = Pattern.compile("listening on https?://.*");
@@ -53,7 +52,7 @@ final class Victim implements AutoCloseable {
 
   /** {@link Victims} says which options it needs for TLS. */
   static Victim start(Victims kind, List<String> options) throws IOException {
-    Process process = builder(options).start();
+    Process process = builder(kind.memory(), options).start();
     BufferedReader err =
         new BufferedReader(new InputStreamReader(process.getErrorStream(), StandardCharsets.UTF_8));
     for (String line = err.readLine(); line != null; line = err.readLine()) {
@@ -69,9 +68,9 @@ final class Victim implements AutoCloseable {
   }
 
   /** Starts a server that is to refuse its options, and returns its exit code. */
-  static int exitOf(List<String> options) throws IOException, InterruptedException {
+  static int exitOf(Memory memory, List<String> options) throws IOException, InterruptedException {
     Process process =
-        builder(options)
+        builder(memory, options)
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
@@ -82,16 +81,16 @@ final class Victim implements AutoCloseable {
     }
   }
 
-  private static ProcessBuilder builder(List<String> options) {
-    ProcessBuilder builder = new ProcessBuilder(command(options));
-    builder.environment().putAll(ServerFlags.SMALL_ENVIRONMENT);
+  private static ProcessBuilder builder(Memory memory, List<String> options) {
+    ProcessBuilder builder = new ProcessBuilder(command(memory, options));
+    builder.environment().putAll(memory.environment());
     return builder;
   }
 
-  private static List<String> command(List<String> options) {
+  private static List<String> command(Memory memory, List<String> options) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(ServerFlags.small());
+    command.addAll(memory.flags());
     command.add("-cp");
     command.add(System.getProperty("attacks.classpath", System.getProperty("java.class.path")));
     command.addAll(List.of("dev.sluice.cli.Main", "serve", "--http", "127.0.0.1:0"));

@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Starts the servers of a report: all with TLS on every door, or all without. Immutable.
  *
  * @param tls their certificate; null for no TLS
+ * @param memory what each may use
  */
-record Victims(@Nullable TlsIdentity tls) {
+record Victims(@Nullable TlsIdentity tls, Memory memory) {
 
   Victim start(String... options) throws IOException {
     return Victim.start(this, withTls(options));
@@ -19,7 +20,7 @@ record Victims(@Nullable TlsIdentity tls) {
 
   /** Starts a server that is to refuse its options, and returns its exit code. */
   int exitOf(String... options) throws IOException, InterruptedException {
-    return Victim.exitOf(withTls(options));
+    return Victim.exitOf(memory, withTls(options));
   }
 
   private List<String> withTls(String... options) {
