@@ -28,4 +28,9 @@ final class SteppingTime implements TimeSource {
     }
     return nowNanos;
   }
+
+  /** The earliest time that it may still say. */
+  long earliestNanos() {
+    return Math.max(latestNanos.get() - mostNanos, 0);
+  }
 }
