@@ -104,7 +104,7 @@ class SteppingTimeTest {
           refused++;
           assertThatThrownBy(() -> store.charge(List.of(charge)))
               .as("act %d", i)
-              .hasMessageContaining("the memory store is full: it holds 40 live buckets");
+              .hasMessageContaining("memory store full: 40 live buckets");
         } else {
           long now = nowNanos.get();
           long seenNanos = map.getOrDefault(key, 0L) > now ? map.get(key) : 0;
