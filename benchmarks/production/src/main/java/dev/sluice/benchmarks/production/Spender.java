@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>Redis commands have no other goodbye. Those that the server did not read any more are not
  * lost, and only the time at which they were sent tells which they are. A server that is told to
- * stop still answers for a second. After that it ends a connection within about one more.
+ * stop still answers for a second. After that it ends a connection within about another second.
  */
 final class Spender {
 
