@@ -28,6 +28,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HexFormat;
 import java.util.List;
@@ -38,6 +39,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Metrics and traces, as a receiver of OTLP over HTTP reads them. */
 class OtlpTest {
@@ -237,6 +239,22 @@ class OtlpTest {
                       .contains(
                           "metrics do not arrive at %s/v1/metrics (connection refused)"
                               .formatted(nobody)));
+    }
+  }
+
+  /** Its headers may hold a key: they go to nobody whose certificate the JVM does not trust. */
+  @Test
+  void receiverWhoseCertificateIsNotTrusted_getsNothing(@TempDir Path folder) throws Exception {
+    try (Service stranger = Service.start(TlsFixture.in(folder).config(false));
+        LogLines log = new LogLines()) {
+      String url = TlsFixture.url(stranger, TlsFixture.HTTP, "");
+      serve(URI.create(url), 0);
+      await()
+          .untilAsserted(
+              () ->
+                  assertThat(log.text())
+                      .contains("metrics do not arrive at %s/v1/metrics".formatted(url))
+                      .contains("unable to find valid certification path to requested target"));
     }
   }
 

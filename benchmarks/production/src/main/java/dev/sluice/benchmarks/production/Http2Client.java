@@ -125,7 +125,7 @@ final class Http2Client implements Client {
     return JsonActs.cancelled(outcome, cancelled.status(), cancelled.text());
   }
 
-  /** Sends a request that has the connection for itself, and after which there are to be more. */
+  /** Sends a request beside which there is no other, and after which there are to be more. */
   private Response one(String path, String token, byte[] body) throws IOException {
     int stream = nextStream;
     nextStream += 2;
