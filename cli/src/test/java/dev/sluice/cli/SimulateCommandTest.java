@@ -134,6 +134,17 @@ final class SimulateCommandTest {
     assertThat(named.out()).contains("limit 7/1h,");
   }
 
+  /** Eight columns beside each other were more than twice as wide. */
+  @Test
+  void table_ofAllAlgorithmsAndTwoLimits_fitsAnEightyColumnTerminal() {
+    Cli run = Cli.run("simulate", "--algorithm", "all", "--limit", "9/1m", "--limit", "8/1m");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(run.out().lines()).allSatisfy(line -> assertThat(line).hasSizeLessThanOrEqualTo(80));
+    assertThat(run.out().lines().filter(line -> line.startsWith("requests")))
+        .as("parts of the table, one below the other")
+        .hasSizeGreaterThan(1);
+  }
+
   @Test
   void report_isOnePage_thatNeedsNothingElse_andSaysHowItWasMade() throws IOException {
     Path page = folder.resolve("it's out.html");
