@@ -28,9 +28,4 @@ final class SteppingTime implements TimeSource {
     }
     return nowNanos;
   }
-
-  /** The earliest time that it may still say. */
-  long earliestNanos() {
-    return Math.max(latestNanos.get() - mostNanos, 0);
-  }
 }

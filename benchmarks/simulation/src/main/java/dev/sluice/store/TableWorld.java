@@ -85,7 +85,7 @@ public final class TableWorld implements World {
       return op.kind() == Op.Kind.SNAPSHOT ? snapshot() : charge(op);
     } catch (StoreException e) {
       return Answer.failed(
-          String.valueOf(e.getMessage()).contains("is full") ? Answer.FULL : e.toString());
+          String.valueOf(e.getMessage()).contains("store full") ? Answer.FULL : e.toString());
     } catch (IllegalArgumentException e) {
       return Answer.failed(
           String.valueOf(e.getMessage()).contains("twice") ? Answer.TWICE : e.toString());
