@@ -176,8 +176,8 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Lets calls time out that are sent to nobody, unseen by the observer: what a time-out loads is
-   * not loaded during an outage, while all wait for the thread that ends them.
+   * Lets calls time out that are sent to nobody, unseen by the observer. What a time-out loads is
+   * not loaded during an outage then, while all wait for the thread that ends them.
    */
   void rehearseTimeOuts() {
     Lane lane = context.laneToNobody();
