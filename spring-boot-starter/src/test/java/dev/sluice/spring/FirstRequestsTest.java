@@ -157,7 +157,9 @@ class FirstRequestsTest {
 
   /**
    * All of them wait for the one that makes the beans, and that connects for longer than the
-   * time-out. The time-out itself is one for busy machines.
+   * time-out. The time-out itself is not the default: two hundred decisions of a process that has
+   * just started may take longer than that beside a build. {@code sluice bench faults
+   * COLD_BOOTS_200} tries the default.
    */
   @Test
   void manyAtOnce_areDecided_whereTheBeansAreLazy() throws IOException {

@@ -11,11 +11,11 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Traffic;
+import dev.sluice.server.UnchargedException;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
-import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,12 +40,12 @@ final class RespStoreAwayTest {
   private static final class Away implements BucketStore {
     @Override
     public List<Reading> charge(List<Charge> charges) {
-      throw new StoreException("away; nothing was charged");
+      throw new UnchargedException("away");
     }
 
     @Override
     public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-      return CompletableFuture.failedFuture(new StoreException("away; nothing was charged"));
+      return CompletableFuture.failedFuture(new UnchargedException("away"));
     }
   }
 

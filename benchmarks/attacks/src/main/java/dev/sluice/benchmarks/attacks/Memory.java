@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a server under attack may use: little of a small machine, or a heap of a given size, as who
- * unpacks the archive may choose it, with no bound on the rest. Immutable.
+ * What a server under attack may use: little of a small machine, or a heap of a given size and no
+ * bound on the rest. The archive may be started in the second way. Immutable.
  *
  * @param heap such as 256m; null for a small machine
  */

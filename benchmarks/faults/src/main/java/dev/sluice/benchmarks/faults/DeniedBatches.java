@@ -16,10 +16,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A store that sends batches over two servers, each of which an empty bucket on the second server
- * denies; and another store, which checks the full bucket on the first server that they ask for. A
- * batch takes its tokens for as long as its answers take. The sender remembers a denial for up to a
- * second, and takes nothing then: with one empty bucket most of its batches end in its own memory.
+ * A store that sends batches over two servers, denied by an empty bucket on the second one. Another
+ * store checks the full bucket on the first one, of which each batch wants all tokens.
+ *
+ * <p>A batch takes its tokens for as long as its answers take. The sender remembers a denial for up
+ * to a second, and takes nothing then: with one empty bucket most of its batches end in its memory.
  *
  * @param emptyBuckets how many buckets deny, one after the other
  * @param everyMillis the time between two batches
@@ -41,9 +42,9 @@ record DeniedBatches(int emptyBuckets, int everyMillis, boolean dies) {
   record Seen(long sent, long granted, long nanos, long asked, long missed) {
 
     /**
-     * A batch holds its tokens from the time when it takes them to the time when it gives them
-     * back, which is as long as the batch takes: the way there is as long as the way of the refund.
-     * Who is denied in that time remembers it for as long again.
+     * A batch takes its tokens when its request arrives, and gives them back when its refund does.
+     * Both ways are equally long, so the tokens are missing for as long as the batch takes. A store
+     * that finds them missing remembers it for as long again.
      */
     boolean missedAtMostTwiceWhatBatchesTook() {
       return (double) missed / asked <= 2.0 * nanos / TimeUnit.SECONDS.toNanos(SECONDS);

@@ -65,8 +65,8 @@ final class Log {
     void run() throws Exception;
   }
 
-  /** Runs a class as a process of its own, and returns what it printed. */
-  static List<String> run(Class<?> main, String... args) throws IOException, InterruptedException {
+  /** Starts a class as a process of its own. */
+  static Process start(Class<?> main, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
@@ -74,8 +74,12 @@ final class Log {
     command.add(System.getProperty("java.class.path"));
     command.add(main.getName());
     command.addAll(List.of(args));
-    Process process =
-        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+  }
+
+  /** Runs a class as a process of its own, and returns what it printed. */
+  static List<String> run(Class<?> main, String... args) throws IOException, InterruptedException {
+    Process process = start(main, args);
     try (BufferedReader out =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {

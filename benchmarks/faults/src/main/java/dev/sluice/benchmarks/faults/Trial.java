@@ -13,7 +13,6 @@ import dev.sluice.testkit.servers.RedisBinary;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -193,6 +192,18 @@ enum Trial {
     String seen() throws Exception {
       return coldStarts(200);
     }
+  },
+  COLD_BOOTS("10 cold starts of a Spring Boot application with lazy beans: the first request") {
+    @Override
+    String seen() throws Exception {
+      return coldBoots(1);
+    }
+  },
+  COLD_BOOTS_200("the same: 200 first requests at once") {
+    @Override
+    String seen() throws Exception {
+      return coldBoots(200);
+    }
   };
 
   private static final int PROCESSES = 3;
@@ -306,14 +317,8 @@ enum Trial {
   }
 
   private static String coldStarts(int callers) throws Exception {
-    CountDownLatch over = new CountDownLatch(1);
-    List<Thread> busy = new ArrayList<>();
-    try (LocalRedis redis = LocalRedis.start(RedisBinary.newest())) {
-      for (int i = 0; i < Runtime.getRuntime().availableProcessors(); i++) {
-        Thread thread = new Thread(() -> spin(over));
-        busy.add(thread);
-        thread.start();
-      }
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+        Spinning busy = new Spinning()) {
       int good = 0;
       long longest = 0;
       for (int i = 0; i < STARTS; i++) {
@@ -324,17 +329,24 @@ enum Trial {
       }
       BrokenPromise.unless(good == STARTS, "%s of %s starts had no failure", good, STARTS);
       return "%s of %s without a failure; the longest took %s ms".formatted(good, STARTS, longest);
-    } finally {
-      over.countDown();
-      for (Thread thread : busy) {
-        thread.join();
-      }
     }
   }
 
-  private static void spin(CountDownLatch over) {
-    while (over.getCount() > 0) {
-      Thread.onSpinWait();
+  private static String coldBoots(int requests) throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+        Spinning busy = new Spinning()) {
+      int good = 0;
+      long failed = 0;
+      for (int i = 0; i < STARTS; i++) {
+        long its = FirstRequests.failed(redis.uri(), requests);
+        good += its == 0 ? 1 : 0;
+        failed += its;
+      }
+      String seen =
+          "%s of %s without a failure; %s of %s requests failed"
+              .formatted(good, STARTS, failed, STARTS * requests);
+      BrokenPromise.unless(good == STARTS, "%s", seen);
+      return seen;
     }
   }
 }
