@@ -84,7 +84,7 @@ final class BucketTable {
     this.keyed = new SipHash(key0, key1);
     this.census = new Census(bound);
     this.directory = new Directory(census, mostLines);
-    this.upkeep = new Upkeep(directory, census, keptNanos);
+    this.upkeep = new Upkeep(directory, census, time, keptNanos);
   }
 
   /** The start of every hash, to be copied. */

@@ -28,4 +28,9 @@ final class SteppingTime implements TimeSource {
     }
     return nowNanos;
   }
+
+  /** The latest time that it has said. */
+  long latestNanos() {
+    return latestNanos.get();
+  }
 }

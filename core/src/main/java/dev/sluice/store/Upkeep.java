@@ -5,6 +5,7 @@ import dev.sluice.store.Census.Room;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a table does beside deciding: it forgets buckets that have filled up, a segment now and then
@@ -20,6 +21,7 @@ final class Upkeep {
   private final Directory directory;
   private final Census census;
   private final long keptNanos;
+  private final @Nullable SteppingTime stepping;
   private final FirstDeath firstDeath = new FirstDeath();
   private final ReentrantLock makingRoom = new ReentrantLock();
   private final AtomicLong tidiedNanos = new AtomicLong();
@@ -29,17 +31,24 @@ final class Upkeep {
   /**
    * The upkeep of a table.
    *
+   * @param time its clock
    * @param keptNanos how long a full bucket is kept at least
    */
-  Upkeep(Directory directory, Census census, long keptNanos) {
+  Upkeep(Directory directory, Census census, TimeSource time, long keptNanos) {
     this.directory = directory;
     this.census = census;
     this.keptNanos = keptNanos;
+    this.stepping = time instanceof SteppingTime its ? its : null;
   }
 
-  /** The instant by which a bucket must have been full to be forgotten now. */
+  /**
+   * The instant by which a bucket must have been full to be forgotten now. A step back of the clock
+   * does not move it back: which buckets were tidied before depends on the hash, and must not
+   * decide whether the table is full after it.
+   */
   long fullNanos(long nowNanos) {
-    return Math.max(nowNanos - keptNanos, 0);
+    long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
+    return Math.max(latestNanos - keptNanos, 0);
   }
 
   /**

@@ -75,6 +75,49 @@ class SteppingTimeTest {
     }
   }
 
+  /**
+   * At the bound, what was full an hour before the latest time is forgotten, at whatever time
+   * others ask. So a step back makes no bucket live again that one hash had tidied, and another
+   * not.
+   */
+  @Test
+  void trace_atTheBound_isRefusedByItsTimesAlone() {
+    for (int hash = 0; hash < 20; hash++) {
+      Random random = new Random(1); // one trace
+      MemoryStore store =
+          MemoryStore.builder().time(nowNanos::get).stepsBackUpTo(HOUR).maxBuckets(40).build();
+      Map<String, Long> map = new HashMap<>();
+      nowNanos.set(START);
+      long latestNanos = START;
+      int refused = 0;
+      for (int i = 0; i < 3_000; i++) {
+        long stepNanos = random.nextLong(600 * SECOND);
+        nowNanos.addAndGet(random.nextInt(3) == 0 ? -2 * stepNanos : stepNanos);
+        latestNanos = Math.max(latestNanos, nowNanos.get());
+        long earliestNanos = latestNanos - HOUR.toNanos();
+        nowNanos.set(Math.max(nowNanos.get(), earliestNanos));
+        map.values().removeIf(tatNanos -> tatNanos <= earliestNanos);
+        String key = "1:" + random.nextInt(60);
+        long costNanos = 1 + random.nextLong(900 * SECOND);
+        Charge charge = new Charge(key, Op.SPEND, costNanos, 100_000 * SECOND, Effect.NO_END);
+        if (map.size() == 40 && !map.containsKey(key)) {
+          refused++;
+          assertThatThrownBy(() -> store.charge(List.of(charge)))
+              .as("act %d", i)
+              .hasMessageContaining("memory store full: 40 live buckets");
+        } else {
+          long now = nowNanos.get();
+          long seenNanos = map.getOrDefault(key, 0L) > now ? map.get(key) : 0;
+          assertThat(store.charge(List.of(charge)).get(0))
+              .as("act %d", i)
+              .isEqualTo(new Reading(now, seenNanos));
+          map.put(key, charge.tatAfterNanos(now, seenNanos, true));
+        }
+      }
+      assertThat(refused).isBetween(100, 2_900);
+    }
+  }
+
   private static Reading charge(MemoryStore store, Op act, String key) {
     return store.charge(List.of(new Charge(key, act, SECOND, 9 * SECOND, Effect.NO_END))).get(0);
   }

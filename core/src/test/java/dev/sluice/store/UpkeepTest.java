@@ -89,7 +89,7 @@ class UpkeepTest {
   @Test
   void fullNanos_isAsLongAgoAsAFullBucketIsKept_neverBelowZero() {
     Census census = new Census(1);
-    Upkeep upkeep = new Upkeep(new Directory(census, 1), census, 100);
+    Upkeep upkeep = new Upkeep(new Directory(census, 1), census, () -> NOW, 100);
     assertThat(upkeep.fullNanos(250)).isEqualTo(150);
     assertThat(upkeep.fullNanos(99)).isZero();
   }

@@ -16,10 +16,10 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.HostPort;
+import dev.sluice.server.UnchargedException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
-import dev.sluice.store.StoreException;
 import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
@@ -58,12 +58,12 @@ final class StoreAwayTest {
   private static final class Away implements BucketStore {
     @Override
     public List<Reading> charge(List<Charge> charges) {
-      throw new StoreException("away; nothing was charged");
+      throw new UnchargedException("away");
     }
 
     @Override
     public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-      return CompletableFuture.failedFuture(new StoreException("away; nothing was charged"));
+      return CompletableFuture.failedFuture(new UnchargedException("away"));
     }
   }
 
