@@ -43,8 +43,8 @@ final class Upkeep {
 
   /**
    * The instant by which a bucket must have been full to be forgotten now. A step back of the clock
-   * does not move it back: which buckets were tidied before depends on the hash, and must not
-   * decide whether the table is full after it.
+   * does not move it back: which buckets were tidied before depends on the hash. That must not
+   * decide whether the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();

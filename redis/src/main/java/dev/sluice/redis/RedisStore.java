@@ -180,8 +180,20 @@ public final class RedisStore implements BucketStore {
    * time-out are not loaded during an outage, while all wait for the thread that ends them.
    */
   void rehearseTimeOuts() {
+    long nanos = REHEARSED_NANOS;
+    while (!timedOutTogether(nanos) && nanos < context.timeoutNanos()) {
+      nanos *= 2; // a busy machine, which has loaded some of it by now
+    }
+    long now = context.timing().nanoTime();
+    HandedOver late = new HandedOver(look(now, now), Charged.UNKNOWN);
+    late.timeOut(); // as its own timer does, where its lane ends it later
+    awaited(() -> late, context.timeoutNanos());
+  }
+
+  /** Whether all were on their way before the first one's end. */
+  private boolean timedOutTogether(long nanos) {
     Lane lane = context.laneToNobody();
-    long until = context.timing().nanoTime() + REHEARSED_NANOS;
+    long until = context.timing().nanoTime() + nanos;
     List<CompletableFuture<?>> ends = new ArrayList<>();
     for (int i = 0; i < REHEARSED; i++) {
       Request request = look(until - context.timeoutNanos(), until);
@@ -189,10 +201,9 @@ public final class RedisStore implements BucketStore {
       lane.submit(request);
       ends.add(stage);
     }
+    boolean together = context.timing().nanoTime() < until;
     ends.forEach(end -> awaited(() -> end, context.timeoutNanos()));
-    HandedOver late = new HandedOver(look(until, until), Charged.UNKNOWN);
-    late.timeOut(); // as its own timer does, where its lane ends it later
-    awaited(() -> late, context.timeoutNanos());
+    return together;
   }
 
   private CompletableFuture<String> handOver() {

@@ -107,7 +107,7 @@ record ForwardAuthQuery(
       if (name.equals("limit")) {
         endLimit();
         if (limits.isEmpty() && cost != null) {
-          throw new WireException("cost", "the cost must stand behind its limit");
+          throw new WireException("cost", "found a cost before the first limit, expected it after its limit");
         }
         if (value.isEmpty()) {
           throw new WireException("limit", "found an empty text, expected the name of a limit");

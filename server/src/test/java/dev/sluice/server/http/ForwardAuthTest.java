@@ -699,7 +699,7 @@ final class ForwardAuthTest {
         "?limit&id=x | found an empty text, expected the name of a limit",
         "?limit=ApiCallsPerKey&id= | id",
         "?limit=ApiCallsPerKey | the header RateLimit-Id 0 times, expected it once",
-        "?cost=1&limit=ApiCallsPerKey&id=x | the cost must stand behind its limit",
+        "?cost=1&limit=ApiCallsPerKey&id=x | found a cost before the first limit, expected it after its limit",
         "?limit=ApiCallsPerKey&id=x&id=y | twice",
         "?limit=ApiCallsPerKey&id=x&key=ip | an id and a key",
         "?limit=ApiCallsPerKey&key=heder:X | did you mean \"header:\"",
