@@ -107,7 +107,8 @@ record ForwardAuthQuery(
       if (name.equals("limit")) {
         endLimit();
         if (limits.isEmpty() && cost != null) {
-          throw new WireException("cost", "found a cost before the first limit, expected it after its limit");
+          throw new WireException(
+              "cost", "found a cost before the first limit, expected it after its limit");
         }
         if (value.isEmpty()) {
           throw new WireException("limit", "found an empty text, expected the name of a limit");
