@@ -24,7 +24,7 @@ final class BreakerWatch {
   /** The calls to one server since the last one that was answered. */
   private static final class Calls {
     private int failures;
-    private int timeouts;
+    private int outages; // of which each is one for certain
     private long firstFailure;
     private long lastFailure;
     private boolean open;
@@ -43,16 +43,19 @@ final class BreakerWatch {
   /**
    * Returns what is wrong, null for nothing.
    *
+   * @param refused whether the server refused each call that came to it while this one was under
+   *     way
    * @param counts whether the call counts for certain: one does not whose slot got another master
    *     while it was under way, nor one that a moving slot may have refused before it timed out
    */
-  @Nullable String called(String server, Result result, long elapsedNanos, boolean counts) {
+  @Nullable String called(
+      String server, Result result, boolean refused, long elapsedNanos, boolean counts) {
     Calls calls = of(server);
     if (!counts) {
       if (result != Result.ANSWERED && calls.failures++ == 0) { // at most
         calls.firstFailure = timing.nanoTime();
       }
-      calls.timeouts = 0; // at least
+      calls.outages = 0; // at least
       if (calls.onTrial) { // it may have ended the trial
         calls.onTrial = false;
         calls.maybeOnTrial = true;
@@ -61,7 +64,7 @@ final class BreakerWatch {
     }
     if (result == Result.ANSWERED) {
       calls.failures = 0;
-      calls.timeouts = 0;
+      calls.outages = 0;
       calls.onTrial = false;
       calls.maybeOnTrial = false;
       return null;
@@ -79,9 +82,9 @@ final class BreakerWatch {
       return "breaker: " + server + " is still asked after the first call on trial failed";
     }
     calls.lastFailure = timing.nanoTime();
-    calls.timeouts = result == Result.TIMED_OUT ? calls.timeouts + 1 : 0;
-    return !calls.open && calls.timeouts >= MOST_FAILURES
-        ? "breaker: " + server + " is still asked after " + calls.timeouts + " time-outs in a row"
+    calls.outages = result == Result.TIMED_OUT || refused ? calls.outages + 1 : 0;
+    return !calls.open && calls.outages >= MOST_FAILURES
+        ? "breaker: " + server + " is still asked after " + calls.outages + " outages in a row"
         : null;
   }
 
@@ -104,7 +107,7 @@ final class BreakerWatch {
       calls.open = false;
       calls.maybeOnTrial = reason.equals(Breaker.NO_PROBE);
       calls.onTrial = !calls.maybeOnTrial;
-      calls.timeouts = 0;
+      calls.outages = 0;
       return null;
     }
     calls.open = true;

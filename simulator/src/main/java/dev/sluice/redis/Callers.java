@@ -393,7 +393,7 @@ final class Callers {
 
   void reset(List<Transaction> transactions) {
     Operation operation = calls.begin("reset", transactions);
-    whenAnswered(operation, () -> async.reset(transactions), done -> operation.end("done"));
+    whenAnswered(operation, () -> async.reset(transactions), done -> operation.wasReset());
   }
 
   /** A reservation that a caller holds, and how it came to it. */

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -17,6 +18,10 @@ final class Calls {
 
   private static final long SLOW_NANOS =
       500_000; // a message takes longer than all within a process
+
+  /** Where each bucket has one server, which never gets another master. */
+  private static final Set<Fleet.Topology> ONE_NAME =
+      EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING);
 
   final int process;
   final World world;
@@ -232,7 +237,7 @@ final class Calls {
    * given up; as far as that can be seen from outside.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
-    return fleet.topology == Fleet.Topology.RING
+    return ONE_NAME.contains(fleet.topology)
         && !conditions.callersBlock()
         && latencyNanos >= SLOW_NANOS
         && transactions.stream()

@@ -8,6 +8,7 @@ import java.util.Set;
  * The events that a plan allows: the fewer there are, the stricter the invariants are. Immutable.
  *
  * @param hasFaults whether anything goes wrong at all
+ * @param callsMayFail whether anything may go wrong for which a call fails
  * @param clientClocks whether buckets go by the clocks of the processes
  * @param limitsChange whether two limits may be in force on one bucket, or one after the other
  * @param debtsAppear whether a TAT may lie further ahead than its bucket is deep
@@ -24,6 +25,7 @@ import java.util.Set;
  */
 record Conditions(
     boolean hasFaults,
+    boolean callsMayFail,
     boolean clientClocks,
     boolean limitsChange,
     boolean debtsAppear,
@@ -45,6 +47,16 @@ record Conditions(
 
   /** A sweep may come a millisecond late, and a thread that is stuck is found in another one. */
   private static final long FEW_TIMERS_NANOS = 5_000_000;
+
+  /** Faults for which no call may fail. */
+  private static final Set<Step.Kind> HARMLESS =
+      EnumSet.of(
+          Step.Kind.OBSERVER_THROWS,
+          Step.Kind.LIMITER_OBSERVER_THROWS,
+          Step.Kind.FORGET_SCRIPT,
+          Step.Kind.LAG,
+          Step.Kind.CLOCK_STEP,
+          Step.Kind.PROCESS_CLOCK_STEP);
 
   private static final Set<Step.Kind> OTHER_CLOCKS =
       EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
@@ -86,6 +98,9 @@ record Conditions(
                 || (clocksDiffer && OTHER_CLOCKS.stream().anyMatch(plan::has));
     return new Conditions(
         plan.steps().stream().anyMatch(step -> step.kind().isFault()),
+        plan.setting("shortQueues") > 0
+            || plan.steps().stream()
+                .anyMatch(step -> step.kind().isFault() && !HARMLESS.contains(step.kind())),
         clientClocks,
         limitsChange,
         limitsChange || clocksChange,

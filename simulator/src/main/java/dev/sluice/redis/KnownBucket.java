@@ -31,6 +31,7 @@ final class KnownBucket {
   final Map<Integer, Long> lostSight = new HashMap<>(); // when a process did of what it gave back
   final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
   final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process, a debt, when last
+  final Map<Integer, Long> resetAt = new HashMap<>(); // by process, when last
   final List<Shown> receipts = new ArrayList<>(); // by which others give back
   final Map<Integer, Long> askedAt = new HashMap<>(); // by the clock of a process, when last
   long tatNanos;
@@ -72,8 +73,8 @@ final class KnownBucket {
   /** A TAT that was lowered: by whom, when, and by how much. */
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
 
-  /** A refund of a process, the bucket's time, and whether it gave anything back. */
-  record Given(int process, long nowNanos, boolean something) {}
+  /** A refund of a process: the bucket's time, how much at most, and whether it was anything. */
+  record Given(int process, long nowNanos, long nanos, boolean something) {}
 
   /** How much may be missing from a moment on, for a reason that the documentation names. */
   private record Allowance(long moment, long nanos) {}
@@ -140,14 +141,20 @@ final class KnownBucket {
     }
   }
 
-  /** Returns whether no refund of this process at this time has done what its answer says. */
-  boolean contradicts(Given told) {
+  /**
+   * Returns whether no refund of this process at this time has done what its answer says.
+   *
+   * @param isExact whether none may have asked for less
+   */
+  boolean contradicts(Given told, boolean isExact) {
     boolean known = false;
     for (Given given : givenBack) {
-      if (given.equals(told)) {
+      boolean same = given.process == told.process && given.nowNanos == told.nowNanos;
+      boolean enough = given.nanos == told.nanos || !isExact;
+      if (same && enough && given.something == told.something) {
         return false;
       }
-      known |= given.process == told.process && given.nowNanos == told.nowNanos;
+      known |= same;
     }
     return known && told.nowNanos > forgottenUntil;
   }

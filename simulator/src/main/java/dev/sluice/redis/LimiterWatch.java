@@ -31,12 +31,19 @@ final class LimiterWatch implements LimiterObserver {
   @Override
   public void waits(LimitName limit) {
     waits++;
+    throwIfPlanned();
   }
 
   @Override
   public void waited(LimitName limit, Ending ending, long waitedNanos) {
     passed += ending == Ending.PASSED ? 1 : 0;
     givenUp += ending == Ending.GIVEN_UP ? 1 : 0;
+    throwIfPlanned();
+  }
+
+  @Override
+  public void settledEarly(int most) {
+    throwIfPlanned();
   }
 
   /**

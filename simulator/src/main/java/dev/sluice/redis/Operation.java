@@ -208,8 +208,8 @@ final class Operation {
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
-    if (mustBeRefused && transactions.size() > 1 && world.now() - start > AT_ONCE_NANOS) {
-      world.violated(() -> this + " asked others, though one of its servers was given up");
+    if (mustBeRefused && world.now() - start > AT_ONCE_NANOS) {
+      world.violated(() -> this + " asked, though one of its servers was given up");
     }
     disturbedByReset = besideResets || calls.begunResets() > resetsBegun;
     if (spendsAlone()) {
@@ -254,7 +254,7 @@ final class Operation {
       world.violated(() -> this + " ended with " + why + ", and no StoreException");
       return;
     }
-    if (!conditions.hasFaults() && !calls.isClosing() && why instanceof StoreException) {
+    if (!conditions.callsMayFail() && !calls.isClosing() && why instanceof StoreException) {
       world.violated(() -> this + " failed, with nothing wrong: " + why.getMessage());
     }
     boolean asks = !GIVING_BACK.contains(verb);
@@ -430,16 +430,30 @@ final class Operation {
         continue;
       }
       requireTold(part, transaction);
-      Given told = new Given(calls.process, nanos(part.decidedAt()), part.allowed());
+      boolean isExact = !conditions.hasFaults() && !disturbed;
+      long mostNanos = quota.incrementNanos(transaction.cost());
+      Given told = new Given(calls.process, nanos(part.decidedAt()), mostNanos, part.allowed());
       requireStatement(
           transaction.kind() != Kind.CHECK_ONLY
-                  && reference.contradicts(transaction.bucketKey(), told)
-              ? "was told of something given back, or of nothing, and it was the other"
+                  && reference.contradicts(transaction.bucketKey(), told, isExact)
+              ? "was told of a refund that no server made: of another amount, or of nothing"
               : null,
           part);
       if (part.penalty() == null) {
         requireStatement(Statements.wrongRefund(part, quota), part);
         requireLeft(part, transaction);
+      }
+    }
+  }
+
+  /** After a reset each of its buckets was emptied by its server. */
+  void wasReset() {
+    end("done");
+    for (Transaction one : transactions) {
+      boolean has = one.quota() != null && one.kind() != Kind.ALLOW_ONLY;
+      boolean reset = reference.resetSince(calls.process, one.bucketKey(), start);
+      if (has && !reset && !calls.fleet.failedOverLately()) {
+        world.violated(() -> this + " is done, and its server has not reset " + one.bucketKey());
       }
     }
   }
@@ -543,7 +557,7 @@ final class Operation {
             ? waitNanos > 0 ? null : calls.local.wrong(decision, spends)
             : wrongByRules(decision);
     requireStatement(wrong, decision);
-    if (!(conditions.hasFaults() || calls.isClosing())) {
+    if (!(conditions.callsMayFail() || calls.isClosing())) {
       requireStatement("was decided on by a rule, with nothing wrong", decision);
     }
   }

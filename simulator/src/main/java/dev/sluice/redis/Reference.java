@@ -128,8 +128,12 @@ final class Reference {
       bucket.refundedAt(nowNanos);
       boolean wasInUse = Long.compareUnsigned(tatNanos, nowNanos) > 0;
       if (charge.untilNanos() == Effect.NO_END) {
-        bucket.gaveBack(new Given(process, nowNanos, wasInUse && tatNanos != afterNanos));
+        boolean something = wasInUse && tatNanos != afterNanos;
+        bucket.gaveBack(new Given(process, nowNanos, charge.incrementNanos(), something));
       }
+    }
+    if (charge.op() == Op.RESET) {
+      bucket.resetAt.put(process, world.now());
     }
     if (charge.op().loosens()) {
       bucket.loosened.put(whoLoosens(bucket, by), world.now());
@@ -225,9 +229,13 @@ final class Reference {
     bucket.add(entry);
   }
 
-  /** Returns whether a refund has not done what its answer says, as far as that is known. */
-  boolean contradicts(String key, Given told) {
-    return bucket(key).contradicts(told);
+  /**
+   * Returns whether a refund has not done what its answer says, as far as that is known.
+   *
+   * @param isExact whether it asked for no less than its caller
+   */
+  boolean contradicts(String key, Given told, boolean isExact) {
+    return bucket(key).contradicts(told, isExact);
   }
 
   /** A bucket of which one call spends, and no other. */
@@ -702,6 +710,11 @@ final class Reference {
   boolean wasLoosened(String key, int butBy, long since) {
     return bucket(key).loosened.entrySet().stream()
         .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
+  }
+
+  /** Returns whether a process has emptied a bucket of all spends since a moment. */
+  boolean resetSince(int process, String key, long since) {
+    return bucket(key).resetAt.getOrDefault(process, Long.MIN_VALUE) >= since;
   }
 
   /** Returns whether a debt was forgiven by a process since a moment. */

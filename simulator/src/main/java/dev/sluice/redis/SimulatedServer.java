@@ -118,6 +118,11 @@ final class SimulatedServer {
     return up && refuses && world.now() - refusesSince > 100_000_000;
   }
 
+  /** Returns whether it has refused all calls since then. */
+  boolean refusedAll(long since) {
+    return world.now() < refusesUntil && refusesSince <= since;
+  }
+
   /** Returns whether it may have refused a call for its several keys since then. */
   boolean refusedSeveral(long since) {
     return refusesSeveralUntil > since;

@@ -133,8 +133,9 @@ public final class SimulationMain {
     long steps = 0;
     long seed = first;
     long told = start;
+    EndlessWorlds watch = new EndlessWorlds(out);
     for (; time.getAsLong() - end < 0; seed++) {
-      Simulation.Result result = Simulation.run(Plan.random(seed), false);
+      Simulation.Result result = watch.run(seed);
       steps += result.steps();
       if (time.getAsLong() - told
           > PROGRESS_NANOS) { // a run of hours that is cut off has told something
@@ -161,6 +162,55 @@ public final class SimulationMain {
     return 0;
   }
 
+  /**
+   * Ends the program where a step of a world does not end, as that of a loop: nothing else would
+   * tell its seed. A world takes some milliseconds.
+   */
+  private static final class EndlessWorlds {
+
+    private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(30); // of processor time
+    private static final long NONE = Long.MIN_VALUE;
+
+    private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    private final long worker = Thread.currentThread().getId();
+    private final PrintStream out;
+    private volatile long seed;
+    private volatile long began = NONE; // by the worker's processor time
+
+    EndlessWorlds(PrintStream out) {
+      this.out = out;
+      Thread thread = new Thread(this::watch, "endless worlds");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    Simulation.Result run(long next) {
+      seed = next;
+      began = threads.getCurrentThreadCpuTime();
+      Simulation.Result result = Simulation.run(Plan.random(next), false);
+      began = NONE;
+      return result;
+    }
+
+    private void watch() {
+      while (true) {
+        long since = began;
+        long now = threads.getThreadCpuTime(worker);
+        if (since != NONE && since == began && now - since > MOST_NANOS) {
+          out.println("seed " + seed + ": a step has not ended after 30 s");
+          out.println("seed " + seed);
+          out.flush();
+          Runtime.getRuntime().halt(1);
+        }
+        try {
+          TimeUnit.SECONDS.sleep(1);
+        } catch (InterruptedException e) {
+          return;
+        }
+      }
+    }
+  }
+
   private static void tellProgress(long worlds, long steps) {
     System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
   }
@@ -172,8 +222,9 @@ public final class SimulationMain {
     long worlds = 0;
     long steps = 0;
     long told = System.nanoTime();
+    EndlessWorlds watch = new EndlessWorlds(out);
     for (long seed = first; System.nanoTime() - end < 0; seed++) {
-      Simulation.Result result = Simulation.run(Plan.random(seed), false);
+      Simulation.Result result = watch.run(seed);
       worlds++;
       steps += result.steps();
       String violation = result.violation();
@@ -233,10 +284,16 @@ public final class SimulationMain {
     return 1;
   }
 
-  /** Returns what kind of violation it is, so that shrinking does not find another. */
-  private static String kind(@Nullable String violation) {
-    return violation == null
-        ? ""
-        : violation.replaceAll("p?[0-9][0-9.,:a-z-]*", "").split("[(\\[]", 2)[0];
+  /**
+   * Returns what kind of violation it is, so that shrinking does not find another. These are its
+   * words without numbers, without what a call asked for, and without the answer.
+   */
+  static String kind(@Nullable String violation) {
+    if (violation == null) {
+      return "";
+    }
+    String words =
+        violation.replaceAll("\\[[^\\[\\]]*]", "").replaceAll("p?[0-9][0-9.,:a-z-]*", "");
+    return words.split("[(\\[]", 2)[0];
   }
 }

@@ -60,12 +60,19 @@ final class StoreWatch implements RedisObserver {
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     boolean counts = network.mastersSince() <= start && !mayHaveRefused;
     connects.called(server, result);
-    require(breakers.called(server, result, elapsed, counts));
+    SimulatedServer at = fleet.named(server.split(":", 2)[0]);
+    boolean refused = result == Result.FAILED && at != null && at.refusedAll(start);
+    require(breakers.called(server, result, refused, elapsed, counts));
     throwIfPlanned();
   }
 
   @Override
   public void refused(String server, Refusal why) {
+    throwIfPlanned();
+  }
+
+  @Override
+  public void deniedFromMemory() {
     throwIfPlanned();
   }
 
@@ -88,6 +95,7 @@ final class StoreWatch implements RedisObserver {
           () ->
               World.text("breaker: p%d asks %s again, which refuses every call", process, server));
     }
+    throwIfPlanned();
   }
 
   /** Returns whether calls to a server are refused at present. */

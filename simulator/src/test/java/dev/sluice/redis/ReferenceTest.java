@@ -25,7 +25,7 @@ final class ReferenceTest {
   private final World world = new World(false);
   private final Conditions conditions =
       new Conditions(
-          false, false, false, false, false, false, 0, 0, 0, 2, 500_000_000, false, false);
+          false, false, false, false, false, false, false, 0, 0, 0, 2, 500_000_000, false, false);
   private final Reference reference = new Reference(world, conditions, MOST_NANOS);
   private final SimulatedClock clock = new SimulatedClock(world, Fleet.START_NANOS, 0);
   private final SimulatedServer server =

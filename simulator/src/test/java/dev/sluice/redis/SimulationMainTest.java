@@ -46,6 +46,15 @@ final class SimulationMainTest {
         .matches("seed 1000000: [1-9][0-9]* steps, no invariant broke");
   }
 
+  @Test
+  void kind_isWhatIsWrong_whoeverWasTold() {
+    String kind = SimulationMain.kind("p0.5 spend [1:o0 x1, 2:s1 x3] was denied twice: denied");
+    assertThat(kind)
+        .contains("was denied twice")
+        .isEqualTo(SimulationMain.kind("p1.77 spend [2:f1-7 x1] was denied twice: denied"))
+        .isNotEqualTo(SimulationMain.kind("p0.5 spend [1:o0 x1] has not ended after 550 ms"));
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {"0.0001 --seed 1000000", "--seed 1000000 0.0001", "0.0001 --seed 1000000 --brief"})

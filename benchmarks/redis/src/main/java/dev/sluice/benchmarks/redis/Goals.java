@@ -68,7 +68,9 @@ final class Goals {
   }
 
   private static Goal goal(String text, Ratio ratio, double wanted, boolean atLeast) {
-    return new Goal(text + " (" + ratio.range() + ")", ratio.ofMedians(), wanted, atLeast);
+    boolean around = ratio.lowest() <= wanted && wanted <= ratio.highest();
+    String range = ratio.range() + (around ? ", on both sides of the goal" : "");
+    return new Goal(text + " (" + range + ")", ratio.ofMedians(), wanted, atLeast);
   }
 
   private static Rounds figure(Map<String, Map<Load, Rounds>> figures, String subject, Load load) {

@@ -42,6 +42,7 @@ final class Subjects {
 
   static final String GET = "bound: GET";
   static final String SCRIPT = "bound: a script of TIME, GET, SET";
+  static final String HAND_OVER = "bound: queue, sleep and wake, without Redis";
   static final String BOULDER = "Boulder's scheme";
   static final String BUCKET4J = "Bucket4j, Lettuce";
   static final String REDISSON = "Redisson RRateLimiter";
@@ -60,6 +61,7 @@ final class Subjects {
       List.of(
           GET,
           SCRIPT,
+          HAND_OVER,
           BOULDER,
           BUCKET4J,
           REDISSON,
@@ -85,6 +87,7 @@ final class Subjects {
     return switch (name) {
       case GET -> get(uri);
       case SCRIPT -> script(uri);
+      case HAND_OVER -> new HandOver();
       case BOULDER -> boulder(uri);
       case BUCKET4J -> bucket4j(uri);
       case REDISSON -> redisson(uri, buckets);

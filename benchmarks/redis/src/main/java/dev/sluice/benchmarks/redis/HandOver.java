@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.redis;
+
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Callers that only queue, sleep and are woken by another thread, as those of any store that shares
+ * its calls. Redis, the network and the decision take no time here. Thread-safe.
+ */
+final class HandOver implements Client {
+
+  private final Queue<Place> waiting = new ConcurrentLinkedQueue<>();
+  private final AtomicBoolean asleep = new AtomicBoolean();
+  private final Thread server = new Thread(this::serve, "hand-over");
+  private volatile boolean over;
+
+  HandOver() {
+    server.setDaemon(true);
+    server.start();
+  }
+
+  /** A caller in the queue. */
+  private static final class Place {
+    private final Thread caller = Thread.currentThread();
+    private volatile boolean served;
+  }
+
+  @Override
+  public List<Load> loads() {
+    return Load.BLOCKING;
+  }
+
+  @Override
+  public @Nullable String redisKey(int bucket) {
+    return null;
+  }
+
+  @Override
+  public void spend(int bucket) {
+    Place place = new Place();
+    waiting.add(place);
+    wake();
+    while (!place.served) {
+      LockSupport.park(this);
+    }
+  }
+
+  private void wake() {
+    if (asleep.get() && asleep.compareAndSet(true, false)) {
+      LockSupport.unpark(server);
+    }
+  }
+
+  private void serve() {
+    while (!over) {
+      Place next = waiting.poll();
+      if (next != null) {
+        next.served = true;
+        LockSupport.unpark(next.caller);
+        continue;
+      }
+      asleep.set(true);
+      if (waiting.isEmpty()) { // else a caller came before it could see that this thread sleeps
+        LockSupport.park(this);
+      }
+      asleep.set(false);
+    }
+  }
+
+  @Override
+  public void close() {
+    over = true;
+    LockSupport.unpark(server);
+  }
+}
