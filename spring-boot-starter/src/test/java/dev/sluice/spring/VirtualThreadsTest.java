@@ -61,7 +61,7 @@ class VirtualThreadsTest {
                   .formatted(application.getEnvironment().getProperty("local.server.port")));
       HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
       HttpRequest request = HttpRequest.newBuilder(page).build();
-      // Classes are loaded by the first request, which pins a thread for reasons of the JDK.
+      // Loading a class pins a thread for reasons of the JDK; the first request loads most of them.
       HttpResponse<String> first = client.send(request, BodyHandlers.ofString());
       assertThat(first.body().contains("VirtualThread"))
           .isEqualTo(Runtime.version().feature() >= 21);
@@ -79,7 +79,7 @@ class VirtualThreadsTest {
       assertThat(allowed).isEqualTo(BURST - 1);
       assertThat(RecordingFile.readAllEvents(folder.resolve("pinned.jfr")))
           .map(RecordedEvent::toString)
-          .filteredOn(event -> event.contains("dev.sluice"))
+          .filteredOn(event -> event.contains("dev.sluice") && !event.contains("loadClass("))
           .isEmpty();
     }
   }

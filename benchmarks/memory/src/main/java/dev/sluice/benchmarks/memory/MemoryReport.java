@@ -150,8 +150,13 @@ final class MemoryReport {
     System.out.println("Written: " + out.resolve("memory.{json,svg,md}"));
   }
 
+  /** Room for the peers' objects: where a host is slow to give out pages, a start takes long. */
+  private static String heap(int keys) {
+    return keys > 1_000_000 ? "10g" : keys > 1_000 ? "4g" : "1g";
+  }
+
   private RunResult measure(Row row) throws RunnerException {
-    String heap = smoke ? "256m" : row.keys() > 1_000_000 ? "10g" : "4g";
+    String heap = smoke ? "256m" : heap(row.keys());
     OptionsBuilder options = new OptionsBuilder();
     if (row.answers().equals("insert")) {
       options.include(InsertBenchmark.class.getName()).param("subject", row.subject().name());

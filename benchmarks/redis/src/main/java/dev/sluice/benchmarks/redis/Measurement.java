@@ -22,7 +22,8 @@ final class Measurement {
 
   private static final int BUCKETS = 10_000;
   private static final long SPAN_NANOS = 300_000_000;
-  private static final int MOST_SPANS = 50;
+  private static final int MOST_SPANS = 100;
+  private static final long LEAST_CALLS = 50_000; // before, a single caller's code is half compiled
   private static final double MICROS_PER_SECOND = 1e6;
 
   private final long measureNanos;
@@ -137,12 +138,13 @@ final class Measurement {
   }
 
   /**
-   * Lets it run until its rate no longer rises. Returns the seconds, negative where it still did.
+   * Lets it run until it has made many calls, and its rate no longer rises. Returns the seconds,
+   * negative where it still did.
    */
   private static double warmUp(Run run) throws InterruptedException {
     Warmth warmth = new Warmth();
     long start = System.nanoTime();
-    for (int i = 0; i < MOST_SPANS && !warmth.isStable(); i++) {
+    for (int i = 0; i < MOST_SPANS && !(warmth.isStable() && run.calls() >= LEAST_CALLS); i++) {
       long before = System.nanoTime();
       long calls = run.calls();
       TimeUnit.NANOSECONDS.sleep(SPAN_NANOS);
