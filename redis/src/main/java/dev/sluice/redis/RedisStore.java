@@ -201,7 +201,7 @@ public final class RedisStore implements BucketStore {
       lane.submit(request);
       ends.add(stage);
     }
-    boolean together = context.timing().nanoTime() < until;
+    boolean together = context.timing().nanoTime() - until < 0;
     ends.forEach(end -> awaited(() -> end, context.timeoutNanos()));
     return together;
   }

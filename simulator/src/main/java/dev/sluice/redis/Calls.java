@@ -20,7 +20,7 @@ final class Calls {
       500_000; // a message takes longer than all within a process
 
   /** Where each bucket has one server, which never gets another master. */
-  private static final Set<Fleet.Topology> ONE_NAME =
+  private static final Set<Fleet.Topology> LASTING_MASTERS =
       EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING);
 
   final int process;
@@ -237,7 +237,7 @@ final class Calls {
    * given up; as far as that can be seen from outside.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
-    return ONE_NAME.contains(fleet.topology)
+    return LASTING_MASTERS.contains(fleet.topology)
         && !conditions.callersBlock()
         && latencyNanos >= SLOW_NANOS
         && transactions.stream()

@@ -49,6 +49,10 @@ final class StoreWatch implements RedisObserver {
     this.breakers = new BreakerWatch(timing);
   }
 
+  private @Nullable SimulatedServer at(String address) {
+    return fleet.named(address.split(":", 2)[0]);
+  }
+
   void throwNext(Throwable thrown) {
     nextThrown = thrown;
   }
@@ -60,7 +64,7 @@ final class StoreWatch implements RedisObserver {
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     boolean counts = network.mastersSince() <= start && !mayHaveRefused;
     connects.called(server, result);
-    SimulatedServer at = fleet.named(server.split(":", 2)[0]);
+    SimulatedServer at = at(server);
     boolean refused = result == Result.FAILED && at != null && at.refusedAll(start);
     require(breakers.called(server, result, refused, elapsed, counts));
     throwIfPlanned();
@@ -81,7 +85,7 @@ final class StoreWatch implements RedisObserver {
     world.log(() -> "p" + process + " finds " + server + " " + state + ": " + reason);
     connects.changed(server, state);
     require(breakers.changed(server, state, reason));
-    SimulatedServer at = fleet.named(server.split(":", 2)[0]);
+    SimulatedServer at = at(server);
     if (at != null && state == State.ASKED) {
       givenUp.remove(at);
     }

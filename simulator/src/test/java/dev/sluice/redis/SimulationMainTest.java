@@ -47,7 +47,7 @@ final class SimulationMainTest {
   }
 
   @Test
-  void kind_isWhatIsWrong_whoeverWasTold() {
+  void kind_ofTheSameViolation_isTheSameForEachCaller() {
     String kind = SimulationMain.kind("p0.5 spend [1:o0 x1, 2:s1 x3] was denied twice: denied");
     assertThat(kind)
         .contains("was denied twice")
