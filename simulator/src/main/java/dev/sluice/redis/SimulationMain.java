@@ -126,6 +126,7 @@ public final class SimulationMain {
   }
 
   private static int search(double minutes, long first, boolean brief, PrintStream out) {
+    EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     LongSupplier time = brief ? threads::getCurrentThreadCpuTime : System::nanoTime;
     long start = time.getAsLong();
@@ -133,8 +134,7 @@ public final class SimulationMain {
     long steps = 0;
     long seed = first;
     long told = start;
-    EndlessWorlds watch = new EndlessWorlds(out);
-    for (; time.getAsLong() - end < 0; seed++) {
+    for (; seed == first || time.getAsLong() - end < 0; seed++) {
       Simulation.Result result = watch.run(seed);
       steps += result.steps();
       if (time.getAsLong() - told
@@ -216,14 +216,14 @@ public final class SimulationMain {
   }
 
   private static int survey(double minutes, long first, PrintStream out) {
+    EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
     long end = System.nanoTime() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
     Map<String, String> firsts = new TreeMap<>();
     long worlds = 0;
     long steps = 0;
     long told = System.nanoTime();
-    EndlessWorlds watch = new EndlessWorlds(out);
-    for (long seed = first; System.nanoTime() - end < 0; seed++) {
+    for (long seed = first; seed == first || System.nanoTime() - end < 0; seed++) {
       Simulation.Result result = watch.run(seed);
       worlds++;
       steps += result.steps();
