@@ -91,6 +91,17 @@ public final class PathPattern {
   }
 
   /**
+   * Returns the first segment that all paths of this pattern have, so that many patterns can be
+   * filed under theirs.
+   *
+   * @return the segment; null if it may be any, or absent
+   */
+  public @Nullable String leadingSegment() {
+    String first = segments.isEmpty() ? null : segments.get(0);
+    return first == null || first.equals("*") || isVariable(first) ? null : first;
+  }
+
+  /**
    * Matches a request by each {@linkplain WebRequest#paths path} that it is known by.
    *
    * @param facts the request

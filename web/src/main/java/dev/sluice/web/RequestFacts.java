@@ -54,6 +54,21 @@ public final class RequestFacts {
   }
 
   /**
+   * Returns the first segment of each path by which a rule may know the request. A pattern with a
+   * {@linkplain PathPattern#leadingSegment() leading segment} that is not among them does not match
+   * it.
+   *
+   * @return the segments, each once; none for the path {@code /}
+   */
+  public List<String> leadingSegments() {
+    return paths().stream()
+        .filter(path -> !path.isEmpty())
+        .map(path -> path.get(0))
+        .distinct()
+        .toList();
+  }
+
+  /**
    * Returns the client's address, not grouped.
    *
    * @return the address, null if the connection has none

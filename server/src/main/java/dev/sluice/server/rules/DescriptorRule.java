@@ -82,13 +82,18 @@ record DescriptorRule(
 
   @Override
   public boolean covers(AnyRule rule) {
-    if (!(rule instanceof DescriptorRule other)) {
+    if (!(rule instanceof DescriptorRule other)
+        || (domain != null && !domain.equals(other.domain))
+        || wanted.size() != other.wanted.size()) {
       return false;
     }
-    boolean covers = (domain == null || domain.equals(other.domain)) && keys().equals(other.keys());
-    for (int i = 0; covers && i < wanted.size(); i++) {
-      covers = wanted.get(i).value.covers(other.wanted.get(i).value);
+    for (int i = 0; i < wanted.size(); i++) {
+      Wanted own = wanted.get(i);
+      Wanted its = other.wanted.get(i);
+      if (!own.key.equals(its.key) || !own.value.covers(its.value)) {
+        return false;
+      }
     }
-    return covers;
+    return true;
   }
 }

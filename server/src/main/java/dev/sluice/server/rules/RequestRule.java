@@ -6,9 +6,11 @@ import dev.sluice.text.SafeText;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
 import dev.sluice.web.RequestFacts;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiPredicate;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -34,19 +36,34 @@ record RequestRule(
   record Context(RequestFacts facts, Map<String, String> variables) {}
 
   /** The answer for a request: the rule is for it, or why it is not. */
-  record Result(@Nullable Context context, String mismatch) {
+  record Result(@Nullable Context context, Supplier<String> mismatch) {
 
-    static Result no(String mismatch) {
+    /** The words are for explanations: most rules are not for most requests. */
+    static Result no(Supplier<String> mismatch) {
       return new Result(null, mismatch);
     }
+  }
+
+  /** The first segments of the paths, none where one of the paths leaves it open. */
+  List<String> leadingSegments() {
+    List<String> segments = new ArrayList<>(paths.size());
+    for (PathPattern path : paths) {
+      String segment = path.leadingSegment();
+      if (segment == null) {
+        return List.of();
+      }
+      segments.add(segment);
+    }
+    return segments;
   }
 
   Result match(RequestFacts facts) {
     String method = facts.request().method();
     if (!methods.isEmpty() && !methods.contains(method)) {
       return Result.no(
-          "it is for the method %s, not %s"
-              .formatted(String.join(", ", methods), SafeText.quote(method)));
+          () ->
+              "it is for the method %s, not %s"
+                  .formatted(String.join(", ", methods), SafeText.quote(method)));
     }
     Map<String, String> variables = null;
     for (int i = 0; variables == null && i < paths.size(); i++) {
@@ -54,34 +71,38 @@ record RequestRule(
     }
     if (variables == null) {
       return Result.no(
-          "it is for the path %s, not %s"
-              .formatted(listed(paths), SafeText.quote(facts.request().path())));
+          () ->
+              "it is for the path %s, not %s"
+                  .formatted(listed(paths), SafeText.quote(facts.request().path())));
     }
     String host = hosts.isEmpty() ? null : RequestKey.host(facts.request());
     if (!hosts.isEmpty() && (host == null || hosts.stream().noneMatch(h -> isFor(h, host)))) {
       return Result.no(
-          "it is for the host %s, not %s"
-              .formatted(listed(hosts), host == null ? "none" : SafeText.quote(host)));
+          () ->
+              "it is for the host %s, not %s"
+                  .formatted(listed(hosts), host == null ? "none" : SafeText.quote(host)));
     }
     for (Map.Entry<String, ValuePattern> header : headers.entrySet()) {
       List<String> values = facts.request().headers(header.getKey());
       if (values.stream().noneMatch(header.getValue()::matches)) {
         return Result.no(
-            "it wants the header %s: %s%s"
-                .formatted(
-                    header.getKey(),
-                    header.getValue(),
-                    values.isEmpty() ? ", which is absent" : ""));
+            () ->
+                "it wants the header %s: %s%s"
+                    .formatted(
+                        header.getKey(),
+                        header.getValue(),
+                        values.isEmpty() ? ", which is absent" : ""));
       }
     }
     IpAddress client = clients.isEmpty() ? null : facts.address();
     if (!clients.isEmpty()
         && (client == null || clients.stream().noneMatch(range -> range.contains(client)))) {
       return Result.no(
-          "it is for clients from %s, not %s"
-              .formatted(listed(clients), client == null ? "an unknown address" : client));
+          () ->
+              "it is for clients from %s, not %s"
+                  .formatted(listed(clients), client == null ? "an unknown address" : client));
     }
-    return new Result(new Context(facts, variables), "");
+    return new Result(new Context(facts, variables), () -> "");
   }
 
   private static boolean isFor(String pattern, String host) {

@@ -15,10 +15,8 @@ import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
@@ -29,9 +27,6 @@ import org.jspecify.annotations.Nullable;
  * merged with another. So the answer to "what is this charged?" is one line of the file, and a
  * trial is a limit in shadow beside the limits that are in force, not a rule that shields or
  * shadows others.
- *
- * Rules for descriptors are found by their keys, since a configuration that was converted may have
- * thousands of them.
  */
 /**
  * An ordered list of rules: which limits a descriptor or a request spends from. The first rule that
@@ -58,8 +53,8 @@ public final class RuleBook {
   private final List<AnyRule> rules;
   private final Set<String> rulesOnly;
   private final List<Requirement> requirements;
-  private final Map<List<String>, List<DescriptorRule>> byKeys = new HashMap<>();
-  private final List<RequestRule> requests = new ArrayList<>();
+  private final boolean forRequests;
+  private final RuleFinder finder = new RuleFinder();
 
   RuleBook(
       String file,
@@ -75,13 +70,8 @@ public final class RuleBook {
         named.stream()
             .map(limit -> new Requirement(limit, "a rule", MissingDefault.ALLOW))
             .toList();
-    for (AnyRule rule : rules) {
-      if (rule instanceof DescriptorRule descriptor) {
-        byKeys.computeIfAbsent(descriptor.keys(), keys -> new ArrayList<>()).add(descriptor);
-      } else if (rule instanceof RequestRule request) {
-        requests.add(request);
-      }
-    }
+    this.rules.forEach(finder::add);
+    this.forRequests = this.rules.stream().anyMatch(RequestRule.class::isInstance);
   }
 
   /**
@@ -150,7 +140,7 @@ public final class RuleBook {
    * @return false for a book of rules for descriptors alone, or an empty one
    */
   public boolean hasRequestRules() {
-    return !requests.isEmpty();
+    return forRequests;
   }
 
   /**
@@ -185,16 +175,7 @@ public final class RuleBook {
    * @return the rule, and what it charges; empty if no rule is for it
    */
   public Optional<RuleMatch> match(String domain, List<Entry> entries) {
-    List<String> keys = new ArrayList<>(entries.size());
-    for (Entry entry : entries) {
-      keys.add(entry.key());
-    }
-    for (DescriptorRule rule : byKeys.getOrDefault(keys, List.of())) {
-      if (rule.matchesValues(domain, entries)) {
-        return Optional.of(rule.match(entries));
-      }
-    }
-    return Optional.empty();
+    return finder.match(domain, entries);
   }
 
   /**
@@ -206,14 +187,7 @@ public final class RuleBook {
    * @throws dev.sluice.web.UnusableRequestException if the request lacks what the rule needs
    */
   public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
-    RequestFacts facts = new RequestFacts(request, client);
-    for (RequestRule rule : requests) {
-      RequestRule.Context context = rule.match(facts).context();
-      if (context != null) {
-        return Optional.of(rule.charging().match(context));
-      }
-    }
-    return Optional.empty();
+    return finder.match(new RequestFacts(request, client));
   }
 
   /**
@@ -258,7 +232,7 @@ public final class RuleBook {
           if (context != null) {
             return new Explanation(passedOver, candidate.charging().match(context), null);
           }
-          mismatch = result.mismatch();
+          mismatch = result.mismatch().get();
         } catch (UnusableRequestException e) {
           return new Explanation(passedOver, null, new Unusable(rule.line(), e.detail()));
         }

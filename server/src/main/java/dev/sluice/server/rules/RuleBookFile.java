@@ -11,12 +11,9 @@ import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
@@ -29,6 +26,9 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
 
   private static final String RULES = "rules";
   private static final String RULES_ONLY = "rulesOnly";
+
+  /** About a second. A reload must not take minutes for the sake of warnings. */
+  private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;
 
@@ -136,20 +136,22 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
 
   /** Compares only rules that could meet: there may be thousands. */
   private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
-    Map<Object, List<AnyRule>> alike = new HashMap<>();
-    for (int i = 0; i < rules.size(); i++) {
+    RuleFinder earlier = new RuleFinder();
+    int[] compared = {0};
+    for (int i = 0; i < rules.size() && compared[0] <= MOST_COMPARED; i++) {
       AnyRule rule = rules.get(i);
-      Object kind = rule instanceof DescriptorRule descriptor ? descriptor.keys() : "requests";
-      List<AnyRule> earlier = alike.computeIfAbsent(kind, k -> new ArrayList<>());
-      Optional<AnyRule> first = earlier.stream().filter(one -> one.covers(rule)).findFirst();
-      if (first.isPresent()) {
+      AnyRule first = earlier.covering(rule, one -> ++compared[0] <= MOST_COMPARED);
+      if (first != null) {
         problems.warning(
             items.get(i),
             "found a rule that never decides: the one on line %s comes first, and matches whatever this one does"
-                .formatted(first.get().line()));
-      } else {
-        earlier.add(rule);
+                .formatted(first.line()));
+      } else if (compared[0] > MOST_COMPARED) {
+        problems.warning(
+            items.get(i),
+            "found too many rules with patterns: from here on, none is looked at for one that never decides");
       }
+      earlier.add(rule);
     }
   }
 }
