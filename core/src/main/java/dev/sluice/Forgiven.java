@@ -18,7 +18,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * So a process forgives a bucket once within the time τ, counted by the store's clock. In that time
  * the two limits together give out at most what the larger one allows, and τ_big − τ_small more for
  * each process with the smaller limit. Otherwise the debt stands, and the wait in the denial is as
- * long as it really is.
+ * long as it really is. After a step back of the clock, a debt that was forgiven before it stands
+ * for 2τ at most.
  */
 
 /**
@@ -36,6 +37,9 @@ final class Forgiven {
   /** No debt ends before it. A full memory is looked through when that has passed, not before. */
   private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
+  /** When a debt was forgiven last; now, after a look. An earlier time is a step back. */
+  private final AtomicLong latestNanos = new AtomicLong();
+
   private record Debt(String key, long offsetNanos) {}
 
   /** Returns true if the debt may be forgiven, once within the time of the burst offset. */
@@ -44,7 +48,7 @@ final class Forgiven {
     Long knownNanos = untilNanos.get(asked);
     if (knownNanos == null
         ? untilNanos.size() >= MOST && !hasRoomAt(nowNanos)
-        : Long.compareUnsigned(knownNanos, nowNanos) > 0) {
+        : isOpen(knownNanos, offsetNanos, nowNanos)) {
       return false;
     }
     long endNanos = nowNanos + offsetNanos; // unsigned, as a TAT
@@ -52,27 +56,45 @@ final class Forgiven {
     untilNanos.compute(
         asked,
         (debt, lastEndNanos) -> {
-          may[0] = lastEndNanos == null || Long.compareUnsigned(lastEndNanos, nowNanos) <= 0;
+          may[0] = lastEndNanos == null || !isOpen(lastEndNanos, offsetNanos, nowNanos);
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
       endsAt(endNanos); // last: a look that has not seen the entry has begun before this
+      latestNanos.accumulateAndGet(nowNanos, Math::max);
     }
     return may[0];
   }
 
+  /** Takes back what {@link #tryForgive} noted, for a debt that was certainly not forgiven. */
+  void takeBack(String key, long offsetNanos) {
+    untilNanos.remove(new Debt(key, offsetNanos));
+  }
+
+  /**
+   * Whether an end still holds. One that is further away than two offsets comes from before a step
+   * back of the clock, and would hold for as long as the step. The second offset is for calls that
+   * overtake each other: the time of the later one may be the earlier.
+   */
+  private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
+    return Long.compareUnsigned(endNanos, nowNanos) > 0
+        && Long.compareUnsigned(endNanos - nowNanos, 2 * offsetNanos) <= 0;
+  }
+
   private boolean hasRoomAt(long nowNanos) {
-    if (Long.compareUnsigned(firstEndNanos.get(), nowNanos) > 0) {
+    boolean steppedBack = nowNanos < latestNanos.get();
+    if (!steppedBack && Long.compareUnsigned(firstEndNanos.get(), nowNanos) > 0) {
       return false;
     }
-    firstEndNanos.set(NEVER_NANOS); // first: what comes while this looks is not missed
-    Iterator<Long> ends = untilNanos.values().iterator();
-    while (ends.hasNext()) {
-      long endNanos = ends.next();
-      if (Long.compareUnsigned(endNanos, nowNanos) <= 0) {
-        ends.remove();
+    latestNanos.set(nowNanos);
+    firstEndNanos.set(NEVER_NANOS); // both first: what comes while this looks is not missed
+    Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
+    while (debts.hasNext()) {
+      Map.Entry<Debt, Long> debt = debts.next();
+      if (isOpen(debt.getValue(), debt.getKey().offsetNanos, nowNanos)) {
+        endsAt(debt.getValue());
       } else {
-        endsAt(endNanos);
+        debts.remove();
       }
     }
     return untilNanos.size() < MOST;

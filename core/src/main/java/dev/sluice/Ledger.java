@@ -446,6 +446,12 @@ final class Ledger {
       refundTracker.failed(lowerings);
     } else {
       refundTracker.refused(lowerings);
+      for (Lowering lowering : lowerings) {
+        Charge charge = lowering.charge();
+        if (charge.op() == Effect.Op.FORGIVE) {
+          forgiven.takeBack(charge.key(), charge.offsetNanos());
+        }
+      }
     }
   }
 

@@ -56,4 +56,36 @@ final class ForgivenTest {
     assertThat(forgiven.tryForgive("more3", 100, NOW + 50)).isFalse();
     assertThat(forgiven.tryForgive("k3", 100, NOW + 50)).as("still known").isFalse();
   }
+
+  /** An hour's step back must not lock an id out for an hour. */
+  @Test
+  void clockThatSteppedBack_isNotWaitedFor() {
+    long later = NOW + 1_000_000;
+    assertThat(forgiven.tryForgive("k", 100, later)).isTrue();
+    assertThat(forgiven.tryForgive("k", 100, NOW)).isTrue();
+    assertThat(forgiven.tryForgive("k", 100, NOW + 99)).isFalse();
+  }
+
+  /** Calls overtake each other: the later one may have read the clock before. */
+  @Test
+  void timeThatIsALittleEarlier_isNoStepBack() {
+    assertThat(forgiven.tryForgive("k", 100, NOW)).isTrue();
+    assertThat(forgiven.tryForgive("k", 100, NOW - 100)).isFalse();
+    assertThat(forgiven.tryForgive("k", 100, NOW - 101)).isTrue();
+  }
+
+  @Test
+  void full_afterAStepBack_hasRoomAgain() {
+    fill(0, MOST, 100);
+    assertThat(forgiven.tryForgive("more", 100, NOW - 100)).isFalse();
+    assertThat(forgiven.tryForgive("more", 100, NOW - 101)).isTrue();
+  }
+
+  @Test
+  void takenBack_isForgivenOnceMore() {
+    assertThat(forgiven.tryForgive("k", 100, NOW)).isTrue();
+    forgiven.takeBack("k", 100);
+    assertThat(forgiven.tryForgive("k", 100, NOW + 1)).isTrue();
+    assertThat(forgiven.tryForgive("k", 100, NOW + 2)).isFalse();
+  }
 }

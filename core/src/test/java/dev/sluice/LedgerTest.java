@@ -436,6 +436,45 @@ final class LedgerTest {
     }
   }
 
+  /** What was certainly not forgiven is forgiven by the next spend; otherwise nobody knows. */
+  @Test
+  void forgivingThatChargedNothing_isTriedAgainByTheNextSpend() {
+    for (boolean certain : List.of(true, false)) {
+      Limiter slow = limiter(Duration.ZERO, 300);
+      Limiter fast = limiter(Duration.ZERO, 600);
+      for (String id : List.of("a" + certain, "b" + certain)) {
+        assertThat(slow.spend(NAME, id, 300).allowed()).isTrue();
+        store.beforeForgiving =
+            () -> {
+              throw new Refused(certain);
+            };
+        Duration owed = Duration.ofMinutes(90).plusSeconds(18);
+        assertThat(spent(fast, id).retryIn()).isEqualTo(owed);
+        store.beforeForgiving = () -> {};
+        assertThat(spent(fast, id).retryIn()).isEqualTo(certain ? Duration.ofSeconds(18) : owed);
+      }
+    }
+  }
+
+  private static Decision spent(Limiter limiter, String id) {
+    return id.startsWith("a") ? limiter.spend(NAME, id) : joined(limiter.async().spend(NAME, id));
+  }
+
+  private static final class Refused extends StoreException {
+    private static final long serialVersionUID = 1;
+    private final boolean certain;
+
+    Refused(boolean certain) {
+      super("refused");
+      this.certain = certain;
+    }
+
+    @Override
+    public boolean chargedNothing() {
+      return certain;
+    }
+  }
+
   @Test
   void denial_withoutADebt_asksTheStoreOnce() {
     Limiter limiter = limiter(Duration.ZERO, 300);

@@ -5,7 +5,6 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 
 /**
  * The rules that are for one request, and what they charge it. Shadow rules stand apart, so that a
@@ -31,15 +30,15 @@ public final class Match {
     List<Trial> trials = new ArrayList<>();
     Batch enforced = new Batch();
     for (Rule rule : rules) {
-      Map<String, String> variables = rule.match(facts);
-      if (variables == null) {
+      List<Rule.Reading> readings = rule.match(facts);
+      if (readings.isEmpty()) {
         continue;
       }
       matched.add(rule);
       if (rule.isShadow()) {
-        trials.add(new Trial(rule, variables, facts, limits));
+        trials.add(new Trial(rule, readings, limits));
       } else {
-        for (Transaction transaction : rule.transactions(limits, facts, variables)) {
+        for (Transaction transaction : rule.transactions(limits, readings)) {
           enforced.add(rule, transaction);
         }
       }
@@ -76,7 +75,7 @@ public final class Match {
   }
 
   /** A shadow rule that is for the request. Its charges are computed when they are asked for. */
-  record Trial(Rule rule, Map<String, String> variables, RequestFacts facts, Limits limits) {
+  record Trial(Rule rule, List<Rule.Reading> readings, Limits limits) {
 
     /**
      * Returns what the rule charges, from the buckets of trials.
@@ -85,7 +84,7 @@ public final class Match {
      */
     Batch batch() {
       Batch batch = new Batch();
-      for (Transaction transaction : rule.transactions(limits, facts, variables)) {
+      for (Transaction transaction : rule.transactions(limits, readings)) {
         batch.add(rule, transaction.inShadow());
       }
       return batch;

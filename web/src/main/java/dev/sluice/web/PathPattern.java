@@ -102,7 +102,8 @@ public final class PathPattern {
   }
 
   /**
-   * Matches a request by each {@linkplain WebRequest#paths path} that it is known by.
+   * Matches a request by each {@linkplain WebRequest#paths path} that it is known by. The values
+   * are those of the first one that matches; {@link Rules} charge what each of them says.
    *
    * @param facts the request
    * @return the values of the variables by name, null if no path matches

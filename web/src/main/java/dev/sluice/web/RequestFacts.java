@@ -38,7 +38,23 @@ public final class RequestFacts {
     return request;
   }
 
-  /** The segments of the request's path. */
+  private RequestFacts(RequestFacts facts, List<String> path) {
+    this(facts.request, facts.client);
+    this.paths = List.of(path);
+    this.addressKnown = facts.addressKnown;
+    this.address = facts.address;
+  }
+
+  /**
+   * The request by each path by which the application may know it, as if that were the only one.
+   */
+  List<RequestFacts> readings() {
+    return paths().size() == 1
+        ? List.of(this)
+        : paths().stream().map(path -> new RequestFacts(this, path)).toList();
+  }
+
+  /** The segments of the request's path, of the first one where there are several. */
   List<String> path() {
     return paths().get(0);
   }

@@ -61,29 +61,48 @@ public final class Rule {
     return new Builder(paths);
   }
 
-  /** The path's variables, null where the request is not one of this rule's. */
-  @Nullable Map<String, String> match(RequestFacts facts) {
+  /** A path by which this rule knows a request, and the path's variables. */
+  record Reading(RequestFacts facts, Map<String, String> variables) {}
+
+  /**
+   * Returns each path by which a request is one of this rule's. Which of them the application goes
+   * by is its own affair, so the request is charged what each of them says.
+   *
+   * @return empty where the request is not one of this rule's
+   */
+  List<Reading> match(RequestFacts facts) {
     if (!methods.isEmpty() && !methods.contains(facts.request().method())) {
-      return null;
+      return List.of();
     }
-    for (List<String> path : facts.paths()) {
-      for (PathPattern pattern : paths) {
-        Map<String, String> variables = pattern.match(path);
-        if (variables != null) {
-          return variables;
-        }
+    List<Reading> readings = new ArrayList<>(1);
+    for (RequestFacts reading : facts.readings()) {
+      Map<String, String> variables = variables(reading.path());
+      if (variables != null) {
+        readings.add(new Reading(reading, variables));
+      }
+    }
+    return readings;
+  }
+
+  private @Nullable Map<String, String> variables(List<String> path) {
+    for (PathPattern pattern : paths) {
+      Map<String, String> variables = pattern.match(path);
+      if (variables != null) {
+        return variables;
       }
     }
     return null;
   }
 
-  /** Returns the spends of a request under this rule. */
-  List<Transaction> transactions(Limits limits, RequestFacts facts, Map<String, String> variables) {
+  /** Returns the spends of a request under this rule; those of one bucket may come repeatedly. */
+  List<Transaction> transactions(Limits limits, List<Reading> readings) {
     List<Transaction> transactions = new ArrayList<>(spends.size());
-    for (Spend spend : spends) {
-      Transaction transaction = spend.transaction(limits, facts, variables);
-      if (transaction != null) {
-        transactions.add(cost.charge(transaction, facts.request()));
+    for (Reading reading : readings) {
+      for (Spend spend : spends) {
+        Transaction transaction = spend.transaction(limits, reading.facts, reading.variables);
+        if (transaction != null) {
+          transactions.add(cost.charge(transaction, reading.facts.request()));
+        }
       }
     }
     return transactions;

@@ -117,38 +117,61 @@ class RuleTest {
     return Rule.on("/page", "/users/{user}").limit("PerKey", VaryBy.constant("all"));
   }
 
-  private static @Nullable Map<String, String> match(Rule rule, String method, String... paths) {
+  /** The variables of each path by which the rule knows the request. */
+  private static List<Map<String, String>> match(Rule rule, String method, String... paths) {
     WebRequest plain = WebRequest.builder(method, "/").build();
-    return rule.match(
-        new RequestFacts(new RequestOfPaths(plain, List.of(paths)), ClientAddress.direct()));
+    RequestFacts facts =
+        new RequestFacts(new RequestOfPaths(plain, List.of(paths)), ClientAddress.direct());
+    return rule.match(facts).stream().map(Rule.Reading::variables).toList();
   }
 
   @Test
   void methods_restrictTheRule_andGetIncludesHead() {
     Rule reads = page().methods("GET").build();
-    assertThat(match(reads, "GET", "/page")).isEmpty();
-    assertThat(match(reads, "HEAD", "/page")).isEmpty();
-    assertThat(match(reads, "POST", "/page")).isNull();
+    assertThat(match(reads, "GET", "/page")).containsExactly(Map.of());
+    assertThat(match(reads, "HEAD", "/page")).containsExactly(Map.of());
+    assertThat(match(reads, "POST", "/page")).isEmpty();
     Rule writes = page().methods("POST", "PUT").methods("M-SEARCH").build();
-    assertThat(match(writes, "PUT", "/page")).isNotNull();
-    assertThat(match(writes, "M-SEARCH", "/page")).isNotNull();
-    assertThat(match(writes, "HEAD", "/page")).isNull();
-    assertThat(match(page().build(), "ANYTHING", "/page")).isNotNull();
+    assertThat(match(writes, "PUT", "/page")).hasSize(1);
+    assertThat(match(writes, "M-SEARCH", "/page")).hasSize(1);
+    assertThat(match(writes, "HEAD", "/page")).isEmpty();
+    assertThat(match(page().build(), "ANYTHING", "/page")).hasSize(1);
   }
 
   /** An application may take an escaped slash for a slash, or not: the rule holds either way. */
   @Test
   void match_looksAtAllReadingsOfThePath() {
     Rule rule = page().build();
-    assertThat(match(rule, "GET", "/a%2Fb", "/users/7")).isEqualTo(Map.of("user", "7"));
-    assertThat(match(rule, "GET", "/users/8", "/users/7")).isEqualTo(Map.of("user", "8"));
-    assertThat(match(rule, "GET", "/x", "/y")).isNull();
+    assertThat(match(rule, "GET", "/a%2Fb", "/users/7")).containsExactly(Map.of("user", "7"));
+    assertThat(match(rule, "GET", "/users/8", "/users/7"))
+        .containsExactly(Map.of("user", "8"), Map.of("user", "7"));
+    assertThat(match(rule, "GET", "/x", "/y")).isEmpty();
     RequestFacts facts =
         new RequestFacts(
             new RequestOfPaths(WebRequest.builder("GET", "/x").build(), List.of("/x", "/users/7")),
             ClientAddress.direct());
     assertThat(PathPattern.parse("/users/{id}").match(facts)).isEqualTo(Map.of("id", "7"));
     assertThat(PathPattern.parse("/page").match(facts)).isNull();
+  }
+
+  /** Nobody knows which path the application goes by: each one's bucket is charged. */
+  @Test
+  void transactions_areThoseOfAllReadings() {
+    RequestFacts facts =
+        new RequestFacts(
+            new RequestOfPaths(
+                WebRequest.builder("GET", "/users/bob").build(),
+                List.of("/users/bob", "/users/alice/../bob")),
+            ClientAddress.direct());
+    for (VaryBy id : List.of(VaryBy.pathVariable("user"), VaryBy.path())) {
+      Rule rule = Rule.on("/users/{user}/**").limit("PerKey", id).build();
+      assertThat(rule.transactions(Limiters.limits(), rule.match(facts)))
+          .extracting(Transaction::id)
+          .containsExactly(
+              id.pathVariable() == null
+                  ? new String[] {"/users/bob", "/users/alice/../bob"}
+                  : new String[] {"bob", "alice"});
+    }
   }
 
   @Test
@@ -168,7 +191,7 @@ class RuleTest {
   private static List<Long> costs(Rule rule) {
     RequestFacts facts =
         new RequestFacts(WebRequest.builder("GET", "/page").build(), ClientAddress.direct());
-    return rule.transactions(Limiters.limits(), facts, Map.of()).stream()
+    return rule.transactions(Limiters.limits(), rule.match(facts)).stream()
         .map(Transaction::cost)
         .toList();
   }

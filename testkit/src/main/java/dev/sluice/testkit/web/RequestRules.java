@@ -150,6 +150,22 @@ interface RequestRules extends FilterRules {
     assertThat(run().raw(path)).containsPattern("^HTTP/1.1 400 |(?i)ratelimit: \"PerAddress\"");
   }
 
+  /** Whose bucket such a path is for, the application decides: it is charged to each of them. */
+  @ParameterizedTest
+  @ValueSource(strings = {"..", "%2e%2e", "..;x"})
+  default void dotsBehindAVariable_areNoWayAroundItsBucket(String dots) throws Exception {
+    run().start(Rule.on("/users/{user}/**").limit("PerKey", VaryBy.pathVariable("user")).build());
+
+    for (int i = 0; i < 2; i++) {
+      // Refused by the container, or charged.
+      String answer = run().raw("/users/alice/" + dots + "/bob" + i);
+      if (!answer.startsWith("HTTP/1.1 400 ")) {
+        assertThat(run().remaining("PerKey", "alice")).isEqualTo(1 - i);
+        assertThat(run().remaining("PerKey", "bob" + i)).isEqualTo(1);
+      }
+    }
+  }
+
   @Test
   default void anotherCase_isAnotherPath() throws Exception {
     run().start(perAddress());
