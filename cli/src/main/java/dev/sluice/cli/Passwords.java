@@ -46,7 +46,7 @@ final class Passwords {
         || bytes.length > LONGEST
         || text.lines().skip(1).anyMatch(more -> !more.isBlank())) {
       throw new InputException(
-          "%s: %s: expected one line, the password, of at most %s bytes"
+          "%s: %s: expected one line of at most %s bytes: the secret, and nothing else"
               .formatted(option, file, LONGEST));
     }
     return line;

@@ -68,7 +68,11 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
       Node.Scalar key = entry.key();
       OptionSpec option = options.get(key.text());
       if (option == null && Settings.NOT_IN_FILES.contains(key.text())) {
-        problems.mistake(key, "`%s` is a flag only".formatted(key.text()));
+        problems.mistake(
+            key,
+            key.text().equals("config")
+                ? "`config` stands in no file; give --config, or set SLUICE_CONFIG"
+                : "`%s` is a flag only".formatted(key.text()));
         continue;
       }
       if (option == null) {

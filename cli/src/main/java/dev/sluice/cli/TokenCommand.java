@@ -47,6 +47,7 @@ final class TokenCommand implements Runnable {
   static final class New implements Callable<Integer> {
 
     private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
+    private static final Pattern LIMIT = Pattern.compile("[A-Za-z0-9._*-]{1,100}");
 
     private final Console console;
 
@@ -86,6 +87,13 @@ final class TokenCommand implements Runnable {
           throw new InputException(
               "--role: found %s, expected one of decide, read, admin"
                   .formatted(SafeText.quote(role)));
+        }
+      }
+      for (String limit : limits) {
+        if (!LIMIT.matcher(limit).matches()) {
+          throw new InputException(
+              "--limit: found %s, expected a limit's name, or a pattern such as Orders*; leave it out for all limits"
+                  .formatted(SafeText.quote(limit)));
         }
       }
       String token = Tokens.fresh();

@@ -4,6 +4,8 @@ package dev.sluice.text;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.List;
+import java.util.Random;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class SuggestionTest {
@@ -35,6 +37,57 @@ class SuggestionTest {
     assertThat(of("b" + hundred, "a" + hundred)).isEmpty();
     assertThat(of(hundred, "a" + hundred)).isEmpty();
     assertThat(of("a" + hundred, hundred)).isEmpty();
+  }
+
+  /** Beside the definition, without what skips words and rows. */
+  @Test
+  void didYouMean_isTheFirstOfTheNearestWords() {
+    Random random = new Random(11);
+    int suggested = 0;
+    for (int i = 0; i < 5_000; i++) {
+      String found = word(random);
+      List<String> known = Stream.generate(() -> word(random)).limit(4).toList();
+      String best = "";
+      int nearest = Math.max(2, found.length() / 3) + 1;
+      for (String one : known) {
+        int distance = distance(found, one, found.length(), one.length());
+        if (distance < Math.min(nearest, Math.max(found.length(), one.length()))) {
+          best = one;
+          nearest = distance;
+        }
+      }
+      String hint = best.isEmpty() ? "" : "; did you mean \"" + best + "\"?";
+      assertThat(Suggestion.didYouMean(found, known)).as("%s of %s", found, known).isEqualTo(hint);
+      suggested += best.isEmpty() ? 0 : 1;
+    }
+    assertThat(suggested).isBetween(2_000, 4_900);
+  }
+
+  private static String word(Random random) {
+    StringBuilder word = new StringBuilder();
+    for (int letters = 1 + random.nextInt(7); letters > 0; letters--) {
+      word.append("abcd".charAt(random.nextInt(4)));
+    }
+    return word.toString();
+  }
+
+  private static int distance(String a, String b, int i, int j) {
+    if (i == 0 || j == 0) {
+      return i + j;
+    }
+    int change = a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1;
+    int least = distance(a, b, i - 1, j - 1) + change;
+    if (change == 1) { // where the last letters are equal, nothing else is nearer
+      least = Math.min(least, 1 + distance(a, b, i - 1, j));
+      least = Math.min(least, 1 + distance(a, b, i, j - 1));
+      if (i > 1
+          && j > 1
+          && a.charAt(i - 1) == b.charAt(j - 2)
+          && a.charAt(i - 2) == b.charAt(j - 1)) {
+        least = Math.min(least, 1 + distance(a, b, i - 2, j - 2));
+      }
+    }
+    return least;
   }
 
   @Test

@@ -24,14 +24,17 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
       problems.recognized();
     } else if (complete && !broken.contains(key.text())) {
       List<String> known = catalogue.names().stream().map(LimitName::name).toList();
-      problems.unknownKey(key, "found the name %s, expected " + expected(key, known), known);
+      problems.unknownKey(
+          key, "found the name %s, expected " + expected(key, known, problems), known);
     }
     return name;
   }
 
-  private static String expected(Node.Scalar key, List<String> known) {
+  private static String expected(Node.Scalar key, List<String> known, Problems problems) {
     String expected = "one that is known";
-    if (!Suggestion.didYouMean(key.text(), known).isEmpty()) {
+    // Nobody is told of it: looking for what was meant takes long where all of a large file is
+    // wrong.
+    if (problems.isFull() || !Suggestion.didYouMean(key.text(), known).isEmpty()) {
       return expected;
     }
     return Catalogue.samples().find(key.text()) == null

@@ -71,6 +71,11 @@ public final class Problems {
     recognized |= hits >= FIELDS_TO_RECOGNIZE && hits >= map.entries().size() - hits;
   }
 
+  /** Whether there are so many that no further one is told. */
+  boolean isFull() {
+    return found.size() >= MOST;
+  }
+
   /** Adds a mistake whose message shows no text of the file. */
   void mistake(int line, int column, String message) {
     mistake(line, column, message, null);
@@ -113,6 +118,10 @@ public final class Problems {
    * @param known the keys that there are
    */
   public void unknownKey(Node.Scalar key, String message, Collection<String> known) {
+    if (isFull()) {
+      mistakeWithoutText(key, message);
+      return;
+    }
     String meant = Suggestion.didYouMean(key.text(), known);
     if (meant.isEmpty()) {
       meant = sharingWords(key.text(), known);

@@ -2,6 +2,7 @@
 package dev.sluice.server.access;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
@@ -30,6 +31,11 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static final List<String> CERTIFICATE_FIELDS =
       List.of("name", "roles", "limits", "requests");
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
+
+  /** Of nothing, and of a line without anything: an unset variable leaves them. */
+  private static final Set<String> HASHES_OF_NOTHING =
+      Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
+
   private static final Pattern HASH = Pattern.compile("[0-9a-fA-F]{64}");
   private static final Pattern TOKEN_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
   private static final Pattern SCOPE = Pattern.compile("[A-Za-z0-9._*-]{1,100}");
@@ -53,20 +59,31 @@ final class TokensFile implements CompanionFile<Tokens> {
       return null;
     }
     Fields lists = Fields.of(map, root, LISTS, problems);
+    List<String> limitNames = known ? names(limits) : List.of();
     Map<String, Integer> names = new HashMap<>();
     Map<String, Integer> hashes = new HashMap<>();
     List<Tokens.Entry> tokens =
-        each(lists.find("tokens"), problems, item -> token(item, names, hashes, problems));
+        each(
+            lists.find("tokens"),
+            problems,
+            item -> token(item, names, hashes, limitNames, problems));
     Map<String, Integer> certificateNames = new HashMap<>();
     List<Grant> certificates =
         each(
             lists.find("certificates"),
             problems,
-            item -> certificate(item, certificateNames, problems));
+            item -> certificate(item, certificateNames, limitNames, problems));
     if (!problems.mistaken() && tokens.isEmpty() && certificates.isEmpty()) {
       problems.mistake(root, "a token or a certificate is missing: make one with sluice token new");
     }
     return problems.mistaken() ? null : new Tokens(tokens, certificates);
+  }
+
+  /** All that there are; none where nothing is limited, as when this file alone is looked at. */
+  private static List<String> names(Limits limits) {
+    return limits.configured().isEmpty()
+        ? List.of()
+        : limits.catalogue().names().stream().map(LimitName::name).toList();
   }
 
   private static <T> List<T> each(
@@ -92,6 +109,7 @@ final class TokensFile implements CompanionFile<Tokens> {
       Node.Mapping map,
       Map<String, Integer> names,
       Map<String, Integer> hashes,
+      List<String> limits,
       Problems problems) {
     Fields fields = Fields.of(map, map, TOKEN_FIELDS, problems);
     Node nameNode = fields.require("name");
@@ -109,13 +127,18 @@ final class TokensFile implements CompanionFile<Tokens> {
       return null;
     }
     String lower = hash == null ? null : hash.toLowerCase(Locale.ROOT);
+    if (lower != null && HASHES_OF_NOTHING.contains(lower)) {
+      problems.mistake(
+          fields.at("sha256"),
+          "found the hash of an empty text, which everybody knows; copy the line that sluice token new prints");
+    }
     once(lower, fields.at("sha256"), hashes, "sha256", problems);
-    Grant grant = grant(name, fields, problems);
+    Grant grant = grant(name, fields, limits, problems);
     return lower == null || grant == null ? null : new Tokens.Entry(lower, grant);
   }
 
   private static @Nullable Grant certificate(
-      Node.Mapping map, Map<String, Integer> names, Problems problems) {
+      Node.Mapping map, Map<String, Integer> names, List<String> limits, Problems problems) {
     Fields fields = Fields.of(map, map, CERTIFICATE_FIELDS, problems);
     String name =
         Values.text(
@@ -125,7 +148,7 @@ final class TokensFile implements CompanionFile<Tokens> {
           fields.at("name"), "at most %s characters".formatted(LONGEST_CERTIFICATE_NAME));
     }
     once(name, fields.at("name"), names, "name", problems);
-    return grant(name, fields, problems);
+    return grant(name, fields, limits, problems);
   }
 
   private static void once(
@@ -137,9 +160,10 @@ final class TokensFile implements CompanionFile<Tokens> {
     }
   }
 
-  private static @Nullable Grant grant(@Nullable String name, Fields fields, Problems problems) {
+  private static @Nullable Grant grant(
+      @Nullable String name, Fields fields, List<String> limits, Problems problems) {
     Set<Role> roles = roles(fields.require("roles"), problems);
-    List<String> scopes = scopes(fields.find("limits"), problems);
+    List<String> scopes = scopes(fields.find("limits"), limits, problems);
     Quota requests = requests(fields.find("requests"), problems);
     return name == null ? null : new Grant(name, Set.copyOf(roles), Scopes.of(scopes), requests);
   }
@@ -170,7 +194,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     return roles;
   }
 
-  private static List<String> scopes(@Nullable Node node, Problems problems) {
+  private static List<String> scopes(@Nullable Node node, List<String> limits, Problems problems) {
     List<String> scopes = new ArrayList<>();
     Node.Sequence list = Values.list(node, "a list of limits, such as [\"Orders*\"]", problems);
     if (list != null) {
@@ -180,6 +204,7 @@ final class TokensFile implements CompanionFile<Tokens> {
           problems.wrong(item, "a limit's name, or a pattern such as Orders*");
         } else if (scope != null) {
           scopes.add(scope);
+          warnOfNoLimit(scope, item, limits, problems);
         }
       }
       if (list.items().isEmpty()) { // none in a list must not come to mean all
@@ -189,6 +214,16 @@ final class TokensFile implements CompanionFile<Tokens> {
       }
     }
     return scopes;
+  }
+
+  /** A mistake could hold up a limit that is to come; silence would hide a slip. */
+  private static void warnOfNoLimit(String scope, Node at, List<String> limits, Problems problems) {
+    if (!limits.isEmpty() && limits.stream().noneMatch(Scopes.of(List.of(scope))::contain)) {
+      problems.warning(
+          at,
+          "found %s, which is for none of the limits%s"
+              .formatted(SafeText.quote(scope), Suggestion.didYouMean(scope, limits)));
+    }
   }
 
   private static @Nullable Quota requests(@Nullable Node node, Problems problems) {

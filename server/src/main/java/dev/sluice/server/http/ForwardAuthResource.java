@@ -139,7 +139,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       AskedRequest asked, ForwardAuthQuery query, Caller caller) {
     try {
       Limits limits = limiter.limits().get();
-      Charges charges = caller.lookUp(List.of(), () -> charges(asked, query, limits));
+      Charges charges = caller.lookUp(List.of(), () -> charges(asked, query, limits, caller));
       caller.require(Act.SPEND, charges.together);
       caller.require(Act.SPEND, charges.trials);
       if (charges.denied) {
@@ -152,15 +152,16 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
   }
 
-  private Charges charges(AskedRequest asked, ForwardAuthQuery query, Limits limits) {
+  private Charges charges(
+      AskedRequest asked, ForwardAuthQuery query, Limits limits, Caller caller) {
     if (!query.limits().isEmpty()) {
-      return named(asked, query.limits(), limits);
+      return named(asked, query.limits(), limits, caller);
     }
     RuleBook book = RuleBook.of(limits);
     By by = query.by();
     boolean rules = by == null ? book.hasRequestRules() : by == By.RULES;
     if (!rules && !asked.isPathBehind()) {
-      return ofHeader(asked, query, limits);
+      return ofHeader(asked, query, limits, caller);
     }
     if (!book.hasRequestRules()) {
       throw new WireException(
@@ -188,7 +189,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /** Limits of the query, with their ids from there, from the original request, or a header. */
-  private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits) {
+  private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits, Caller caller) {
     List<WireTransaction> wires = new ArrayList<>(wanted.size());
     RequestFacts facts = new RequestFacts(asked, clientAddress);
     for (Wanted one : wanted) {
@@ -204,11 +205,12 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       }
       wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
     }
-    return looked(wires, limits);
+    return looked(wires, limits, caller);
   }
 
   /** Limits and ids of a header, a line each: {@code PerIp:192.0.2.7}. */
-  private Charges ofHeader(AskedRequest asked, ForwardAuthQuery query, Limits limits) {
+  private Charges ofHeader(
+      AskedRequest asked, ForwardAuthQuery query, Limits limits, Caller caller) {
     List<String> keys = asked.headers(KEY_HEADER);
     if (keys.isEmpty()) {
       throw new WireException(
@@ -228,10 +230,16 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       }
       wires.add(new WireTransaction(key.substring(0, colon), key.substring(colon + 1), cost, null));
     }
-    return looked(wires, limits);
+    return looked(wires, limits, caller);
   }
 
-  private Charges looked(List<WireTransaction> wires, Limits limits) {
+  /** A limit that the caller may not use does not exist for it: that is asked first. */
+  private Charges looked(List<WireTransaction> wires, Limits limits, Caller caller) {
+    for (WireTransaction wire : wires) {
+      if (wire.limit() != null) {
+        caller.requireLimit(wire.limit());
+      }
+    }
     if (wires.isEmpty()) {
       return Charges.NONE;
     }

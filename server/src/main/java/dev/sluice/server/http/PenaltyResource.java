@@ -104,7 +104,9 @@ final class PenaltyResource extends AdminResource {
 
   @Override
   boolean delete(LimitName name, String id) {
-    return limits.acquit(name, id);
+    Penalty known = limits.limits().get().penaltyFor(name, id);
+    boolean isOver = known != null && !isInForce(known);
+    return limits.acquit(name, id) && !isOver; // one that is over is not shown either
   }
 
   @Override

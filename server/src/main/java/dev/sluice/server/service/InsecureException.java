@@ -6,7 +6,14 @@ public final class InsecureException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
 
-  InsecureException(String address, boolean encrypted) {
+  /**
+   * Makes the exception.
+   *
+   * @param address where the door would listen
+   * @param encrypted whether it has TLS
+   * @param asksForCertificates whether clients may show a certificate, and need not
+   */
+  InsecureException(String address, boolean encrypted, boolean asksForCertificates) {
     super(
         "%s is not loopback, and %s; %s, listen on 127.0.0.1, or give --insecure where the network"
                 .formatted(
@@ -14,9 +21,16 @@ public final class InsecureException extends RuntimeException {
                     encrypted
                         ? "everybody who reaches it could spend and reset"
                         : "nothing would be encrypted",
-                    encrypted
-                        ? "give --tokens FILE (or --tls-client-ca FILE)"
-                        : "give --tls-certificate FILE, --tls-key FILE and --tokens FILE (or --tls-client-ca FILE)")
+                    todo(encrypted, asksForCertificates))
             + " protects it");
+  }
+
+  private static String todo(boolean encrypted, boolean asksForCertificates) {
+    if (!encrypted) {
+      return "give --tls-certificate FILE, --tls-key FILE and --tokens FILE (or --tls-client-ca FILE)";
+    }
+    return asksForCertificates
+        ? "give --tokens FILE, or leave out --tls-client-auth optional, which lets in clients without a certificate"
+        : "give --tokens FILE (or --tls-client-ca FILE)";
   }
 }

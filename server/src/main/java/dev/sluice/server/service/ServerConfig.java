@@ -115,7 +115,10 @@ public record ServerConfig(
           .findFirst()
           .ifPresent(
               address -> {
-                throw new InsecureException(HostPort.format(address), tls != null);
+                throw new InsecureException(
+                    HostPort.format(address),
+                    tls != null,
+                    tls != null && tls.asksForClientCertificates());
               });
     }
 

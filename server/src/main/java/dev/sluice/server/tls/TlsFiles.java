@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.tls;
 
+import dev.sluice.text.SafeText;
 import dev.sluice.yaml.AttachedFiles;
 import io.netty.handler.ssl.ClientAuth;
 import java.nio.file.Path;
@@ -13,6 +14,7 @@ import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import javax.net.ssl.SSLException;
@@ -75,6 +77,15 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     return clients != null && clients.required();
   }
 
+  /**
+   * Whether clients are asked for a certificate.
+   *
+   * @return true if they may show one, or must
+   */
+  public boolean asksForClientCertificates() {
+    return clients != null;
+  }
+
   Path certificate() {
     return certificate;
   }
@@ -101,7 +112,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     List<X509Certificate> chain = certificates(certificate, contents.get(0), reports);
     PrivateKey privateKey = key(contents.get(1), reports);
     List<X509Certificate> authorities =
-        clients == null ? List.of() : certificates(clients.authorities(), contents.get(2), reports);
+        clients == null ? List.of() : authorities(clients.authorities(), contents.get(2), reports);
     if (chain.isEmpty() || privateKey == null || (clients != null && authorities.isEmpty())) {
       return null;
     }
@@ -138,6 +149,38 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     }
   }
 
+  /** Those that may sign now: what else vouches for a client is nobody's word. */
+  private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
+    List<X509Certificate> all = certificates(file, pem, reports);
+    Instant now = clock.instant();
+    List<X509Certificate> valid = new ArrayList<>();
+    for (X509Certificate one : all) {
+      String fault = timeFault("the certificate of an authority", one, now);
+      if (fault != null && all.size() == 1) {
+        reports.mistake(file, fault);
+      } else if (fault != null) {
+        reports.warning(file, fault + "; its clients are not let in");
+      } else {
+        valid.add(one);
+        warnOfNoAuthority(file, one, reports);
+      }
+    }
+    if (valid.isEmpty() && all.size() > 1) {
+      reports.mistake(file, "none of the authorities has a certificate that is valid now");
+    }
+    return valid;
+  }
+
+  private static void warnOfNoAuthority(Path file, X509Certificate one, Reports reports) {
+    boolean isOfVersion3 = one.getVersion() >= 3; // earlier ones do not say whether they may sign
+    if (isOfVersion3 && one.getBasicConstraints() < 0) {
+      reports.warning(
+          file,
+          "found the certificate of %s, which is no authority (CA:FALSE): it lets in nobody but its owner"
+              .formatted(SafeText.quote(one.getSubjectX500Principal().getName())));
+    }
+  }
+
   private @Nullable PrivateKey key(byte[] pem, Reports reports) {
     try {
       return PemKey.read(pem);
@@ -148,21 +191,22 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   private boolean isNow(X509Certificate leaf, Reports reports) {
-    Instant now = clock.instant();
-    if (now.isAfter(leaf.getNotAfter().toInstant())) {
-      reports.mistake(
-          certificate,
-          "the certificate expired at %s; renew it".formatted(leaf.getNotAfter().toInstant()));
-      return false;
+    String fault = timeFault("the certificate", leaf, clock.instant());
+    if (fault != null) {
+      reports.mistake(certificate, fault);
     }
-    if (now.isBefore(leaf.getNotBefore().toInstant())) {
-      reports.mistake(
-          certificate,
-          "the certificate is not valid before %s; check the clock"
-              .formatted(leaf.getNotBefore().toInstant()));
-      return false;
+    return fault == null;
+  }
+
+  private static @Nullable String timeFault(String what, X509Certificate one, Instant now) {
+    Instant end = one.getNotAfter().toInstant();
+    Instant begin = one.getNotBefore().toInstant();
+    if (now.isAfter(end)) {
+      return "%s expired at %s; renew it".formatted(what, end);
     }
-    return true;
+    return now.isBefore(begin)
+        ? "%s is not valid before %s; check the clock".formatted(what, begin)
+        : null;
   }
 
   private void warnOfEnd(X509Certificate leaf, Reports reports) {

@@ -9,10 +9,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What may stand in a file of tokens, and what each mistake is told. */
 class TokensFileTest {
@@ -70,6 +72,34 @@ class TokensFileTest {
   void mistake_isToldWithItsPlace(String text, String message) throws IOException {
     List<String> problems = lint(text.replace("HASH", HASH));
     assertThat(String.join("\n", problems)).contains(message).startsWith("tokens.yml:1:");
+  }
+
+  /** An unset variable in a script leaves such a hash, and an empty token would be let in. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "\n", "\r\n"})
+  void hashOfAnEmptyText_isAMistake(String nothing) throws IOException {
+    String hash = Tokens.sha256(nothing).toUpperCase(Locale.ROOT);
+    assertThat(lint("tokens: [{name: a, sha256: %s, roles: [admin]}]".formatted(hash)))
+        .singleElement()
+        .asString()
+        .startsWith("tokens.yml:1:28: found the hash of an empty text, which everybody knows");
+  }
+
+  @Test
+  void limitThatThereIsNot_isWarnedOf() throws IOException {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, "LoginsPerIPAddress: {burst: 1, count: 1, period: 1s}");
+    Path file = folder.resolve("tokens.yml");
+    Files.writeString(
+        file,
+        "tokens: [{name: a, sha256: %s, roles: [read], limits: ['Logins*', LoginPerIPAddress, 'Nope*']}]"
+            .formatted(HASH));
+    assertThat(
+            LimitFiles.builder().defaults(limits).companion(file, Tokens.reader()).build().lint())
+        .extracting(problem -> problem.severity() + " " + problem.message())
+        .containsExactly(
+            "WARNING found \"LoginPerIPAddress\", which is for none of the limits; did you mean \"LoginsPerIPAddress\"?",
+            "WARNING found \"Nope*\", which is for none of the limits");
   }
 
   @Test

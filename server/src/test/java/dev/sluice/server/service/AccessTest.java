@@ -332,6 +332,8 @@ class AccessTest {
     HttpResponse<String> unknown =
         send("POST", "/v1/spend", DECIDE, SPEND.replace("ApiCallsPerKey", "Nothing"));
     assertThat(unknown.statusCode()).as("as for one that is there").isEqualTo(403);
+    String forward = "/v1/forward-auth?limit=Nothing&id=k";
+    assertThat(send("GET", forward, "Sluice-Token", DECIDE, "").statusCode()).isEqualTo(403);
 
     String other = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
     assertThat(send("POST", "/v1/spend", ADMIN, other).statusCode()).isEqualTo(200);

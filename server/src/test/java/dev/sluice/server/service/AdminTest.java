@@ -275,6 +275,16 @@ class AdminTest {
     assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(404);
   }
 
+  /** It is kept for a while, for servers whose clocks are behind. */
+  @Test
+  void penaltyThatIsOver_isNotThere_andIsNotRemoved() throws Exception {
+    assertThat(send("PUT", PENALTIES + "k", "{\"for\":\"1ms\"}").statusCode()).isEqualTo(200);
+    while (send("GET", PENALTIES + "k", null).statusCode() != 404) {
+      Thread.onSpinWait();
+    }
+    assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(404);
+  }
+
   @Test
   void reload_tellsTheWarnings_ofFilesThatAreApplied() throws Exception {
     Files.writeString(limits, LIMITS_WITH_OLD);

@@ -102,6 +102,45 @@ final class TlsFilesTest {
             "tls.crt: the certificate is not valid before %s; check the clock".formatted(begin));
   }
 
+  @Test
+  void authorityThatEnded_orHasNotBegun_letsNobodyIn() throws IOException {
+    Instant end = Pem.leaf(Pem.CLIENT).getNotAfter().toInstant();
+    Instant begin = Pem.leaf(Pem.CLIENT).getNotBefore().toInstant();
+    Files.writeString(folder.resolve("ca.crt"), Pem.certificate(Pem.CLIENT));
+    for (Instant now : List.of(end.plusSeconds(1), begin.minusSeconds(1))) {
+      assertThat(read(filesOfClients(at(now)))).isNull();
+    }
+    assertThat(mistakes)
+        .filteredOn(one -> one.startsWith("ca.crt"))
+        .containsExactly(
+            "ca.crt: the certificate of an authority expired at %s; renew it".formatted(end),
+            "ca.crt: the certificate of an authority is not valid before %s; check the clock"
+                .formatted(begin));
+  }
+
+  /** Its owner may be meant; but whoever mixed up two files would let in nobody. */
+  @Test
+  void certificateOfNoAuthority_isWarnedOf() throws IOException {
+    Files.writeString(folder.resolve("ca.crt"), Pem.certificate(Pem.CLIENT));
+    boolean isAuthority = Pem.leaf(Pem.CLIENT).getBasicConstraints() >= 0;
+    assertThat(read(filesOfClients(Clock.systemUTC()))).isNotNull();
+    assertThat(mistakes).isEmpty();
+    assertThat(warnings)
+        .containsExactlyElementsOf(
+            isAuthority
+                ? List.of()
+                : List.of(
+                    "ca.crt: found the certificate of \"CN=client-7\", which is no authority (CA:FALSE): it lets in nobody but its owner"));
+  }
+
+  private TlsFiles filesOfClients(Clock clock) {
+    return new TlsFiles(
+        folder.resolve("tls.crt"),
+        folder.resolve("tls.key"),
+        new ClientCertificates(folder.resolve("ca.crt"), true),
+        clock);
+  }
+
   /** Limits must not be stuck because of a certificate that nobody touched. */
   @Test
   void certificateThatEndsWhileItIsUsed_staysWithAWarning() throws IOException {
