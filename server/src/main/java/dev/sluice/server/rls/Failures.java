@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
+import com.google.protobuf.InvalidProtocolBufferException;
 import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpStatus;
@@ -107,6 +108,10 @@ final class Failures {
     Throwable cause = Exceptions.peel(failure);
     if (cause instanceof IndexOutOfBoundsException) {
       return Status.INTERNAL.withDescription("the request ends amid a message");
+    }
+    if (cause.getCause() instanceof InvalidProtocolBufferException) {
+      return Status.INVALID_ARGUMENT.withDescription(
+          "found a message of protobuf that is not the one of this method");
     }
     if (cause.getCause() instanceof IOException) { // of memory: it cannot be unpacked
       return Status.INTERNAL.withDescription(NO_FRAMES);

@@ -15,7 +15,6 @@ import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.envoy.HeaderValue;
-import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitRequestOrBuilder;
 import dev.sluice.envoy.RateLimitResponse;
@@ -26,7 +25,6 @@ import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
-import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Pattern;
@@ -88,14 +86,7 @@ final class JsonService implements HttpService {
 
   /** JSON can escape half of a character, which no bytes of UTF-8 stand for. */
   private static void requireUnicode(RateLimitRequestOrBuilder request) {
-    CharsetEncoder encoder = StandardCharsets.UTF_8.newEncoder();
-    boolean whole = encoder.canEncode(request.getDomain());
-    for (RateLimitDescriptor descriptor : request.getDescriptorsList()) {
-      for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
-        whole &= encoder.canEncode(entry.getKey()) && encoder.canEncode(entry.getValue());
-      }
-    }
-    if (!whole) {
+    if (!RequestMessages.isText(request)) {
       throw new BadRequest("found half of a surrogate pair, expected Unicode text");
     }
   }

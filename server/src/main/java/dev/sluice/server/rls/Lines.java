@@ -74,7 +74,11 @@ final class Lines {
   private Mapped mapped(String domain, RateLimitDescriptor descriptor) {
     try {
       return mapping.map(domain, descriptor.getEntriesList(), limits);
-    } catch (InvalidIdException | UnknownLimitException e) {
+    } catch (InvalidIdException e) {
+      boolean isText = RequestMessages.isText(descriptor);
+      return new Denied(
+          isText ? String.valueOf(e.getMessage()) : RequestMessages.NOT_TEXT, List.of());
+    } catch (UnknownLimitException e) {
       return new Denied(String.valueOf(e.getMessage()), List.of());
     }
   }
@@ -205,6 +209,9 @@ final class Lines {
     }
     Quota quota = CurrentLimit.quota(descriptor.getLimit());
     List<Mapping.Line> ours = mapped instanceof Limited limited ? limited.lines() : List.of();
+    if (ours.isEmpty() && !RequestMessages.isText(descriptor)) {
+      return closed(RequestMessages.NOT_TEXT);
+    }
     LimitName limit = ours.isEmpty() ? OF_CALLER : ours.get(0).transaction().name();
     if (quota == null) {
       List<Mapping.Line> others = ours.isEmpty() ? ours : ours.subList(1, ours.size());

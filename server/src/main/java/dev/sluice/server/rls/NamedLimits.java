@@ -28,9 +28,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class NamedLimits implements Mapping {
 
-  /** The id where a descriptor has no value for one: all requests share a bucket. */
-  static final String EVERYBODY = "*";
-
   private static final Set<String> NAMING_KEYS = Set.of("limit", "generic_key");
   private static final String ASKS = "a descriptor at Envoy's door";
 
@@ -95,7 +92,7 @@ final class NamedLimits implements Mapping {
   /** The values in their order, so joined that no two lists of one length make one id. */
   static String id(LimitName limit, List<String> values) {
     if (values.isEmpty() || values.equals(List.of(""))) {
-      return EVERYBODY;
+      return JoinedIds.EVERYBODY;
     }
     boolean parts = values.size() > 1 && values.size() == limit.id().parts().size();
     return parts ? limit.id().join(values, Strictness.LENIENT) : JoinedIds.of(values);

@@ -2,7 +2,6 @@
 package dev.sluice.server.rls;
 
 import com.google.protobuf.CodedOutputStream;
-import com.google.protobuf.InvalidProtocolBufferException;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.ExchangeType;
 import com.linecorp.armeria.common.HttpData;
@@ -31,7 +30,6 @@ import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 
 /**
  * {@code ShouldRateLimit} as almost every proxy sends it: over HTTP/2, one message, not compressed.
@@ -50,6 +48,9 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   /** A byte that says whether the message is compressed, and four with its length. */
   private static final int PREFIX = 5;
+
+  private static final Status NO_MESSAGE =
+      Status.INVALID_ARGUMENT.withDescription("the body is empty, expected one message");
 
   private static final ResponseHeaders HEADERS =
       ResponseHeaders.builder(HttpStatus.OK)
@@ -79,18 +80,18 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
-    RateLimitRequest plain =
-        isPlain(context, request.headers()) ? message(Requests.body(context)) : null;
-    return plain == null
-        ? unwrap().serve(context, unread(context, request))
-        : answer(context, plain);
+    byte[] body = Requests.body(context);
+    if (body.length == 0 && request.method() == HttpMethod.POST) {
+      return HttpResponse.of(GrpcRequests.trailers(NO_MESSAGE));
+    }
+    return isPlain(context, request.headers()) && isOneMessage(body)
+        ? answer(context, body)
+        : unwrap().serve(context, unread(request, body));
   }
 
   /** For the library, which reads a request itself. */
-  private static HttpRequest unread(ServiceRequestContext context, HttpRequest request) {
-    return request.isEmpty()
-        ? request
-        : HttpRequest.of(request.headers(), HttpData.wrap(Requests.body(context)));
+  private static HttpRequest unread(HttpRequest request, byte[] body) {
+    return HttpRequest.of(request.headers(), HttpData.wrap(body));
   }
 
   private static boolean isPlain(ServiceRequestContext context, RequestHeaders headers) {
@@ -102,25 +103,19 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         && headers.get(ENCODING, IDENTITY).equals(IDENTITY);
   }
 
-  /** Returns the only message of a body; null if the library has to say what is wrong with it. */
-  private static @Nullable RateLimitRequest message(byte[] body) {
-    if (body.length < PREFIX
-        || body[0] != 0
-        || ByteBuffer.wrap(body).getInt(1) != body.length - PREFIX) {
-      return null;
-    }
-    try {
-      return RateLimitRequest.parser().parseFrom(body, PREFIX, body.length - PREFIX);
-    } catch (InvalidProtocolBufferException e) {
-      return null;
-    }
+  /** Whether a body is one frame; of any other, the library has to say what is wrong with it. */
+  private static boolean isOneMessage(byte[] body) {
+    return body.length >= PREFIX
+        && body[0] == 0
+        && ByteBuffer.wrap(body).getInt(1) == body.length - PREFIX;
   }
 
-  private HttpResponse answer(ServiceRequestContext context, RateLimitRequest request) {
+  private HttpResponse answer(ServiceRequestContext context, byte[] body) {
     long start = System.nanoTime();
     CompletableFuture<?> givenUp = context.whenRequestCancelling();
     CompletionStage<RateLimitResponse> decided;
     try {
+      RateLimitRequest request = RequestMessages.read(body, PREFIX);
       decided = requests.decide(request, AccessPart.caller(context), givenUp);
     } catch (RuntimeException e) {
       return failed(e, start).toHttpResponse();

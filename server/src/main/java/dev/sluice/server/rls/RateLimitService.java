@@ -7,7 +7,11 @@ import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.access.AccessPart;
+import io.grpc.MethodDescriptor;
+import io.grpc.ServerServiceDefinition;
+import io.grpc.ServiceDescriptor;
 import io.grpc.Status;
+import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -21,6 +25,22 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
   RateLimitService(RateLimitRequests requests, RlsMeters meters) {
     this.requests = requests;
     this.meters = meters;
+  }
+
+  /** Returns the service, whose messages {@link RequestMessages} read. */
+  ServerServiceDefinition definition() {
+    MethodDescriptor<RateLimitRequest, RateLimitResponse> generated =
+        RateLimitServiceGrpc.getShouldRateLimitMethod();
+    MethodDescriptor<RateLimitRequest, RateLimitResponse> method =
+        generated.toBuilder(RequestMessages.INSTANCE, generated.getResponseMarshaller()).build();
+    ServiceDescriptor service =
+        ServiceDescriptor.newBuilder(RateLimitServiceGrpc.SERVICE_NAME)
+            .setSchemaDescriptor(RateLimitServiceGrpc.getServiceDescriptor().getSchemaDescriptor())
+            .addMethod(method)
+            .build();
+    return ServerServiceDefinition.builder(service)
+        .addMethod(method, ServerCalls.asyncUnaryCall(this::shouldRateLimit))
+        .build();
   }
 
   @Override

@@ -80,7 +80,10 @@ public final class RlsPart implements Part {
   }
 
   private GrpcService grpc() {
-    return bounded(GrpcService.builder().addService(service).addService(new HealthService(ready)));
+    return bounded(
+        GrpcService.builder()
+            .addService(service.definition())
+            .addService(new HealthService(ready)));
   }
 
   /**

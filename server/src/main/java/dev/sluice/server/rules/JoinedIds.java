@@ -10,6 +10,9 @@ import java.util.stream.Collectors;
  */
 public final class JoinedIds {
 
+  /** The id where a descriptor has no value for one: all its requests share a bucket. */
+  public static final String EVERYBODY = "*";
+
   private JoinedIds() {}
 
   /**

@@ -29,10 +29,14 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
+import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceBlockingStub;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceStub;
+import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
@@ -76,6 +80,7 @@ final class GrpcProtocolTest {
 
   private static final String METHOD =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+  private static final String HEALTH = "/grpc.health.v1.Health/Check";
   private static final Duration PATIENCE = Duration.ofSeconds(20);
   private static final int GOAWAY = 7;
   private static final int FRAME_SIZE_ERROR = 6;
@@ -319,6 +324,78 @@ final class GrpcProtocolTest {
         .isEqualTo("0");
   }
 
+  /** Else a proxy with {@code failure_mode_deny: false} would let it pass all limits. */
+  @ParameterizedTest
+  @CsvSource({"h2c, identity", "h2c, gzip", "h1c, identity"})
+  void valueThatIsNotUtf8_isDenied_andDoesNotOpenTheOtherLimits(String protocol, String encoding)
+      throws Exception {
+    RateLimitOverride limit =
+        RateLimitOverride.newBuilder().setRequestsPerUnit(100).setUnit(RateLimitUnit.HOUR).build();
+    byte[] asked =
+        notUtf8(
+            request(
+                descriptor("PerUser", "ann"),
+                descriptor("PerUser", "caf\37"),
+                descriptor("caf\37", "b"),
+                descriptor("a", "b\37").setLimit(limit)));
+    AggregatedHttpResponse response =
+        post(protocol, METHOD, framed(asked), "grpc-encoding", encoding);
+
+    assertThat(status(response)).isEqualTo(Status.Code.OK);
+    byte[] content = response.content().array();
+    RateLimitResponse answer =
+        RateLimitResponse.parseFrom(Arrays.copyOfRange(content, 5, content.length));
+    assertThat(answer.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(answer.getStatusesList())
+        .extracting(DescriptorStatus::getCode)
+        .containsExactly(Code.OK, Code.OVER_LIMIT, Code.OK, Code.OVER_LIMIT);
+    assertThat(answer.getRawBody().toStringUtf8()).contains("not text in UTF-8");
+    assertThat(server.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
+        .as("nothing was charged")
+        .isEqualTo(999);
+  }
+
+  /** As bytes, with one that begins no character in place of each U+001F. */
+  private static byte[] notUtf8(RateLimitRequest.Builder request) {
+    byte[] bytes = request.build().toByteArray();
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = bytes[i] == 0x1f ? (byte) 0xff : bytes[i];
+    }
+    return bytes;
+  }
+
+  @ParameterizedTest
+  @CsvSource({"h2c, identity", "h2c, gzip", "h1c, identity"})
+  void messageThatIsAnother_isAnInvalidArgument(String protocol, String encoding) {
+    byte[] message = {0x0a, 100, 'x'}; // a domain that is longer than the message
+    AggregatedHttpResponse response =
+        post(protocol, METHOD, framed(message), "grpc-encoding", encoding);
+    assertThat(status(response)).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(response.headers().get("grpc-message")).contains("not a RateLimitRequest");
+    byte[] domain = {0x0a, 1, (byte) 0xff};
+    AggregatedHttpResponse unreadable =
+        post(protocol, METHOD, framed(domain), "grpc-encoding", encoding);
+    assertThat(status(unreadable)).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(unreadable.headers().get("grpc-message")).contains("domain");
+    AggregatedHttpResponse probe = post(protocol, HEALTH, framed(message));
+    assertThat(status(probe)).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(probe.headers().get("grpc-message")).contains("of this method");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"h2c, 0", "h1c, 0", "h2c, 3", "h1c, 3"})
+  void bodyWithoutAMessage_isToldAsTheClientsMistake(String protocol, int bytes) {
+    for (String path : List.of(METHOD, HEALTH)) {
+      AggregatedHttpResponse response = post(protocol, path, new byte[bytes]);
+      assertThat(response.headers().get("grpc-message"))
+          .isEqualTo(
+              bytes == 0
+                  ? "the body is empty, expected one message"
+                  : "the request ends amid a message");
+    }
+    assertServes();
+  }
+
   private static byte[] message(String id) {
     return request(descriptor("PerUser", id)).build().toByteArray();
   }
@@ -414,8 +491,8 @@ final class GrpcProtocolTest {
     Arrays.fill(nested, question.length, question.length + depth, (byte) 0x7b); // field 15 begins
     Arrays.fill(nested, question.length + depth, nested.length, (byte) 0x7c); // and ends
     AggregatedHttpResponse response = post(METHOD, framed(nested));
-    assertThat(status(response)).isEqualTo(Status.Code.INTERNAL);
-    assertThat(response.headers().get("grpc-message")).isNotEmpty();
+    assertThat(status(response)).isEqualTo(Status.Code.INVALID_ARGUMENT);
+    assertThat(response.headers().get("grpc-message")).contains("not a RateLimitRequest");
     assertServes();
   }
 

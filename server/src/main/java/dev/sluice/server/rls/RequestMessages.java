@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.rls;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.CodedInputStream;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UInt64Value;
+import com.google.protobuf.WireFormat;
+import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.envoy.RateLimitRequestOrBuilder;
+import io.grpc.MethodDescriptor.Marshaller;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.CharsetEncoder;
+import java.nio.charset.StandardCharsets;
+
+/*
+ * Protobuf's own reader refuses a whole message for one string that is not UTF-8. A client of the
+ * proxy can choose such a value. A proxy with failure_mode_deny: false lets a request pass whose
+ * question is refused. So such a string is read as text that no id can hold: each character that
+ * stands for unreadable bytes becomes half of a surrogate pair. That closes the one descriptor.
+ *
+ * Almost every message is read by protobuf's own reader, which costs less. The other one reads only
+ * what that one refuses.
+ */
+/** Envoy's questions, as protobuf has them. Stateless and thread-safe. */
+final class RequestMessages implements Marshaller<RateLimitRequest> {
+
+  static final RequestMessages INSTANCE = new RequestMessages();
+
+  /** Why a descriptor is denied that is not text. */
+  static final String NOT_TEXT = "found a value that is not text in UTF-8, expected an id";
+
+  private static final String MALFORMED =
+      "found a message that is not a RateLimitRequest of protobuf; compare its description";
+  private static final char UNREADABLE = '\uFFFD'; // what is written for bytes that are not UTF-8
+  private static final char NO_ID = '\uDFFF';
+
+  private static final int DOMAIN = tag(RateLimitRequest.DOMAIN_FIELD_NUMBER);
+  private static final int DESCRIPTORS = tag(RateLimitRequest.DESCRIPTORS_FIELD_NUMBER);
+  private static final int HITS_OF_ALL =
+      RateLimitRequest.HITS_ADDEND_FIELD_NUMBER << 3 | WireFormat.WIRETYPE_VARINT;
+  private static final int ENTRIES = tag(RateLimitDescriptor.ENTRIES_FIELD_NUMBER);
+  private static final int LIMIT = tag(RateLimitDescriptor.LIMIT_FIELD_NUMBER);
+  private static final int HITS = tag(RateLimitDescriptor.HITS_ADDEND_FIELD_NUMBER);
+  private static final int KEY = tag(RateLimitDescriptor.Entry.KEY_FIELD_NUMBER);
+  private static final int VALUE = tag(RateLimitDescriptor.Entry.VALUE_FIELD_NUMBER);
+
+  private RequestMessages() {}
+
+  private static int tag(int field) {
+    return field << 3 | WireFormat.WIRETYPE_LENGTH_DELIMITED;
+  }
+
+  /**
+   * Reads a message.
+   *
+   * @param bytes an array that holds it
+   * @param offset where it begins there
+   * @return the message; a descriptor with bytes that are not UTF-8 is not {@linkplain #isText
+   *     text}
+   * @throws BadRequest if the bytes are not such a message, or its domain is not UTF-8
+   */
+  static RateLimitRequest read(byte[] bytes, int offset) {
+    int length = bytes.length - offset;
+    try {
+      return RateLimitRequest.parser().parseFrom(bytes, offset, length);
+    } catch (InvalidProtocolBufferException e) {
+      try {
+        return request(CodedInputStream.newInstance(bytes, offset, length));
+      } catch (IOException malformed) {
+        throw new BadRequest(MALFORMED);
+      }
+    }
+  }
+
+  /** Whether all of a question can be written as Unicode. */
+  static boolean isText(RateLimitRequestOrBuilder request) {
+    return StandardCharsets.UTF_8.newEncoder().canEncode(request.getDomain())
+        && request.getDescriptorsList().stream().allMatch(RequestMessages::isText);
+  }
+
+  /** Whether all keys and values of a descriptor can be written as Unicode. */
+  static boolean isText(RateLimitDescriptor descriptor) {
+    CharsetEncoder encoder = StandardCharsets.UTF_8.newEncoder();
+    boolean text = true;
+    for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
+      text &= encoder.canEncode(entry.getKey()) && encoder.canEncode(entry.getValue());
+    }
+    return text;
+  }
+
+  private static RateLimitRequest request(CodedInputStream in) throws IOException {
+    RateLimitRequest.Builder request = RateLimitRequest.newBuilder();
+    for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+      if (tag == DOMAIN) {
+        request.setDomain(domain(in.readBytes()));
+      } else if (tag == DESCRIPTORS) {
+        request.addDescriptors(descriptor(in.readBytes().newCodedInput()));
+      } else if (tag == HITS_OF_ALL) {
+        request.setHitsAddend(in.readUInt32());
+      } else {
+        skip(in, tag);
+      }
+    }
+    return request.build();
+  }
+
+  private static RateLimitDescriptor descriptor(CodedInputStream in) throws IOException {
+    RateLimitDescriptor.Builder descriptor = RateLimitDescriptor.newBuilder();
+    for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+      if (tag == ENTRIES) {
+        descriptor.addEntries(entry(in.readBytes().newCodedInput()));
+      } else if (tag == LIMIT) {
+        descriptor.mergeLimit(RateLimitOverride.parseFrom(in.readBytes()));
+      } else if (tag == HITS) {
+        descriptor.mergeHitsAddend(UInt64Value.parseFrom(in.readBytes()));
+      } else {
+        skip(in, tag);
+      }
+    }
+    return descriptor.build();
+  }
+
+  private static RateLimitDescriptor.Entry entry(CodedInputStream in) throws IOException {
+    RateLimitDescriptor.Entry.Builder entry = RateLimitDescriptor.Entry.newBuilder();
+    for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
+      if (tag == KEY) {
+        entry.setKey(text(in.readBytes()));
+      } else if (tag == VALUE) {
+        entry.setValue(text(in.readBytes()));
+      } else {
+        skip(in, tag);
+      }
+    }
+    return entry.build();
+  }
+
+  private static void skip(CodedInputStream in, int tag) throws IOException {
+    if (!in.skipField(tag)) { // the end of a group that did not begin
+      throw new BadRequest(MALFORMED);
+    }
+  }
+
+  /** The proxy's configuration says it, not a client. */
+  private static String domain(ByteString bytes) {
+    if (!bytes.isValidUtf8()) {
+      throw new BadRequest("found a domain that is not text in UTF-8");
+    }
+    return bytes.toStringUtf8();
+  }
+
+  private static String text(ByteString bytes) {
+    String text = bytes.toStringUtf8();
+    return bytes.isValidUtf8() ? text : text.replace(UNREADABLE, NO_ID);
+  }
+
+  @Override
+  public RateLimitRequest parse(InputStream message) {
+    try {
+      return read(message.readAllBytes(), 0);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // of memory: it cannot be unpacked
+    }
+  }
+
+  @Override
+  public InputStream stream(RateLimitRequest message) {
+    return message.toByteString().newInput();
+  }
+}
