@@ -137,7 +137,8 @@ final class ChargeReader<C> {
     try {
       // Without the format, the placeholders can be checked all the same.
       IdFormat format = name == null ? IdFormat.string() : name.id();
-      return Template.parse(text, format, placeholders);
+      Template<C> template = Template.parse(text, format, placeholders);
+      return ofDescriptors ? template.insteadOfEmpty(JoinedIds.EVERYBODY) : template;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
       return null;

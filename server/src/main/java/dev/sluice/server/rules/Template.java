@@ -40,12 +40,21 @@ final class Template<C> {
     }
   }
 
+  private static final List<String> EMPTY = List.of("");
+
   private record Piece<C>(String text, @Nullable Source<C> source) {}
 
   private final List<List<Piece<C>>> parts;
+  private final String ifEmpty;
 
-  private Template(List<List<Piece<C>>> parts) {
+  private Template(List<List<Piece<C>>> parts, String ifEmpty) {
     this.parts = parts;
+    this.ifEmpty = ifEmpty;
+  }
+
+  /** Returns the same template with another id in place of an empty one. */
+  Template<C> insteadOfEmpty(String id) {
+    return new Template<>(parts, id);
   }
 
   /**
@@ -70,7 +79,7 @@ final class Template<C> {
         var unused = format.parts().get(i).canonical(known, Strictness.LENIENT);
       }
     }
-    return new Template<>(parts);
+    return new Template<>(parts, "");
   }
 
   private static <C> List<Piece<C>> pieces(String text, Function<String, Source<C>> placeholders) {
@@ -163,7 +172,7 @@ final class Template<C> {
       }
       texts.add(text);
     }
-    return texts;
+    return texts.equals(EMPTY) ? List.of(ifEmpty) : texts;
   }
 
   private static <C> @Nullable String text(List<Piece<C>> part, C context) {

@@ -125,6 +125,24 @@ final class RulesFirstTest {
   }
 
   @Test
+  void emptyValue_isTheIdOfAll_byARuleAsByTheNameOfTheLimit() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("generic_key", "used", "user", ""),
+              descriptor("user", ""),
+              descriptor("Tokens", ""),
+              descriptor("Tokens", "*"));
+
+      assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+      assertThat(response.getStatusesList())
+          .extracting(DescriptorStatus::getLimitRemaining)
+          .containsExactly(996, 996, 996, 996);
+    }
+  }
+
+  @Test
   void ruleThatDenies_refusesTheRequest_andNothingElseIsCharged() throws Exception {
     try (BucketStore store = BucketStore.inMemory(new ManualTime());
         TestRlsServer server = new TestRlsServer(limits(), store)) {
