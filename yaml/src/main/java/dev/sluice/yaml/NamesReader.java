@@ -24,6 +24,11 @@ final class NamesReader {
   /** The section's key, so no limit may have this name. */
   static final String SECTION = "names";
 
+  /** Doors of the server have limits of their own, whose numbers stand in bucket keys too. */
+  private static final int FIRST_OF_DOORS = 2_000_000_000;
+
+  private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
+
   private static final List<String> FIELDS =
       List.of(
           "number",
@@ -105,11 +110,7 @@ final class NamesReader {
     String help = help(fields.find("help"), problems);
     Double jitter = Values.share(fields.find("jitter"), problems);
     Duration longestWait = Values.duration(fields.find("longestWait"), problems);
-    boolean inRange = number != null && number >= 1 && number <= Integer.MAX_VALUE;
-    if (number != null && !inRange) {
-      problems.wrong(
-          fields.at("number"), "a number from 1 to " + Integer.MAX_VALUE + " that never changes");
-    }
+    boolean usable = isUsable(number, fields, problems);
     if (SECTION.equals(name)) {
       problems.wrong(fields.at("name"), "another name: names begins the section of names");
       return null;
@@ -120,7 +121,7 @@ final class NamesReader {
     try {
       // A number that is wrong has been reported; any other lets the rest be checked.
       LimitName.Builder builder =
-          LimitName.builder(number != null && inRange ? number.intValue() : 1, name).id(id);
+          LimitName.builder(number != null && usable ? number.intValue() : 1, name).id(id);
       if (overrideId != null) {
         builder.overrideId(overrideId);
       }
@@ -140,11 +141,30 @@ final class NamesReader {
         builder.longestWait(longestWait);
       }
       LimitName built = builder.build();
-      return inRange ? built : null;
+      return usable ? built : null;
     } catch (IllegalArgumentException e) {
       report(String.valueOf(e.getMessage()), fields, problems);
       return null;
     }
+  }
+
+  private static boolean isUsable(@Nullable Long number, Fields fields, Problems problems) {
+    if (number == null) {
+      return false;
+    }
+    if (number < 1 || number > Integer.MAX_VALUE) {
+      problems.wrong(
+          fields.at("number"), "a number from 1 to " + Integer.MAX_VALUE + " that never changes");
+      return false;
+    }
+    if (number >= FIRST_OF_DOORS && number <= LAST_OF_DOORS) {
+      problems.wrong(
+          fields.at("number"),
+          "another number: those from %s to %s are for limits of Sluice's own doors"
+              .formatted(FIRST_OF_DOORS, LAST_OF_DOORS));
+      return false;
+    }
+    return true;
   }
 
   /** The builder's messages begin with the field that they are about. */

@@ -20,6 +20,7 @@ import dev.sluice.server.rules.RuleBook;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.Problem;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,6 +51,22 @@ final class RespServerTest {
         .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
         .unlimited("FailedLoginsPerIPAddress")
         .build();
+  }
+
+  /** A limit of that number would share the buckets of all keys. */
+  @Test
+  void numberOfTheCallersQuotas_isAMistakeInAFileOfNames(@TempDir Path folder) throws IOException {
+    String names =
+        "names: [{number: %s, name: Mine, id: string}]".formatted(ThrottleCommands.LIMIT.number());
+    LimitFiles files =
+        LimitFiles.builder()
+            .names(Files.writeString(folder.resolve("names.yml"), names))
+            .defaults(Files.writeString(folder.resolve("limits.yml"), "Mine: {unlimited: true}"))
+            .build();
+    assertThat(files.lint())
+        .extracting(Problem::message)
+        .containsOnlyOnce(
+            "found 2000000001, expected another number: those from 2000000000 to 2000000099 are for limits of Sluice's own doors");
   }
 
   @AfterEach
