@@ -13,7 +13,9 @@ import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -31,11 +33,15 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
+  /** What a rule names, before any request. */
+  private record Bucket(String limit, String id, boolean shadow) {}
+
   private final boolean ofDescriptors;
   private final Function<String, Source<C>> placeholders;
   private final Function<HeaderCost, Cost<C>> headerCosts;
   private final LimitReferences limits;
   private final Problems problems;
+  private final Set<Bucket> seen = new HashSet<>();
 
   private ChargeReader(
       boolean ofDescriptors,
@@ -116,7 +122,8 @@ final class ChargeReader<C> {
     Template<C> id = id(fields, name);
     Cost<C> cost = cost(fields.find("cost"), name);
     Boolean shadow = Values.bool(fields.find("shadow"), problems);
-    Excess excess = excess(fields.find("excess"));
+    Excess excess = excess(fields);
+    requireOnce(fields, shadow != null && shadow);
     if (name != null && id != null && cost != null) {
       target.add(
           new Charged<>(
@@ -188,7 +195,26 @@ final class ChargeReader<C> {
         : headerCosts.apply(new HeaderCost(header, otherwise == null ? 1 : otherwise));
   }
 
-  private @Nullable Excess excess(@Nullable Node node) {
+  /** Two limits of one rule with one template would take from one bucket, and one cost is lost. */
+  private void requireOnce(Fields fields, boolean shadow) {
+    if (fields.find("limit") instanceof Node.Scalar limit
+        && fields.find("id") instanceof Node.Scalar id
+        && !seen.add(new Bucket(limit.text(), id.text(), shadow))) {
+      problems.mistake(
+          limit,
+          "found %s with the id %s again, expected it once in a rule"
+              .formatted(SafeText.quote(limit.text()), SafeText.quote(id.text())));
+    }
+  }
+
+  private @Nullable Excess excess(Fields fields) {
+    Node node = fields.find("excess");
+    if (node != null && !ofDescriptors) {
+      problems.mistake(
+          fields.at("excess"),
+          "found the field excess, expected none: requests are charged before they run");
+      return null;
+    }
     String text = Values.text(node, "reject, drain or debt", problems);
     if (node == null || text == null) {
       return null;

@@ -131,8 +131,8 @@ class RuleBookTest {
             - path: /**
               limits:
                 - {limit: PerKey, id: all}
-                - {limit: PerKey, id: all, cost: 4}
-                - {limit: PerKey, id: all, cost: 2}
+                - {limit: PerKey, id: "{header:X|all}", cost: 4}
+                - {limit: PerKey, id: "{query:q|all}", cost: 2}
             """);
     RuleMatch match = RuleBook.of(limits).match(get("/"), DIRECT).orElseThrow();
     assertThat(match.enforced(limits, 1))
