@@ -34,6 +34,9 @@ final class Answers {
   private static final MediaType PROBLEM = MediaType.parse(ProblemDetails.MEDIA_TYPE);
   private static final int USUAL_SIZE = 512;
 
+  /** Stands for any body that a caller may have. */
+  private static final String ANY_TAG = "*";
+
   private Answers() {}
 
   /** Writes a body. */
@@ -110,8 +113,11 @@ final class Answers {
 
   /** Whether a caller that sent {@code If-None-Match} has the body already. */
   static boolean isKnown(@Nullable String noneMatch, String tag) {
-    return noneMatch != null
-        && List.of(noneMatch.replace("W/", "").split("\\s*,\\s*")).contains(tag);
+    if (noneMatch == null) {
+      return false;
+    }
+    return noneMatch.strip().equals(ANY_TAG)
+        || List.of(noneMatch.replace("W/", "").split("\\s*,\\s*")).contains(tag);
   }
 
   static AggregatedHttpResponse text(MediaType type, String text) {

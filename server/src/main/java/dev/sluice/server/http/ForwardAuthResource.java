@@ -213,10 +213,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       AskedRequest asked, ForwardAuthQuery query, Limits limits, Caller caller) {
     List<String> keys = asked.headers(KEY_HEADER);
     if (keys.isEmpty()) {
-      throw new WireException(
-          "limit",
-          "the query names no limit, there are no rules for requests, and the header %s is missing"
-              .formatted(KEY_HEADER));
+      String said =
+          query.by() == By.HEADER
+              ? "the query says by=header, and the header %s is missing"
+              : "the query names no limit, there are no rules for requests, and the header %s is missing";
+      throw new WireException("limit", said.formatted(KEY_HEADER));
     }
     List<WireTransaction> wires = new ArrayList<>(keys.size());
     Long cost = cost(new RequestFacts(asked, clientAddress), query.cost());

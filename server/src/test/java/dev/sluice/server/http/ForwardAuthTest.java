@@ -495,6 +495,8 @@ final class ForwardAuthTest {
     }
     assertThat(get("?by=header", "RateLimit-Key", "ApiCallsPerKey:mine").statusCode())
         .isEqualTo(200);
+    assertThat(get("?by=header").body())
+        .contains("the query says by=header, and the header RateLimit-Key is missing");
   }
 
   @Test

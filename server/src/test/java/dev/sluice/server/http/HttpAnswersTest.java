@@ -81,6 +81,9 @@ final class HttpAnswersTest {
     HttpResponse<String> other =
         server.send("GET", "/v1/limits", BodyPublishers.noBody(), null, "If-None-Match", "\"x\"");
     assertThat(other.body()).isEqualTo(first.body());
+    HttpResponse<String> any =
+        server.send("GET", "/v1/limits", BodyPublishers.noBody(), null, "If-None-Match", "*");
+    assertThat(any.statusCode()).isEqualTo(304);
   }
 
   @Test
