@@ -174,6 +174,10 @@ final class Failures implements ServerErrorHandler {
       HttpStatus status,
       @Nullable String description,
       @Nullable Throwable cause) {
-    return renderStatus(null, config, headers, status, description, cause);
+    String detail =
+        status.equals(HttpStatus.BAD_REQUEST) && cause != null
+            ? MalformedRequests.detail(cause)
+            : description;
+    return renderStatus(null, config, headers, status, detail, cause);
   }
 }

@@ -212,6 +212,30 @@ final class HttpErrorsTest {
   }
 
   @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "PING\\r\\n | a client of Redis needs the port of --resp",
+        "*1\\r\\n$4\\r\\nPING\\r\\n | a client of Redis needs the port of --resp",
+        "GET / HTTP/x\\r\\n | found a first line that is not METHOD PATH HTTP/1.1",
+        "\u0016\u0003\u0001\u0002\u0000\u0001?\\n?? | if the client speaks TLS",
+        "GET / HTTP/1.1\\r\\nContent-Length: -5\\r\\n\\r\\n | not a whole number >= 0",
+        "GET / HTTP/1.1\\r\\nContent-Length: 1\\r\\nContent-Length: 2\\r\\n\\r\\n | several values",
+        "GET / HTTP/1.1\\r\\nContent-Length: 1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n | one of them",
+        "GET / HTTP/1.1\\r\\nno colon\\r\\n\\r\\n | found bytes that are not HTTP/1.1",
+      })
+  void bytesThatAreNotHttp_areToldWhatIsWrong(String bytes, String detail) throws IOException {
+    String answer = raw(bytes.replace("\\r", "\r").replace("\\n", "\n"));
+    assertThat(answer).startsWith("HTTP/1.1 400").contains(detail).doesNotContain("Decoder");
+  }
+
+  private static String raw(String request) throws IOException {
+    try (RawClient client = RawClient.connect(server.address())) {
+      return client.send(request).all();
+    }
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "nonsense"})
   void wrongMediaType_isRefused(String type) {
     HttpResponse<String> answer =

@@ -80,6 +80,11 @@ final class RawClient implements AutoCloseable {
     }
   }
 
+  /** All that comes until the server hangs up. */
+  String all() throws IOException {
+    return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+  }
+
   private String line() throws IOException {
     StringBuilder line = new StringBuilder();
     for (int c = in.read(); c != '\n'; c = in.read()) {
