@@ -58,7 +58,8 @@ public final class AnyMethod {
         && METHOD.matcher(method).matches();
   }
 
-  private static boolean isAsked(String target) {
+  /** Whether a target is the one at which proxies ask, or a path behind it. */
+  static boolean isAsked(String target) {
     return target.startsWith(AskedByProxies.PATH)
         && (target.length() == AskedByProxies.PATH.length()
             || "/?".indexOf(target.charAt(AskedByProxies.PATH.length())) >= 0);
@@ -94,6 +95,7 @@ public final class AnyMethod {
     }
 
     private static void accept(Http2Headers headers) {
+      LibraryAnswers.avoid(headers);
       CharSequence method = headers.method();
       if (method != null && isUnknown(method.toString(), headers.path())) {
         headers.set(HEADER, method);

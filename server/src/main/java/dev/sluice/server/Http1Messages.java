@@ -14,10 +14,10 @@ import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
 
 /**
- * Changes two headers of HTTP/1, and {@linkplain AnyMethod methods}, before the library reads them.
- * Tells the connection of each request that comes in and of each answer that goes out. The library
- * keeps answers until those before them are out, also of requests that it refuses on its own.
- * Stateless.
+ * Changes two headers of HTTP/1, {@linkplain AnyMethod methods}, and requests that {@linkplain
+ * LibraryAnswers the library would answer}, before the library reads them. Tells the connection of
+ * each request that comes in and of each answer that goes out. The library keeps answers until
+ * those before them are out, also of requests that it refuses on its own. Stateless.
  *
  * <p>Where a request of HTTP/1.0 names no host, this host is named, as probes of load balancers
  * name none. The library knows no versions, and a request of HTTP/1.1 without a host is refused
@@ -45,6 +45,7 @@ final class Http1Messages extends ChannelDuplexHandler {
         headers.set(HttpHeaderNames.HOST, RequestChecks.LOCALHOST);
       }
       headers.remove(HttpHeaderNames.UPGRADE);
+      LibraryAnswers.avoid(request);
       AnyMethod.accept(request);
       Connection.of(context.channel()).asked();
     }

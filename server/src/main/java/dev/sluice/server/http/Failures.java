@@ -160,6 +160,11 @@ final class Failures implements ServerErrorHandler {
     if (status.equals(HttpStatus.NOT_FOUND) && headers != null) {
       return Answers.fault(Fault.notFound(headers.path()));
     }
+    if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)
+        && headers != null
+        && headers.method() == HttpMethod.CONNECT) {
+      return Answers.fault(Fault.tunnel());
+    }
     if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
       return Answers.fault(
           Fault.wrongMethod("an unknown method", "GET, HEAD, POST, PUT, DELETE, OPTIONS"));

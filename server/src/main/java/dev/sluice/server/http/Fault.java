@@ -105,6 +105,15 @@ record Fault(
         null);
   }
 
+  static Fault tunnel() {
+    return new Fault(
+        HttpStatus.METHOD_NOT_ALLOWED,
+        "wrong-method",
+        "Wrong method",
+        "found CONNECT, expected another method: this server opens no tunnels",
+        null);
+  }
+
   static Fault wrongMediaType(@Nullable String found, MediaType expected) {
     return new Fault(
         HttpStatus.UNSUPPORTED_MEDIA_TYPE,

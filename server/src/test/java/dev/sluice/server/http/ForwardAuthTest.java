@@ -218,6 +218,37 @@ final class ForwardAuthTest {
     assertThat(send(method, bucket).statusCode()).isEqualTo(429);
   }
 
+  /** No body is read, so none is asked for. */
+  @ParameterizedTest
+  @ValueSource(strings = {"?limit=ApiCallsPerKey&id=e&cost=3", "/orders/7"})
+  void clientThatWaitsToSendItsBody_getsTheDecisionAlone(String target) throws IOException {
+    startWithRules();
+    String request =
+        """
+        POST /v1/forward-auth%s HTTP/1.1
+        Host: localhost
+        Expect: 100-Continue
+        Content-Length: 5
+        RateLimit-Key: ApiCallsPerKey:f
+
+        """;
+    try (RawClient client = RawClient.connect(server.address())) {
+      client.send(request.formatted(target).replace("\n", "\r\n"));
+      assertThat(client.answer()).startsWith("HTTP/1.1 200 OK");
+    }
+  }
+
+  @Test
+  void clientThatWaitsToSendItsBody_getsTheDecisionAlone_overHttp2() throws IOException {
+    start();
+    String path = "/v1/forward-auth?limit=ApiCallsPerKey&id=e";
+    try (RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(SluiceServer.MAX_BODY));
+      client.send(RawClient.http2Post(1, path, "http://localhost", "expect", "100-continue"));
+      assertThat(RawClient.statusOf(client.frame(RawClient.HEADERS))).isEqualTo(200);
+    }
+  }
+
   /** Envoy writes the original path behind ours, and keeps the method. */
   @Test
   void methodThatTheLibraryDoesNotKnow_isTheOneThatRulesSee() throws IOException {

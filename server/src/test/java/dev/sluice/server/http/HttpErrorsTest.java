@@ -235,6 +235,37 @@ final class HttpErrorsTest {
     }
   }
 
+  /** The library would answer it itself, to any host. */
+  @Test
+  void optionsOfTheServer_areThoseOfTheRoot_behindTheSameChecks() throws IOException {
+    String ours = raw("OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assertThat(ours)
+        .startsWith("HTTP/1.1 204")
+        .containsIgnoringCase("allow: GET, HEAD, OPTIONS")
+        .containsIgnoringCase("cache-control: no-store");
+    assertThat(raw("OPTIONS * HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"))
+        .startsWith("HTTP/1.1 421");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"example.com:443", "/v1/forward-auth", "/"})
+  void tunnel_isRefused_withoutAListOfMethods(String target) throws IOException {
+    assertThat(raw("CONNECT " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        .startsWith("HTTP/1.1 405")
+        .contains("found CONNECT, expected another method: this server opens no tunnels");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"OPTIONS, *, 204", "CONNECT, /, 405", "CONNECT, example.com:443, 405"})
+  void requestsThatTheLibraryWouldAnswer_areAnsweredAlike_overHttp2(
+      String method, String path, int status) throws IOException {
+    try (RawClient client = RawClient.connect(server.address())) {
+      client.send(RawClient.http2(SluiceServer.MAX_BODY));
+      client.send(RawClient.http2Request(1, method, path));
+      assertThat(RawClient.statusOf(client.frame(RawClient.HEADERS))).isEqualTo(status);
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "nonsense"})
   void wrongMediaType_isRefused(String type) {
