@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.server.convert.Conversion;
+import dev.sluice.server.convert.Renaming;
 import dev.sluice.text.SafeText;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
@@ -25,6 +26,7 @@ import picocli.CommandLine.Parameters;
           + " gets the domain in front of it.",
       "",
       "Each line that cannot be expressed is reported as file:line:column: message, and left out."
+          + " A limit that gets another name is reported as a note, and its rule is kept."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -85,6 +87,9 @@ final class ConvertCommand implements Callable<Integer> {
     }
     for (Problem problem : conversion.notExpressed()) {
       console.line(problem.toString());
+    }
+    for (Renaming renaming : conversion.renamed()) {
+      console.line(renaming.toString());
     }
     console.flush();
     write(conversion.files());

@@ -96,6 +96,17 @@ final class ConvertCommandTest {
   }
 
   @Test
+  void limitThatGetsAnotherName_isANote_andNothingIsLost() throws IOException {
+    Cli run =
+        convert(GOOD + "  - {key: a, rate_limit: {unit: day, requests_per_unit: 1, name: N!}}\n");
+    assertThat(run.out())
+        .contains(
+            "config.yaml:8:66: note: the limit \"N!\" is N_ in the files: a name is a letter");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(out().resolve("rules.yml")).exists();
+  }
+
+  @Test
   void configurationWithMistakes_writesNothing() throws IOException {
     Cli run = convert("descriptors: []\n");
     assertThat(run.code()).isEqualTo(Exit.NO);

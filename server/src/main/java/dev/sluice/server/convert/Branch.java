@@ -30,11 +30,17 @@ record Branch(
    * A limit as it is written.
    *
    * @param name the name that the author gave it, empty for none
+   * @param named where that name stands, null for none
    * @param quota null for unlimited
    * @param isNothing whether nothing may pass (0 requests)
    * @param replaces the names of rates that other descriptors are not charged then
    */
-  record Rate(String name, @Nullable Quota quota, boolean isNothing, List<String> replaces) {}
+  record Rate(
+      String name,
+      @Nullable Node named,
+      @Nullable Quota quota,
+      boolean isNothing,
+      List<String> replaces) {}
 
   private static final String STAR = "*";
 

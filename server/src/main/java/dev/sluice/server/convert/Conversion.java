@@ -14,8 +14,10 @@ import java.util.Objects;
  *
  * @param files the text of each file, by its name, in the order in which people read them
  * @param notExpressed what stands in the configuration and not in the files, each with its place
+ * @param renamed the limits that have another name in the files
  */
-public record Conversion(Map<String, String> files, List<Problem> notExpressed) {
+public record Conversion(
+    Map<String, String> files, List<Problem> notExpressed, List<Renaming> renamed) {
 
   /**
    * Converts a configuration of envoyproxy/ratelimit.
@@ -32,6 +34,7 @@ public record Conversion(Map<String, String> files, List<Problem> notExpressed) 
     List<Problem> problems = files.lint();
     Domains domains =
         Objects.requireNonNull(files.load().companion(Domains.class), "no mistake, no domains");
-    return new Conversion(DomainWriter.write(domains), problems);
+    ConvertedFiles converted = DomainWriter.write(domains);
+    return new Conversion(converted.texts(), problems, converted.renamed());
   }
 }

@@ -32,6 +32,7 @@ final class ConvertedFiles {
   private final StringBuilder overrides = new StringBuilder();
   private final List<Supplier<String>> rules = new ArrayList<>(); // written last: they name limits
   private final Set<String> taken = new HashSet<>();
+  private final List<Renaming> renamed = new ArrayList<>();
   private int numbers = FIRST_NUMBER;
 
   ConvertedFiles(Domains converted) {
@@ -89,6 +90,15 @@ final class ConvertedFiles {
   /** Adds a rule behind the others. Its text is asked for when all limits have names. */
   void rule(Supplier<String> text) {
     rules.add(text);
+  }
+
+  void renamed(Renaming one) {
+    renamed.add(one);
+  }
+
+  /** In the order in which the limits were added. */
+  List<Renaming> renamed() {
+    return List.copyOf(renamed);
   }
 
   /** The text of each file by its name, in the order in which people read them. */

@@ -6,6 +6,7 @@ import static dev.sluice.server.convert.ConvertedFiles.quoted;
 import dev.sluice.gcra.Quota;
 import dev.sluice.server.convert.Branch.Rate;
 import dev.sluice.server.convert.Domains.Domain;
+import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -36,7 +37,7 @@ import java.util.stream.Stream;
  */
 final class DomainWriter {
 
-  private final String domain;
+  private final Domain domain;
   private final Set<String> shared;
   private final ConvertedFiles files;
   private final Set<String> guards = new LinkedHashSet<>();
@@ -48,14 +49,13 @@ final class DomainWriter {
    *
    * @param shared the names of rates that other domains have too
    */
-  private DomainWriter(String domain, Set<String> shared, ConvertedFiles files) {
+  private DomainWriter(Domain domain, Set<String> shared, ConvertedFiles files) {
     this.domain = domain;
     this.shared = shared;
     this.files = files;
   }
 
-  /** The text of each file, by its name. */
-  static Map<String, String> write(Domains domains) {
+  static ConvertedFiles write(Domains domains) {
     Map<String, Long> named =
         domains.all().stream()
             .flatMap(domain -> names(domain.branches()).distinct())
@@ -63,11 +63,11 @@ final class DomainWriter {
     named.values().removeIf(times -> times == 1);
     ConvertedFiles files = new ConvertedFiles(domains);
     for (Domain domain : domains.all()) {
-      DomainWriter writer = new DomainWriter(domain.name(), named.keySet(), files);
+      DomainWriter writer = new DomainWriter(domain, named.keySet(), files);
       writer.noteReplaced(domain.branches());
       writer.level(List.of(), domain.branches());
     }
-    return files.texts();
+    return files;
   }
 
   private static Stream<String> names(List<Branch> branches) {
@@ -219,7 +219,9 @@ final class DomainWriter {
       files.rule(() -> begin + replaces(rate) + verdict);
       return;
     }
-    String name = files.limit(wish(rate, path), quota);
+    String wish = wish(rate, path);
+    String name = files.limit(wish, quota);
+    noteRenamed(rate, wish, name);
     written.computeIfAbsent(rate.name(), any -> new LinkedHashSet<>()).add(name);
     String charges =
         "    limit: %s\n    id: %s\n".formatted(name, quoted(id(path)))
@@ -231,8 +233,24 @@ final class DomainWriter {
     }
   }
 
+  private void noteRenamed(Rate rate, String wish, String name) {
+    Node named = rate.named();
+    if (named == null || rate.name().isEmpty() || name.equals(rate.name())) {
+      return;
+    }
+    String why =
+        !wish.equals(rate.name())
+            ? "another domain has a limit of that name"
+            : name.startsWith(wish)
+                ? "another limit has that name"
+                : "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", and no other"
+                    + " limit has it";
+    files.renamed(
+        new Renaming(domain.file(), named.line(), named.column(), rate.name(), name, why));
+  }
+
   private String begin(String entries) {
-    return "  - domain: %s\n    entries: [%s]\n".formatted(quoted(domain), entries);
+    return "  - domain: %s\n    entries: [%s]\n".formatted(quoted(domain.name()), entries);
   }
 
   private static String entries(List<Branch> path) {
@@ -259,9 +277,9 @@ final class DomainWriter {
   /** The author's name, behind the domain where others have it too; else the way to the limit. */
   private String wish(Rate rate, List<Branch> path) {
     if (!rate.name().isEmpty()) {
-      return shared.contains(rate.name()) ? domain + "." + rate.name() : rate.name();
+      return shared.contains(rate.name()) ? domain.name() + "." + rate.name() : rate.name();
     }
-    return domain
+    return domain.name()
         + path.stream()
             .map(
                 branch -> "." + branch.key() + (branch.value() == null ? "" : "_" + branch.value()))

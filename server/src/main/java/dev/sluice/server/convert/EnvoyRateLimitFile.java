@@ -218,8 +218,8 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
       return null;
     }
     Fields fields = Fields.of(map, map, RATE, problems);
-    String named = text(fields.find("name"));
-    String name = named == null ? "" : named;
+    Node named = fields.find("name");
+    String name = Objects.requireNonNullElse(text(named), "");
     List<String> replaces = replaces(fields.find("replaces"), problems);
     String unit = text(fields.find("unit"));
     if (flag(fields, "unlimited", problems)) {
@@ -227,7 +227,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
         problems.mistake(
             fields.at("unit"), "found a unit beside unlimited, expected one of the two");
       }
-      return new Rate(name, null, false, replaces);
+      return new Rate(name, named, null, false, replaces);
     }
     Duration period = unit == null ? null : UNITS.get(unit.toLowerCase(Locale.ROOT));
     if (period == null) {
@@ -243,7 +243,7 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
     Node at = fields.at("requests_per_unit");
     Quota quota = quota(at, requests == null ? 0 : requests, period, problems);
     boolean isNothing = requests == null || requests == 0;
-    return quota == null && !isNothing ? null : new Rate(name, quota, isNothing, replaces);
+    return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
   }
 
   /** The names of limits, each {@code {name: X}}. */

@@ -85,6 +85,9 @@ final class ConversionTest {
               rate_limit: {unit: month, requests_per_unit: 50}
       """;
 
+  private static final String FORM =
+      "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", and no other limit has it";
+
   @TempDir private Path folder;
 
   private Limits limits;
@@ -314,6 +317,49 @@ final class ConversionTest {
     assertThat(found("user=ann")).isEqualTo("denies");
     assertThat(found("tenant=bad")).isEqualTo("denies");
     assertThat(found("tenant=bad;plan=gold")).as("a dead end there").isEqualTo("unlimited");
+  }
+
+  @Test
+  void limitThatGetsAnotherName_isTold_withTheReason() throws IOException {
+    String config =
+        """
+        domain: edge
+        descriptors:
+          - key: a
+            rate_limit: {name: 'a"b', unit: second, requests_per_unit: 1}
+          - key: b
+            rate_limit: {name: N!, unit: second, requests_per_unit: 1}
+          - key: c
+            rate_limit: {name: N?, unit: second, requests_per_unit: 1}
+          - key: d
+            rate_limit: {name: same, unit: second, requests_per_unit: 1}
+          - key: e
+            rate_limit: {name: same, unit: second, requests_per_unit: 1}
+          - key: f
+            rate_limit: {unit: second, requests_per_unit: 1}
+        """;
+    String other =
+        """
+        domain: mesh
+        descriptors:
+          - key: a
+            rate_limit: {name: same, unit: second, requests_per_unit: 1}
+        """;
+    Conversion one = conversion(config);
+    assertThat(one.renamed().stream().map(ConversionTest::shown))
+        .containsExactly(
+            "4:24: note: the limit \"a\\\"b\" is a_b in the files: " + FORM,
+            "6:24: note: the limit \"N!\" is N_ in the files: " + FORM,
+            "8:24: note: the limit \"N?\" is N__2 in the files: " + FORM,
+            "12:24: note: the limit \"same\" is same_2 in the files: another limit has that name");
+    Conversion both = conversion(Map.of("config.yaml", config, "other.yaml", other));
+    assertThat(both.renamed().stream().map(Renaming::to))
+        .containsExactly("a_b", "N_", "N__2", "edge.same", "edge.same_2", "mesh.same");
+    assertThat(both.renamed().get(5).why()).isEqualTo("another domain has a limit of that name");
+  }
+
+  private static String shown(Renaming renaming) {
+    return renaming.toString().substring(renaming.file().length() + 1);
   }
 
   @Test
