@@ -35,7 +35,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
   static final String NOT_TEXT = "found a value that is not text in UTF-8, expected an id";
 
   private static final String MALFORMED =
-      "found a message that is not a RateLimitRequest of protobuf; compare its description";
+      "found a message that is not a RateLimitRequest; compare Envoy's rls.proto";
   private static final char UNREADABLE = '\uFFFD'; // what is written for bytes that are not UTF-8
   private static final char NO_ID = '\uDFFF';
 
