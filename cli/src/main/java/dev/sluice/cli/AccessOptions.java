@@ -62,10 +62,7 @@ final class AccessOptions {
   /** Looks whether the files are there that must be. */
   @CanIgnoreReturnValue
   boolean requireFiles() {
-    if (tokens != null) {
-      InputFiles.require(tokens);
-    }
-    return true;
+    return InputFiles.require("--tokens", tokens);
   }
 
   /** The same as {@link #control}, without a look at any file. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -9,6 +10,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /** Files that a command is told to read, refused with a plain word where they can't be. */
 final class InputFiles {
@@ -16,6 +18,24 @@ final class InputFiles {
   private static final int PATIENCE_SECONDS = 2;
 
   private InputFiles() {}
+
+  /**
+   * Requires a file that an option names.
+   *
+   * @param file null for an option that was not given
+   * @return true
+   */
+  @CanIgnoreReturnValue
+  static boolean require(String option, @Nullable Path file) {
+    if (file != null) {
+      try {
+        require(file);
+      } catch (InputException e) {
+        throw new InputException("%s: %s".formatted(option, e.getMessage()));
+      }
+    }
+    return true;
+  }
 
   static void require(Path file) {
     if (Files.isDirectory(file)) {

@@ -11,6 +11,7 @@ import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -85,6 +86,14 @@ final class LimitFileOptions {
     return new ServerConfig.Files(limits, overrides, names, rules.file(this));
   }
 
+  /** Looks for each file, for messages that name all that are missing. */
+  List<Supplier<?>> each() {
+    return List.of(
+        () -> InputFiles.require("--limits", limits),
+        () -> InputFiles.require("--overrides", overrides),
+        () -> InputFiles.require("--names", names));
+  }
+
   private void requireReadable() {
     Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
   }
@@ -125,7 +134,7 @@ final class LimitFileOptions {
     Path keys = tokens.file();
     if (keys != null) {
       InputFiles.require(keys);
-      files.companion(keys, Tokens.reader());
+      files.companion(keys, Tokens.reader(true));
     }
     return files.build();
   }

@@ -34,6 +34,7 @@ final class Passwords {
 
   /** The first line, which is all that a file with a password holds. */
   private static String ofFile(String option, Path file) {
+    InputFiles.require(option, file);
     byte[] bytes;
     try (InputStream in = InputFiles.open(file)) {
       bytes = in.readNBytes(LONGEST + 1);

@@ -33,7 +33,7 @@ final class RulesOption {
       if (limits.limits() == null) {
         throw new InputException("--rules requires --limits FILE: the rules name its limits");
       }
-      InputFiles.require(rules);
+      InputFiles.require("--rules", rules);
     }
     return rules;
   }

@@ -209,14 +209,17 @@ final class ServeCommand implements Callable<Integer> {
 
   /** The others, which may read files. */
   private List<Supplier<?>> withFiles() {
-    return List.of(
-        () -> files.forServer(rules),
-        doors.files(),
-        () -> Optional.ofNullable(otlp.settings(environment)),
-        () -> Optional.ofNullable(table.table()),
-        () -> storePasswords.access(store),
-        tokenKey::tokenKey,
-        access::requireFiles);
+    List<Supplier<?>> checks = new ArrayList<>(files.each());
+    checks.addAll(
+        List.<Supplier<?>>of(
+            () -> Optional.ofNullable(rules.file(files)),
+            doors.files(),
+            () -> Optional.ofNullable(otlp.settings(environment)),
+            () -> Optional.ofNullable(table.table()),
+            () -> storePasswords.access(store),
+            tokenKey::tokenKey,
+            access::requireFiles));
+    return checks;
   }
 
   /** Finds every key and every value that is wrong, not only the first. */

@@ -560,7 +560,7 @@ final class ActCommandTest {
             "17",
             "--store-password-file",
             empty.toString());
-    assertThat(none.err()).contains("expected one line, the password");
+    assertThat(none.err()).contains("expected one line of at most 4096 bytes: the secret");
     Cli missing =
         run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "/no/file");
     assertThat(missing.err()).contains("/no/file: there is no such file");

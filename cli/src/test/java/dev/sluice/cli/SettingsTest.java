@@ -231,7 +231,8 @@ final class SettingsTest {
         "--host a/b | --host: found \"a/b\", expected a name such as sluice.example.com",
         "--host a:8080 | --host: found \"a:8080\", expected a name",
         "--allow-origin example.com | --allow-origin: found \"example.com\", expected an origin",
-        "--tokens none.yml | none.yml: there is no such file",
+        "--tokens none.yml | --tokens: none.yml: there is no such file",
+        "--limits none.yml --names no-names.yml | --names: no-names.yml: there is no such file",
         "--override-store a --overrides-db postgresql://b/c | both keep overrides"
       })
   void optionsThatContradict_areRefused_beforeAnythingIsOpened(String options, String says) {

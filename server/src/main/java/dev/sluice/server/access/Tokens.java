@@ -46,10 +46,12 @@ public final class Tokens {
   /**
    * Returns a reader of files of tokens, which are loaded together with the limits.
    *
+   * @param asksForCertificates whether clients are asked for one; if not, the names of certificates
+   *     get a warning, as nobody could show one
    * @return the reader
    */
-  public static CompanionFile<Tokens> reader() {
-    return new TokensFile();
+  public static CompanionFile<Tokens> reader(boolean asksForCertificates) {
+    return new TokensFile(asksForCertificates);
   }
 
   /**

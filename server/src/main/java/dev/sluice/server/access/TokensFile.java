@@ -41,6 +41,17 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static final Pattern SCOPE = Pattern.compile("[A-Za-z0-9._*-]{1,100}");
   private static final int LONGEST_CERTIFICATE_NAME = 255;
 
+  private final boolean asksForCertificates;
+
+  /**
+   * Makes a reader.
+   *
+   * @param asksForCertificates whether clients are asked for one
+   */
+  TokensFile(boolean asksForCertificates) {
+    this.asksForCertificates = asksForCertificates;
+  }
+
   @Override
   public Class<Tokens> type() {
     return Tokens.class;
@@ -73,6 +84,12 @@ final class TokensFile implements CompanionFile<Tokens> {
             lists.find("certificates"),
             problems,
             item -> certificate(item, certificateNames, limitNames, problems));
+    Node list = lists.find("certificates");
+    if (list != null && !certificates.isEmpty() && !asksForCertificates) {
+      problems.warning(
+          list,
+          "found names of certificates, but no client is asked for one: give --tls-client-ca FILE");
+    }
     if (!problems.mistaken() && tokens.isEmpty() && certificates.isEmpty()) {
       problems.mistake(root, "a token or a certificate is missing: make one with sluice token new");
     }

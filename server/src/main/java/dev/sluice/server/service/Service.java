@@ -290,7 +290,7 @@ public final class Service implements AutoCloseable {
       builder.companion(files.rules(), RuleBook.reader(config.sources().onMissing()));
     }
     if (tokens != null) {
-      builder.companion(tokens, Tokens.reader());
+      builder.companion(tokens, Tokens.reader(tls != null && tls.asksForClientCertificates()));
     }
     return builder.build();
   }

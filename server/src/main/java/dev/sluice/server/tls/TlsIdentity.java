@@ -63,15 +63,14 @@ public final class TlsIdentity {
       PrivateKey key,
       List<X509Certificate> chain,
       List<X509Certificate> authorities,
-      ClientAuth clients) {
+      ClientAuth clients)
+      throws SSLException {
     SslContextBuilder context =
         SslContextBuilder.forServer(key, chain.toArray(X509Certificate[]::new))
             .protocols("TLSv1.3", "TLSv1.2")
             .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
             .clientAuth(clients);
-    return authorities.isEmpty()
-        ? context
-        : context.trustManager(authorities.toArray(X509Certificate[]::new));
+    return authorities.isEmpty() ? context : context.trustManager(ClientTrust.in(authorities));
   }
 
   X509Certificate leaf() {

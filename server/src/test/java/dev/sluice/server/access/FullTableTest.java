@@ -33,7 +33,7 @@ final class FullTableTest {
         "tokens: [{name: a, sha256: %s, roles: [decide], requests: {burst: 9, count: 9, period: 1h}}]"
             .formatted(Tokens.sha256(GOOD)));
     CurrentLimits loaded =
-        new CurrentLimits(LimitFiles.builder().companion(file, Tokens.reader()).build().load());
+        new CurrentLimits(LimitFiles.builder().companion(file, Tokens.reader(true)).build().load());
     try (Access access =
         Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry(), null, ROOM)) {
       for (int i = 0; i < ROOM; i++) {

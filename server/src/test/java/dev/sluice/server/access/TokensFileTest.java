@@ -26,7 +26,7 @@ class TokensFileTest {
   private List<String> lint(String text) throws IOException {
     Path file = folder.resolve("tokens.yml");
     Files.writeString(file, text);
-    return LimitFiles.builder().companion(file, Tokens.reader()).build().lint().stream()
+    return LimitFiles.builder().companion(file, Tokens.reader(true)).build().lint().stream()
         .map(Problem::toString)
         .map(line -> line.replace(folder + "/", ""))
         .toList();
@@ -85,6 +85,17 @@ class TokensFileTest {
         .startsWith("tokens.yml:1:28: found the hash of an empty text, which everybody knows");
   }
 
+  /** A line of the configuration is missing: nobody can show such a certificate. */
+  @Test
+  void certificates_whereNoClientIsAskedForOne_areWarnedOf() throws IOException {
+    Path file = folder.resolve("tokens.yml");
+    Files.writeString(file, "certificates: [{name: shop, roles: [decide]}]");
+    assertThat(LimitFiles.builder().companion(file, Tokens.reader(false)).build().lint())
+        .extracting(Problem::message)
+        .containsExactly(
+            "found names of certificates, but no client is asked for one: give --tls-client-ca FILE");
+  }
+
   @Test
   void limitThatThereIsNot_isWarnedOf() throws IOException {
     Path limits = folder.resolve("limits.yml");
@@ -95,7 +106,11 @@ class TokensFileTest {
         "tokens: [{name: a, sha256: %s, roles: [read], limits: ['Logins*', LoginPerIPAddress, 'Nope*']}]"
             .formatted(HASH));
     assertThat(
-            LimitFiles.builder().defaults(limits).companion(file, Tokens.reader()).build().lint())
+            LimitFiles.builder()
+                .defaults(limits)
+                .companion(file, Tokens.reader(true))
+                .build()
+                .lint())
         .extracting(problem -> problem.severity() + " " + problem.message())
         .containsExactly(
             "WARNING found \"LoginPerIPAddress\", which is for none of the limits; did you mean \"LoginsPerIPAddress\"?",

@@ -62,7 +62,7 @@ class RespAccessTest {
           - {name: ops, sha256: %s, roles: [decide, admin]}
         """
             .formatted(Tokens.sha256(DECIDE), Tokens.sha256(ADMIN)));
-    files = LimitFiles.builder().companion(tokens, Tokens.reader()).build();
+    files = LimitFiles.builder().companion(tokens, Tokens.reader(true)).build();
     loaded = new CurrentLimits(files.load());
     audit = AuditLog.of(noted, new SimpleMeterRegistry());
     access = Access.of(loaded, audit, new SimpleMeterRegistry());
