@@ -27,31 +27,45 @@ final class InputFiles {
    */
   @CanIgnoreReturnValue
   static boolean require(String option, @Nullable Path file) {
-    if (file != null) {
-      try {
-        require(file);
-      } catch (InputException e) {
-        throw new InputException("%s: %s".formatted(option, e.getMessage()));
-      }
+    String fault = file == null ? null : fault(file);
+    if (fault != null) {
+      throw new InputException("%s: %s".formatted(option, fault));
     }
     return true;
   }
 
   static void require(Path file) {
+    String fault = fault(file);
+    if (fault != null) {
+      throw new InputException(fault);
+    }
+  }
+
+  private static @Nullable String fault(Path file) {
     if (Files.isDirectory(file)) {
-      throw new InputException(file + ": found a directory, expected a file");
+      return file + ": found a directory, expected a file";
     }
     if (!Files.exists(file)) {
-      throw new InputException(file + ": there is no such file");
+      return file + ": there is no such file";
     }
-    if (!Files.isReadable(file)) {
-      throw new InputException(file + ": the file is not readable; check its permissions");
-    }
+    return Files.isReadable(file)
+        ? null
+        : file + ": the file is not readable; check its permissions";
+  }
+
+  /** Opens a file that an option names. */
+  static InputStream open(String option, Path file) {
+    require(option, file);
+    return opened(file);
   }
 
   /** Opens a file, or a pipe: one that nobody writes to is given up after a while. */
   static InputStream open(Path file) {
     require(file);
+    return opened(file);
+  }
+
+  private static InputStream opened(Path file) {
     FutureTask<InputStream> opening = new FutureTask<>(() -> Files.newInputStream(file));
     Thread thread = new Thread(opening, "sluice-open");
     thread.setDaemon(true); // no interrupt ends such a call

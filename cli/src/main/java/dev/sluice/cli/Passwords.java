@@ -34,9 +34,8 @@ final class Passwords {
 
   /** The first line, which is all that a file with a password holds. */
   private static String ofFile(String option, Path file) {
-    InputFiles.require(option, file);
     byte[] bytes;
-    try (InputStream in = InputFiles.open(file)) {
+    try (InputStream in = InputFiles.open(option, file)) {
       bytes = in.readNBytes(LONGEST + 1);
     } catch (IOException e) {
       throw new InputException("%s: %s: can't be read: %s".formatted(option, file, e.getMessage()));

@@ -121,7 +121,7 @@ final class ServerTlsOptions {
   }
 
   private static byte[] content(String option, Path file) {
-    try (InputStream in = InputFiles.open(file)) {
+    try (InputStream in = InputFiles.open(option, file)) {
       return in.readNBytes(LARGEST);
     } catch (IOException e) {
       throw new InputException("%s: %s: can't be read: %s".formatted(option, file, e.getMessage()));

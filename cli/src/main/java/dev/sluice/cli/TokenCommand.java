@@ -5,7 +5,6 @@ import dev.sluice.server.access.Tokens;
 import dev.sluice.text.SafeText;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.regex.Pattern;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -46,9 +45,6 @@ final class TokenCommand implements Runnable {
       })
   static final class New implements Callable<Integer> {
 
-    private static final Pattern NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
-    private static final Pattern LIMIT = Pattern.compile("[A-Za-z0-9._*-]{1,100}");
-
     private final Console console;
 
     @Parameters(
@@ -79,18 +75,18 @@ final class TokenCommand implements Runnable {
 
     @Override
     public Integer call() {
-      if (!NAME.matcher(name).matches()) {
+      if (!Tokens.isName(name)) {
         throw new InputException("NAME: expected 1 to 100 letters, digits, \".\", \"_\" and \"-\"");
       }
       for (String role : roles) {
-        if (!List.of("decide", "read", "admin").contains(role)) {
+        if (!Tokens.roles().contains(role)) {
           throw new InputException(
-              "--role: found %s, expected one of decide, read, admin"
-                  .formatted(SafeText.quote(role)));
+              "--role: found %s, expected one of %s"
+                  .formatted(SafeText.quote(role), String.join(", ", Tokens.roles())));
         }
       }
       for (String limit : limits) {
-        if (!LIMIT.matcher(limit).matches()) {
+        if (!Tokens.isScope(limit)) {
           throw new InputException(
               "--limit: found %s, expected a limit's name, or a pattern such as Orders*; leave it out for all limits"
                   .formatted(SafeText.quote(limit)));

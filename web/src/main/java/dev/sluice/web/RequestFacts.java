@@ -15,6 +15,7 @@ public final class RequestFacts {
   private final WebRequest request;
   private final ClientAddress client;
   private @Nullable List<List<String>> paths;
+  private @Nullable List<RequestFacts> readings;
   private boolean addressKnown;
   private @Nullable IpAddress address;
 
@@ -29,6 +30,13 @@ public final class RequestFacts {
     this.client = client;
   }
 
+  private RequestFacts(RequestFacts facts, List<String> path) {
+    this(facts.request, facts.client);
+    this.paths = List.of(path);
+    this.addressKnown = facts.addressKnown;
+    this.address = facts.address;
+  }
+
   /**
    * Returns the request.
    *
@@ -38,20 +46,19 @@ public final class RequestFacts {
     return request;
   }
 
-  private RequestFacts(RequestFacts facts, List<String> path) {
-    this(facts.request, facts.client);
-    this.paths = List.of(path);
-    this.addressKnown = facts.addressKnown;
-    this.address = facts.address;
-  }
-
   /**
    * The request by each path by which the application may know it, as if that were the only one.
    */
   List<RequestFacts> readings() {
-    return paths().size() == 1
-        ? List.of(this)
-        : paths().stream().map(path -> new RequestFacts(this, path)).toList();
+    List<RequestFacts> each = readings;
+    if (each == null) {
+      each =
+          paths().size() == 1
+              ? List.of(this)
+              : paths().stream().map(path -> new RequestFacts(this, path)).toList();
+      readings = each;
+    }
+    return each;
   }
 
   /** The segments of the request's path, of the first one where there are several. */

@@ -3,7 +3,6 @@ package dev.sluice.yaml;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
-import dev.sluice.text.Suggestion;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -24,17 +23,16 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
       problems.recognized();
     } else if (complete && !broken.contains(key.text())) {
       List<String> known = catalogue.names().stream().map(LimitName::name).toList();
+      String suggestion = problems.suggestion(key, known);
       problems.unknownKey(
-          key, "found the name %s, expected " + expected(key, known, problems), known);
+          key, "found the name %s, expected " + expected(key, suggestion), known, suggestion);
     }
     return name;
   }
 
-  private static String expected(Node.Scalar key, List<String> known, Problems problems) {
+  private static String expected(Node.Scalar key, String suggestion) {
     String expected = "one that is known";
-    // Nobody is told of it: looking for what was meant takes long where all of a large file is
-    // wrong.
-    if (problems.isFull() || !Suggestion.didYouMean(key.text(), known).isEmpty()) {
+    if (!suggestion.isEmpty()) {
       return expected;
     }
     return Catalogue.samples().find(key.text()) == null

@@ -71,11 +71,6 @@ public final class Problems {
     recognized |= hits >= FIELDS_TO_RECOGNIZE && hits >= map.entries().size() - hits;
   }
 
-  /** Whether there are so many that no further one is told. */
-  boolean isFull() {
-    return found.size() >= MOST;
-  }
-
   /** Adds a mistake whose message shows no text of the file. */
   void mistake(int line, int column, String message) {
     mistake(line, column, message, null);
@@ -118,14 +113,19 @@ public final class Problems {
    * @param known the keys that there are
    */
   public void unknownKey(Node.Scalar key, String message, Collection<String> known) {
-    if (isFull()) {
-      mistakeWithoutText(key, message);
-      return;
-    }
-    String meant = Suggestion.didYouMean(key.text(), known);
-    if (meant.isEmpty()) {
-      meant = sharingWords(key.text(), known);
-    }
+    unknownKey(key, message, known, suggestion(key, known));
+  }
+
+  /**
+   * The key that was meant, as a hint. None where nobody is told: all of a large file may be wrong.
+   */
+  String suggestion(Node.Scalar key, Collection<String> known) {
+    return found.size() < MOST ? Suggestion.didYouMean(key.text(), known) : "";
+  }
+
+  /** The same with a suggestion that was made already. */
+  void unknownKey(Node.Scalar key, String message, Collection<String> known, String suggestion) {
+    String meant = suggestion.isEmpty() ? sharingWords(key.text(), known) : suggestion;
     String shown = message.replace("%s", showKey(key)) + meant;
     String hidden =
         message.replace("%s", "(not shown, length %s)".formatted(key.text().length())) + meant;

@@ -55,6 +55,35 @@ public final class Tokens {
   }
 
   /**
+   * Whether a token may have a name.
+   *
+   * @param text the name
+   * @return true for 1 to 100 letters, digits, dots, underscores and dashes
+   */
+  public static boolean isName(String text) {
+    return TokensFile.isName(text);
+  }
+
+  /**
+   * Whether a text may stand among the limits of a token.
+   *
+   * @param text the name of a limit, or a pattern such as {@code Orders*}
+   * @return false if no limit could be meant
+   */
+  public static boolean isScope(String text) {
+    return TokensFile.isScope(text);
+  }
+
+  /**
+   * Returns the permissions that a token may have.
+   *
+   * @return their words in the file
+   */
+  public static List<String> roles() {
+    return Role.words();
+  }
+
+  /**
    * Returns a fresh token.
    *
    * @return "sluice_" and 43 characters, which hold 256 random bits

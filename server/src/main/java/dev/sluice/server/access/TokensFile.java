@@ -52,6 +52,14 @@ final class TokensFile implements CompanionFile<Tokens> {
     this.asksForCertificates = asksForCertificates;
   }
 
+  static boolean isName(String text) {
+    return TOKEN_NAME.matcher(text).matches();
+  }
+
+  static boolean isScope(String text) {
+    return SCOPE.matcher(text).matches();
+  }
+
   @Override
   public Class<Tokens> type() {
     return Tokens.class;
@@ -78,16 +86,16 @@ final class TokensFile implements CompanionFile<Tokens> {
             lists.find("tokens"),
             problems,
             item -> token(item, names, hashes, limitNames, problems));
+    Node certificateList = lists.find("certificates");
     Map<String, Integer> certificateNames = new HashMap<>();
     List<Grant> certificates =
         each(
-            lists.find("certificates"),
+            certificateList,
             problems,
             item -> certificate(item, certificateNames, limitNames, problems));
-    Node list = lists.find("certificates");
-    if (list != null && !certificates.isEmpty() && !asksForCertificates) {
+    if (certificateList != null && !certificates.isEmpty() && !asksForCertificates) {
       problems.warning(
-          list,
+          certificateList,
           "found names of certificates, but no client is asked for one: give --tls-client-ca FILE");
     }
     if (!problems.mistaken() && tokens.isEmpty() && certificates.isEmpty()) {
@@ -131,7 +139,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     Fields fields = Fields.of(map, map, TOKEN_FIELDS, problems);
     Node nameNode = fields.require("name");
     String name = Values.text(nameNode, "a name", problems);
-    if (name != null && !TOKEN_NAME.matcher(name).matches()) {
+    if (name != null && !isName(name)) {
       problems.wrong(fields.at("name"), "1 to 100 letters, digits, \".\", \"_\" and \"-\"");
     }
     once(name, fields.at("name"), names, "name", problems);
@@ -217,7 +225,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     if (list != null) {
       for (Node item : list.items()) {
         String scope = Values.text(item, "a limit's name, or a pattern such as Orders*", problems);
-        if (scope != null && !SCOPE.matcher(scope).matches()) {
+        if (scope != null && !isScope(scope)) {
           problems.wrong(item, "a limit's name, or a pattern such as Orders*");
         } else if (scope != null) {
           scopes.add(scope);

@@ -234,19 +234,15 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return looked(wires, limits, caller);
   }
 
-  /** A limit that the caller may not use does not exist for it: that is asked first. */
   private Charges looked(List<WireTransaction> wires, Limits limits, Caller caller) {
-    for (WireTransaction wire : wires) {
-      if (wire.limit() != null) {
-        caller.requireLimit(wire.limit());
-      }
-    }
     if (wires.isEmpty()) {
       return Charges.NONE;
     }
     WireRequest request =
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
-    return new Charges(request.toTransactions(limits, onMissing), List.of(), false);
+    List<Transaction> together =
+        caller.lookUp(request.limits(), () -> request.toTransactions(limits, onMissing));
+    return new Charges(together, List.of(), false);
   }
 
   private static @Nullable Long cost(RequestFacts facts, @Nullable Cost cost) {

@@ -140,7 +140,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     int[] compared = {0};
     for (int i = 0; i < rules.size() && compared[0] <= MOST_COMPARED; i++) {
       AnyRule rule = rules.get(i);
-      AnyRule first = earlier.covering(rule, one -> ++compared[0] <= MOST_COMPARED);
+      AnyRule first = earlier.covering(rule, () -> ++compared[0] <= MOST_COMPARED);
       if (first != null) {
         problems.warning(
             items.get(i),

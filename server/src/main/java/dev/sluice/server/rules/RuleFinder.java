@@ -7,7 +7,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Predicate;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -58,21 +58,22 @@ final class RuleFinder {
    * Finds a rule that matches whatever another one does, and comes before it.
    *
    * @param rule a rule that is not among these
-   * @param allowed asked before each comparison; false ends the search
-   * @return the first such rule; null if there is none, or if the search ended
+   * @param allowed asked before each comparison; where it is false, nothing is compared
+   * @return the first such rule; null if none was found
    */
-  @Nullable AnyRule covering(AnyRule rule, Predicate<AnyRule> allowed) {
+  @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
       // One that covers it has all of its first segments, or may have any.
       List<String> segments = request.leadingSegments().stream().limit(1).toList();
-      return requests.first(segments, one -> allowed.test(one) && one.covers(rule) ? one : null);
+      return requests.first(
+          segments, one -> allowed.getAsBoolean() && one.covers(rule) ? one : null);
     }
     DescriptorRule descriptor = (DescriptorRule) rule;
     InOrder<List<String>, DescriptorRule> alike = descriptors.get(descriptor.keys());
     return alike == null
         ? null
         : alike.first(
-            values(descriptor), one -> allowed.test(one) && one.covers(rule) ? one : null);
+            values(descriptor), one -> allowed.getAsBoolean() && one.covers(rule) ? one : null);
   }
 
   private static List<String> keys(List<Entry> entries) {

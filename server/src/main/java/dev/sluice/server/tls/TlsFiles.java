@@ -151,22 +151,24 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
   /** Those that may sign now: what else vouches for a client is nobody's word. */
   private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
-    List<X509Certificate> all = certificates(file, pem, reports);
     Instant now = clock.instant();
     List<X509Certificate> valid = new ArrayList<>();
-    for (X509Certificate one : all) {
+    List<String> faults = new ArrayList<>();
+    for (X509Certificate one : certificates(file, pem, reports)) {
       String fault = timeFault("the certificate of an authority", one, now);
-      if (fault != null && all.size() == 1) {
-        reports.mistake(file, fault);
-      } else if (fault != null) {
-        reports.warning(file, fault + "; its clients are not let in");
-      } else {
+      if (fault == null) {
         valid.add(one);
         warnOfNoAuthority(file, one, reports);
+      } else {
+        faults.add(fault);
       }
     }
-    if (valid.isEmpty() && all.size() > 1) {
-      reports.mistake(file, "none of the authorities has a certificate that is valid now");
+    for (String fault : faults) {
+      if (valid.isEmpty()) {
+        reports.mistake(file, fault);
+      } else {
+        reports.warning(file, fault + "; its clients are not let in");
+      }
     }
     return valid;
   }

@@ -33,13 +33,12 @@ class RuleFinderTest {
         RuleBookFixture.limits(folder, "rules:\n" + String.join("\n", rules).indent(2)));
   }
 
-  private static int line(Optional<RuleMatch> match) {
-    return match.map(RuleMatch::line).orElse(0);
-  }
-
-  private static int line(Explanation explanation) {
-    RuleMatch match = explanation.match();
-    return match == null ? 0 : match.line();
+  /** Returns 1 if there is a rule, 0 if there is none. */
+  private static int same(Optional<RuleMatch> match, Explanation explanation, List<String> rules) {
+    RuleMatch explained = explanation.match();
+    Integer line = explained == null ? null : explained.line();
+    assertThat(match.map(RuleMatch::line).orElse(null)).as("in %s", rules).isEqualTo(line);
+    return line == null ? 0 : 1;
   }
 
   private String path() {
@@ -66,11 +65,7 @@ class RuleFinderTest {
       for (String path : List.of("/", "/a", "/b", "/c", "/a/a", "/b/x", "//a", "/a/b/c", "/d/a")) {
         for (String method : List.of("GET", "POST")) {
           PlainRequest request = WebRequest.builder(method, path).peer("192.0.2.7").build();
-          int line = line(book.match(request, client));
-          assertThat(line)
-              .as("%s %s: %s", method, path, rules)
-              .isEqualTo(line(book.explain(request, client)));
-          found += Math.min(1, line);
+          found += same(book.match(request, client), book.explain(request, client), rules);
         }
       }
     }
@@ -96,11 +91,7 @@ class RuleFinderTest {
             if (!other.isEmpty()) {
               entries.add(new Entry("l", other));
             }
-            int line = line(book.match(domain, entries));
-            assertThat(line)
-                .as("%s %s: %s", domain, entries, rules)
-                .isEqualTo(line(book.explain(domain, entries)));
-            found += Math.min(1, line);
+            found += same(book.match(domain, entries), book.explain(domain, entries), rules);
           }
         }
       }
@@ -119,7 +110,7 @@ class RuleFinderTest {
     int[] compared = {0};
     AnyRule covering = null;
     for (AnyRule rule : rules) {
-      covering = finder.covering(rule, any -> ++compared[0] > 0);
+      covering = finder.covering(rule, () -> ++compared[0] > 0);
       finder.add(rule);
     }
     assertThat(covering).isSameAs(rules.get(7));
@@ -130,8 +121,8 @@ class RuleFinderTest {
   void covering_whereNoComparisonIsAllowed_ends() {
     RuleFinder finder = new RuleFinder();
     finder.add(descriptor("a"));
-    assertThat(finder.covering(descriptor("a"), any -> true)).isNotNull();
-    assertThat(finder.covering(descriptor("a"), any -> false)).isNull();
+    assertThat(finder.covering(descriptor("a"), () -> true)).isNotNull();
+    assertThat(finder.covering(descriptor("a"), () -> false)).isNull();
   }
 
   private DescriptorRule descriptor(String value) {

@@ -118,7 +118,7 @@ final class TlsFilesTest {
                 .formatted(begin));
   }
 
-  /** Its owner may be meant; but whoever mixed up two files would let in nobody. */
+  /** Perhaps only its owner is meant. Where two files were mixed up, nobody else is let in. */
   @Test
   void certificateOfNoAuthority_isWarnedOf() throws IOException {
     Files.writeString(folder.resolve("ca.crt"), Pem.certificate(Pem.CLIENT));
