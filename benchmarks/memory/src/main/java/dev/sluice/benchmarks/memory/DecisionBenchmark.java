@@ -74,7 +74,7 @@ public class DecisionBenchmark {
   public static class Client {
     private static final AtomicLong THREADS = new AtomicLong();
 
-    final Requests requests = new Requests();
+    final Requests requests = new Requests(Requests.SIZE);
     private Keys.Order order = () -> 0;
     private boolean asBytes;
 

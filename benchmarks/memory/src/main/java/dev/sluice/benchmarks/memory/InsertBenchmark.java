@@ -3,7 +3,7 @@ package dev.sluice.benchmarks.memory;
 
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.IntStream;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.openjdk.jmh.annotations.Benchmark;
 import org.openjdk.jmh.annotations.BenchmarkMode;
 import org.openjdk.jmh.annotations.Level;
@@ -30,13 +30,14 @@ public class InsertBenchmark {
   @Param({"SLUICE"})
   public String subject = "";
 
-  private String[] requests = {};
+  private final Requests requests = new Requests(KEYS);
   private Spender decider = key -> false;
 
   /** Makes the keys. */
   @Setup
   public void setUp() {
-    requests = IntStream.range(0, KEYS).mapToObj(Keys::text).toArray(String[]::new);
+    AtomicInteger number = new AtomicInteger();
+    requests.replace(number::getAndIncrement, Subjects.valueOf(subject).takesBytes());
   }
 
   /** Forgets the last run's. */
@@ -53,10 +54,6 @@ public class InsertBenchmark {
   @Benchmark
   @OperationsPerInvocation(KEYS)
   public int decide() {
-    int allowed = 0;
-    for (String request : requests) {
-      allowed += decider.trySpend(request) ? 1 : 0;
-    }
-    return allowed;
+    return decider.trySpendEach(requests);
   }
 }

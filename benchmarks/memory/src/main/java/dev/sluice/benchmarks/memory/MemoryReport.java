@@ -42,8 +42,8 @@ final class MemoryReport {
       in processes of their own; a figure is the median, beside the lowest and the highest. "~" marks
       a row whose rounds overlap with those of sluice: no difference was measured.
 
-        --quick       what the goals need (default; some 15 minutes)
-        --full        all scenes, with both collectors of garbage (an hour and more, 10 GB of heap)
+        --quick       what the goals need (default; some 20 to 90 minutes: it touches all heaps first)
+        --full        all scenes, with both collectors of garbage (hours, 8 GB of heap)
         --smoke       a second each of a few, to see that it works; its figures mean nothing
         --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
         --out DIR     where memory.json, memory.svg and memory.md go (default: target/bench)
@@ -152,7 +152,7 @@ final class MemoryReport {
 
   /** Room for the peers' objects: where a host is slow to give out pages, a start takes long. */
   private static String heap(int keys) {
-    return keys > 1_000_000 ? "10g" : keys > 1_000 ? "4g" : "1g";
+    return keys > 1_000_000 ? "8g" : keys > 1_000 ? "2g" : "1g";
   }
 
   private RunResult measure(Row row) throws RunnerException {

@@ -12,14 +12,28 @@ import java.util.List;
  */
 final class Requests {
 
-  /** Few enough that they are near when they are asked for. */
+  /** Of a benchmark's loop: few enough that they are near when they are asked for. */
   static final int SIZE = 256;
 
   /** How many are decided on together, where a subject can. */
   static final int TOGETHER = 32;
 
-  private final String[] ids = new String[SIZE];
-  private final byte[][] bytes = new byte[SIZE][];
+  private final String[] ids;
+  private final byte[][] bytes;
+
+  /**
+   * Requests without ids.
+   *
+   * @param size how many, a multiple of {@link #TOGETHER}
+   */
+  Requests(int size) {
+    ids = new String[size];
+    bytes = new byte[size][];
+  }
+
+  int size() {
+    return ids.length;
+  }
 
   /**
    * Replaces all.
@@ -28,7 +42,7 @@ final class Requests {
    * @param asBytes as bytes instead of texts
    */
   void replace(Keys.Order keys, boolean asBytes) {
-    for (int i = 0; i < SIZE; i++) {
+    for (int i = 0; i < ids.length; i++) {
       byte[] ascii = Keys.ascii(keys.next());
       if (asBytes) {
         bytes[i] = ascii;

@@ -18,7 +18,8 @@ final class Scenes {
           Subjects.SLUICE_BULK_BYTES,
           Subjects.BUCKET4J,
           Subjects.MAP_GCRA,
-          Subjects.CLOCK_AND_SWAP);
+          Subjects.CLOCK_AND_SWAP,
+          Subjects.HASH_AND_SWAP);
 
   private Scenes() {}
 
@@ -27,6 +28,7 @@ final class Scenes {
     add(rows, FEW, 1, "uniform", "allow", new Machine(1, "Parallel"));
     add(rows, FEW, 1, "uniform", "allow", new Machine(2, "Parallel"));
     add(rows, FEW, 1_000, "uniform", "allow", new Machine(1, "Parallel"));
+    add(rows, FEW, 1_000, "uniform", "allow", new Machine(2, "Parallel"));
     add(
         rows,
         EnumSet.allOf(Subjects.class),
@@ -69,8 +71,7 @@ final class Scenes {
     add(rows, FEW, 1_000_000, "uniform", "reuse", new Machine(1, "Parallel"));
     Set<Subjects> insert = EnumSet.copyOf(FEW);
     insert.remove(Subjects.SLUICE_TICKING); // a clock's thread for each run would add up
-    insert.removeAll(EnumSet.of(Subjects.SLUICE_BULK, Subjects.SLUICE_BULK_BYTES)); // one by one
-    insert.remove(Subjects.CLOCK_AND_SWAP); // nothing grows
+    insert.removeAll(EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP)); // nothing grows
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }
 

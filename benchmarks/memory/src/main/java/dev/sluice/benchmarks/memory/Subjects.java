@@ -5,6 +5,8 @@ import com.google.common.util.concurrent.RateLimiter;
 import dev.failsafe.RateLimiterConfig;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
@@ -17,6 +19,7 @@ import io.github.resilience4j.ratelimiter.RateLimiterRegistry;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
@@ -201,6 +204,30 @@ enum Subjects {
       };
     }
   },
+  /**
+   * A bound for few keys, whose lines are near: the same, with what names the bucket of an id. The
+   * text is copied and its form looked at, and its bytes are hashed by a key that nobody knows.
+   */
+  HASH_AND_SWAP {
+    @Override
+    Spender make(int keys, long burst, Duration interval) {
+      TimeSource time = TimeSource.system();
+      IdFormat format = IdFormat.string();
+      SipHash start = new SipHash(ThreadLocalRandom.current().nextLong(), 1);
+      int count = lines(keys);
+      AtomicLongArray lines = new AtomicLongArray(count * LONGS_OF_A_LINE);
+      return key -> {
+        IdBytes id = IdBytes.ofThisThread();
+        if (!id.set(key) || !format.isCanonical(id.bytes(), id.length())) {
+          return false;
+        }
+        long place = id.hashAfter(start).second();
+        int at = (int) (((place & 0xffffffffL) * count) >>> 32) * LONGS_OF_A_LINE;
+        long nowNanos = time.nanos();
+        return lines.compareAndSet(at, lines.get(at), nowNanos);
+      };
+    }
+  },
   /** A bound: the clock that decisions go by, read once. */
   READ_THE_CLOCK {
     @Override
@@ -244,7 +271,7 @@ enum Subjects {
     @Override
     public int trySpendEach(Requests requests) {
       int allowed = 0;
-      for (int from = 0; from < Requests.SIZE; from += Requests.TOGETHER) {
+      for (int from = 0; from < requests.size(); from += Requests.TOGETHER) {
         for (boolean one : deciding.decide(requests, from)) {
           allowed += one ? 1 : 0;
         }

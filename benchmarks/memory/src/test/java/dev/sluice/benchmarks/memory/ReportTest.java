@@ -118,6 +118,7 @@ class ReportTest {
         "MAP_GET",
         "READ_A_LINE",
         "CLOCK_AND_SWAP",
+        "HASH_AND_SWAP",
         "READ_THE_CLOCK",
         "GUAVA"
       }, // bounds; no burst
