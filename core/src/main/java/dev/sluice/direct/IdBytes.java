@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own}, good until the thread's
  * next call to Sluice.
  */
-public final class IdBytes {
+public final class IdBytes extends Spaced {
 
   private static final ThreadLocal<IdBytes> OWN = ThreadLocal.withInitial(IdBytes::new);
-  private static final int FIRST_CAPACITY = 64;
+  private static final int FIRST_CAPACITY = 256; // also room behind, see Spaced
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
   private static final int LONGEST_KEPT = 256; // nobody's memory should be held by a thread

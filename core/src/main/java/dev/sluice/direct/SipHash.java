@@ -28,7 +28,7 @@ import java.nio.ByteOrder;
  * <p>Not thread-safe while it is fed; a state that others only {@linkplain #message go on from} may
  * be shared.
  */
-public final class SipHash {
+public final class SipHash extends Spaced {
 
   private static final VarHandle WORD =
       MethodHandles.byteArrayViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
