@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class IdBytes extends Spaced {
 
   private static final ThreadLocal<IdBytes> OWN = ThreadLocal.withInitial(IdBytes::new);
-  private static final int FIRST_CAPACITY = 256; // also room behind, see Spaced
+  private static final int FIRST_CAPACITY = 256; // some of it is room behind the id, see Spaced
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
   private static final int LONGEST_KEPT = 256; // nobody's memory should be held by a thread

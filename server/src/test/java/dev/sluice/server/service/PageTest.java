@@ -363,8 +363,8 @@ final class PageTest {
         assertThat(faultsOfAccess()).as(view).isEmpty();
       }
     }
-    if (isOfAccess) { // skipped without it; .ci/run takes a test that is skipped for one that
-      // failed
+    // Skipped without it. To .ci/run, a skipped test is a failed one.
+    if (isOfAccess) {
       assumeThat(AXE)
           .as("axe-core; run npm ci --prefix server/src/test/node --ignore-scripts")
           .exists();

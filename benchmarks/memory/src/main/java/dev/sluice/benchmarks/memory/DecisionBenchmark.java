@@ -26,6 +26,9 @@ import org.openjdk.jmh.annotations.State;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DecisionBenchmark {
 
+  /** Few enough that they are near when they are asked for. */
+  private static final int REQUESTS = 256;
+
   /** The subject that decides, a name of {@link Subjects}. */
   @Param({"SLUICE"})
   public String subject = "";
@@ -74,7 +77,7 @@ public class DecisionBenchmark {
   public static class Client {
     private static final AtomicLong THREADS = new AtomicLong();
 
-    final Requests requests = new Requests(Requests.SIZE);
+    final Requests requests = new Requests(REQUESTS);
     private Keys.Order order = () -> 0;
     private boolean asBytes;
 
@@ -103,7 +106,7 @@ public class DecisionBenchmark {
    * @return how many were allowed
    */
   @Benchmark
-  @OperationsPerInvocation(Requests.SIZE)
+  @OperationsPerInvocation(REQUESTS)
   public int decide(Client client) {
     return decider.trySpendEach(client.requests);
   }

@@ -42,8 +42,9 @@ final class MemoryReport {
       in processes of their own; a figure is the median, beside the lowest and the highest. "~" marks
       a row whose rounds overlap with those of sluice: no difference was measured.
 
-        --quick       what the goals need (default; some 20 to 90 minutes: it touches all heaps first)
-        --full        all scenes, with both collectors of garbage (hours, 8 GB of heap)
+        --quick       what the goals need (default; 20 minutes, or more where a host is slow
+                      to give out memory)
+        --full        all scenes, with both collectors of garbage (an hour and more, 8 GB of heap)
         --smoke       a second each of a few, to see that it works; its figures mean nothing
         --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
         --out DIR     where memory.json, memory.svg and memory.md go (default: target/bench)

@@ -12,9 +12,6 @@ import java.util.List;
  */
 final class Requests {
 
-  /** Of a benchmark's loop: few enough that they are near when they are asked for. */
-  static final int SIZE = 256;
-
   /** How many are decided on together, where a subject can. */
   static final int TOGETHER = 32;
 

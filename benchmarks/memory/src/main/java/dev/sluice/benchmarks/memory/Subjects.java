@@ -197,11 +197,7 @@ enum Subjects {
       TimeSource time = TimeSource.system();
       int count = lines(keys);
       AtomicLongArray lines = new AtomicLongArray(count * LONGS_OF_A_LINE);
-      return key -> {
-        int at = start(key, count);
-        long nowNanos = time.nanos();
-        return lines.compareAndSet(at, lines.get(at), nowNanos);
-      };
+      return key -> swap(lines, start(key, count), time);
     }
   },
   /**
@@ -222,9 +218,7 @@ enum Subjects {
           return false;
         }
         long place = id.hashAfter(start).second();
-        int at = (int) (((place & 0xffffffffL) * count) >>> 32) * LONGS_OF_A_LINE;
-        long nowNanos = time.nanos();
-        return lines.compareAndSet(at, lines.get(at), nowNanos);
+        return swap(lines, start(place, count), time);
       };
     }
   },
@@ -291,8 +285,17 @@ enum Subjects {
     for (int i = 0; i < key.length(); i++) {
       hash = (hash ^ key.charAt(i)) * 0x01000193;
     }
-    int line = (int) (((hash * 0x9e3779b1L & 0xffffffffL) * lines) >>> 32);
-    return line * LONGS_OF_A_LINE;
+    return start(hash * 0x9e3779b1L, lines);
+  }
+
+  /** Where the line of a hash begins, by its lower 32 bits. */
+  private static int start(long hash, int lines) {
+    return (int) (((hash & 0xffffffffL) * lines) >>> 32) * LONGS_OF_A_LINE;
+  }
+
+  private static boolean swap(AtomicLongArray lines, int at, TimeSource time) {
+    long nowNanos = time.nanos();
+    return lines.compareAndSet(at, lines.get(at), nowNanos);
   }
 
   /** As tables write it. */
