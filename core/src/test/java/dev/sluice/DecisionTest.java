@@ -6,12 +6,14 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -231,6 +233,37 @@ class DecisionTest {
         limiter(Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE)), Long.MAX_VALUE).spend(LIMIT, IP);
     assertThat(decision.tat()).isEqualTo(decision.decidedAt().plus(decision.resetIn()));
     assertThat(decision.tat()).isAfter(Instant.parse("2554-01-01T00:00:00Z"));
+  }
+
+  /** The store decided on the stricter part, and a rule on the other one. */
+  @Test
+  void degraded_onePartOfABatch_isToldOfTheWhole() {
+    LimitName other = LimitName.builder(9, "Others").build();
+    Limits limits =
+        Limits.builder(NAMES.plus(Catalogue.of(other)))
+            .limit(LIMIT, Quota.per(1, Duration.ofSeconds(1)))
+            .limit("Others", Quota.per(5, Duration.ofSeconds(1)))
+            .build();
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory(() -> NOW));
+    Decision strict = limiter.spend(LIMIT, IP);
+    Decision byRule =
+        Limiter.builder(
+                new CurrentLimits(limits),
+                charges -> {
+                  throw new StoreException("away");
+                })
+            .onFailure(FailureRule.allow())
+            .build()
+            .spend("Others", "x");
+    assertThat(byRule.degraded()).isTrue();
+    for (List<Decision> parts : List.of(List.of(strict, byRule), List.of(byRule, strict))) {
+      Decision whole = Decision.ofBatch(parts, Answer.UNLIMITED, parts);
+      assertThat(whole.degraded()).isTrue();
+      assertThat(whole.transaction()).isEqualTo(strict.transaction());
+    }
+    assertThat(
+            Decision.ofBatch(List.of(strict), Answer.UNLIMITED, List.of(strict, strict)).degraded())
+        .isFalse();
   }
 
   @Test

@@ -58,6 +58,14 @@ final class FailureRuleTest {
 
   /** Many ids at once take a shorter way, which no rule may be forgotten on. */
   @Test
+  void rule_asAText_isWhatAFileCallsIt() {
+    assertThat(FailureRule.fail()).hasToString("fail");
+    assertThat(FailureRule.allow()).hasToString("allow");
+    assertThat(FailureRule.deny()).hasToString("deny");
+    assertThat(FailureRule.local(4)).hasToString("local, a share of 1/4");
+  }
+
+  @Test
   void trySpendEach_whereTheStoreHasNoRoom_goesByTheRules() {
     CurrentLimits limits = new CurrentLimits(LIMITS);
     Limiter none = Limiter.of(limits, BucketStore.inMemory(() -> 0, 1));

@@ -51,7 +51,11 @@ class FixedPlacesTest {
   }
 
   private void assertTokensLacking(long tokens) {
-    assertThat(limiter.check(LIMIT, ID, 0).resetIn()).isEqualTo(TOKEN.multipliedBy(tokens));
+    assertTokensLacking(TOKEN.multipliedBy(tokens));
+  }
+
+  private void assertTokensLacking(Duration time) {
+    assertThat(limiter.check(LIMIT, ID, 0).resetIn()).isEqualTo(time);
   }
 
   /**
@@ -102,6 +106,26 @@ class FixedPlacesTest {
     afterNanos += TOKEN.toNanos();
     assertThat(limiter.spend(LIMIT, ID).allowed()).isTrue();
     giveUpBehind(reset, () -> {});
+  }
+
+  /**
+   * A lost reset may come for a minute. A caller that asks within it has a fixed place for as long
+   * as it waits; one that asks afterwards has not.
+   */
+  @Test
+  void giveUp_longAfterAResetThatMayHaveComeLate_givesNothingBack() {
+    reset().lose();
+    afterNanos += TOKEN.toNanos() - 1;
+    CompletableFuture<Decision> early = acquire();
+    afterNanos += 2;
+    CompletableFuture<Decision> late = acquire();
+    assertTokensLacking(Duration.ofMinutes(11).minusNanos(1));
+    assertThat(early.cancel(false)).isTrue();
+    store.answerAll();
+    assertTokensLacking(Duration.ofMinutes(11).minusNanos(1));
+    assertThat(late.cancel(false)).isTrue();
+    store.answerAll();
+    assertTokensLacking(Duration.ofMinutes(10).minusNanos(1));
   }
 
   @Test

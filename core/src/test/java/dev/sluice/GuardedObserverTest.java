@@ -15,6 +15,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import java.util.logging.Handler;
 import java.util.logging.Level;
 import java.util.logging.LogRecord;
@@ -139,10 +140,22 @@ final class GuardedObserverTest {
             });
   }
 
-  @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void observer_isToldEverything_andItsFirstFailureIsLogged(boolean throwing) {
-    List<String> heard = new ArrayList<>();
+  private static final LimitName CALLS = LimitName.builder(1, "Calls").build();
+
+  /** All that an observer may be told. */
+  private static List<Consumer<LimiterObserver>> everything() {
+    Decision decision = Limiter.of(LIMITS, BucketStore.inMemory(() -> 0)).check("Calls", "x", 0);
+    return List.of(
+        observer -> observer.decided(LimiterObserver.Act.CHECK, decision, 1),
+        observer -> observer.spent(CALLS, nothing(), 2),
+        observer -> observer.stored(LimiterObserver.Act.SPEND, 7, null, 3),
+        observer -> observer.settledEarly(4),
+        observer -> observer.waits(CALLS),
+        observer -> observer.waited(CALLS, LimiterObserver.Ending.PASSED, 5));
+  }
+
+  /** Returns the lines that are logged. */
+  private static List<LogRecord> logged(Runnable action) {
     List<LogRecord> lines = new ArrayList<>();
     Handler kept =
         new Handler() {
@@ -157,23 +170,35 @@ final class GuardedObserverTest {
           @Override
           public void close() {}
         };
-    LimitName calls = LimitName.builder(1, "Calls").build();
-    Decision decision = Limiter.of(LIMITS, BucketStore.inMemory(() -> 0)).check("Calls", "x", 0);
     LOG.setLevel(Level.WARNING);
     LOG.setUseParentHandlers(false);
     LOG.addHandler(kept);
     try {
-      LimiterObserver guarded = new GuardedObserver(listener(heard, throwing));
-      guarded.decided(LimiterObserver.Act.CHECK, decision, 1);
-      guarded.spent(calls, nothing(), 2);
-      guarded.stored(LimiterObserver.Act.SPEND, 7, null, 3);
-      guarded.settledEarly(4);
-      guarded.waits(calls);
-      guarded.waited(calls, LimiterObserver.Ending.PASSED, 5);
+      action.run();
     } finally {
       LOG.removeHandler(kept);
       LOG.setUseParentHandlers(true);
     }
+    return lines;
+  }
+
+  @Test
+  void observerThatThrows_isLoggedOnce_whateverItIsToldFirst() {
+    for (Consumer<LimiterObserver> told : everything()) {
+      List<String> heard = new ArrayList<>();
+      LimiterObserver guarded = new GuardedObserver(listener(heard, true));
+      assertThat(logged(() -> told.accept(guarded))).hasSize(1);
+      assertThat(logged(() -> told.accept(guarded))).isEmpty();
+      assertThat(heard).hasSize(2);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void observer_isToldEverything_andItsFirstFailureIsLogged(boolean throwing) {
+    List<String> heard = new ArrayList<>();
+    LimiterObserver guarded = new GuardedObserver(listener(heard, throwing));
+    List<LogRecord> lines = logged(() -> everything().forEach(told -> told.accept(guarded)));
     assertThat(heard)
         .containsExactly(
             "decided 1", "spent 2", "stored 3", "settledEarly 4", "waits Calls", "waited 5");

@@ -10,11 +10,13 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -274,6 +276,57 @@ class LeaseTest {
     lease.close();
     limits.replace(limits(100));
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(98);
+  }
+
+  /** A token that was worth a second is worth half of one under twice the rate. */
+  @Test
+  void tokens_underAFasterQuota_areGivenBackAsThatCountsThem() {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    limits.replace(
+        Limits.builder(limits.get().catalogue())
+            .limit(NAME, Quota.of(200, 2, Duration.ofNanos(T)))
+            .build());
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(200 - 20);
+    lease.close();
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(200 - 20 + 9);
+  }
+
+  /** What a lease settles is settled for those who watch refunds, too. */
+  @Test
+  void tokens_thatWereHandedOut_areNotTracked() {
+    Lease lease = lease(2, 1);
+    for (int i = 0; i < 6; i++) {
+      assertThat(lease.trySpend()).isTrue();
+      assertThat(limiter.refundTracker().size()).isEqualTo(1);
+    }
+    lease.close();
+    assertThat(limiter.refundTracker().size()).isZero();
+  }
+
+  @Test
+  void tokens_ofAnIdThatIsPenalized_areGivenBack_andNotHandedOut() {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    Limits free = limits.get();
+    Instant end = Instant.ofEpochSecond(0, nowNanos.get()).plusSeconds(60);
+    LimitName name = free.catalogue().get(NAME);
+    limits.replace(free.withPenalties(List.of(new Penalty(name, "hot", end, 0, ""))));
+    assertThat(lease.trySpend()).isFalse();
+    limits.replace(free);
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(99);
+    assertThat(limiter.refundTracker().size()).isZero();
+  }
+
+  /** One thread closes the lease, and another goes on. */
+  @Test
+  void close_holdsNobodyUp() throws Exception {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    lease.close();
+    ExecutorService other = Executors.newSingleThreadExecutor();
+    assertThat(other.submit(lease::trySpend).get(10, TimeUnit.SECONDS)).isTrue();
+    other.shutdown();
   }
 
   /** What has been refilled by then is not given back once more. */

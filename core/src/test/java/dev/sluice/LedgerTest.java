@@ -215,7 +215,32 @@ final class LedgerTest {
     assertThat(told.settledEarly).isEqualTo(1_000_000);
   }
 
+  @Test
+  void chargeAsync_ofNothing_asksNobody() {
+    CompletableFuture<Void> done = ledger.chargeAsync(Act.RESET, List.of()).toCompletableFuture();
+    assertThat(done).isCompleted();
+    assertThat(store.calls).isEmpty();
+    assertThat(told.andForget()).isEmpty();
+  }
+
   // What is left behind
+
+  /** Another process gave back, so a stretch from here had taken the TAT to where it was found. */
+  @Test
+  void giveUp_whatTheStoreTookBack_movesTheStretchThatEndedThere() {
+    LimitName name = LimitName.builder(1, NAME).longestWait(Duration.ofDays(1)).build();
+    long endNanos = nowNanos + HOUR;
+    Charge wide = new Charge("1:a", Op.SPEND, HOUR, 2 * HOUR, Effect.NO_END);
+    assertThat(store.memory.charge(List.of(wide))).hasSize(1);
+    Stretch stretch = ledger.refundTracker().open(List.of(SPEND)).get(0);
+    ledger.refundTracker().place(stretch, new Reading(nowNanos, endNanos - 100), endNanos);
+    Place place = new Place("1:a", name, 100, 1_000, endNanos, nowNanos);
+    WaitingRoom room = ledger.waitingRoom();
+    Turn turn = room.enter(List.of(place), room.asks(), () -> {});
+    assertThat(room.giveUp(turn)).isTrue();
+    assertThat(store.calls).containsExactly("WITHDRAW");
+    assertThat(stretch.untilNanos()).isEqualTo(endNanos - 100);
+  }
 
   @Test
   void hold_ofASpendThatFails_leavesNothingOpen() {

@@ -331,6 +331,75 @@ class LimitTest {
     assertThat(limit.trySpend("a")).isTrue();
   }
 
+  /** The short ways to a store in memory leave neither an observer nor a rule out. */
+  @Test
+  void observer_hearsOfEachSpend_onEachWay() {
+    List<String> heard = new ArrayList<>();
+    Limiter observed =
+        Limiter.builder(current, store)
+            .observer(
+                new LimiterObserver() {
+                  @Override
+                  public void decided(Act act, Decision decision, long elapsedNanos) {
+                    heard.add(act + " " + decision.transaction().id());
+                  }
+                })
+            .build();
+    Limit limit = observed.limit("CallsPerText");
+    assertThat(limit.spend("a").allowed()).isTrue();
+    assertThat(limit.check("b").allowed()).isTrue();
+    assertThat(limit.trySpend("c")).isTrue();
+    assertThat(limit.trySpend(new byte[] {'d'})).isTrue();
+    assertThat(limit.trySpendEach(List.of("e", "f"))).containsExactly(true, true);
+    assertThat(heard)
+        .containsExactly("SPEND a", "CHECK b", "SPEND c", "SPEND d", "SPEND e", "SPEND f");
+  }
+
+  @Test
+  void eachOfMany_inAStoreThatIsFull_isAnsweredByTheRule() {
+    BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
+    for (FailureRule rule : List.of(FailureRule.allow(), FailureRule.deny())) {
+      boolean passes = rule.equals(FailureRule.allow());
+      Limit limit = Limiter.builder(current, full).onFailure(rule).build().limit("CallsPerText");
+      assertThat(limit.trySpendEach(List.of("a", "b"))).containsExactly(true, passes);
+      assertThat(limit.trySpend("b")).isEqualTo(passes);
+      assertThat(limit.trySpend(new byte[] {'b'})).isEqualTo(passes);
+      assertThat(limit.spend("b").allowed()).isEqualTo(passes);
+    }
+  }
+
+  @Test
+  void eachOfMany_underALimitThatIsDisabled_passes() {
+    assertThat(limiter.limit("Disabled").trySpendEach(List.of("a", "a")))
+        .containsExactly(true, true);
+    assertThat(limiter.limit("Disabled").trySpendEach(bytes("a"))).containsExactly(true);
+  }
+
+  @Test
+  void acquireAndReserve_takeOneTokenOrTheCost() throws Exception {
+    Limit limit = Limit.of(Quota.per(5, Duration.ofMinutes(1)));
+    assertThat(limit.acquire("a", Duration.ZERO).remaining()).isEqualTo(4);
+    assertThat(limit.acquire("a", 2, Duration.ZERO).remaining()).isEqualTo(2);
+    try (Reservation one = limit.reserve("a")) {
+      assertThat(one.allowed()).isTrue();
+      one.cancel();
+    }
+    assertThat(limit.acquireAsync("a", 2, Duration.ZERO).toCompletableFuture().join().remaining())
+        .isZero();
+    assertThat(limit.acquire("a", Duration.ofSeconds(1)).denied()).isTrue();
+    assertThatThrownBy(() -> limit.acquireAsync("", 1, Duration.ZERO).toCompletableFuture().join())
+        .hasCauseInstanceOf(InvalidRequestException.class);
+  }
+
+  @Test
+  void limiter_withoutNamedLimits_takesTheCallersQuotas() {
+    Limiter plain = Limiter.of(store);
+    LimitName plan = LimitName.builder(7, "CallsPerPlan").build();
+    assertThat(plain.limit(plan, Quota.per(1, Duration.ofSeconds(1))).trySpend("a")).isTrue();
+    assertThatThrownBy(() -> plain.spend("CallsPerPlan", "a"))
+        .isInstanceOf(UnknownLimitException.class);
+  }
+
   @Test
   void formats_callCanonicalOnlyWhatIs() {
     Random random = new Random(3);

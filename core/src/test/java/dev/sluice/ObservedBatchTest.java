@@ -34,6 +34,7 @@ final class ObservedBatchTest {
               new LimiterObserver() {
                 @Override
                 public void decided(Act act, Decision decision, long elapsedNanos) {
+                  assertThat(elapsedNanos).isBetween(0L, 60_000_000_000L);
                   Transaction transaction = decision.transaction();
                   heard.add(
                       "%s %s %s, remaining %s"

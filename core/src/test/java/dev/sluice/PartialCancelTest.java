@@ -33,6 +33,15 @@ class PartialCancelTest {
     assertThat(remaining("FailedLoginsPerIPAddress")).isEqualTo(30);
   }
 
+  /** Who leaves the rest spent says so once: it need not be closed as well. */
+  @Test
+  void cancel_ofSome_settlesTheOthers() {
+    Reservation both = reserveBoth();
+    assertThat(limiter.refundTracker().size()).isEqualTo(2);
+    both.cancel(t -> t.name().name().equals("FailedLoginsPerIPAddress"));
+    assertThat(limiter.refundTracker().size()).isZero();
+  }
+
   @Test
   void cancel_ofTheRest_afterwards_doesNothing() {
     try (Reservation both = reserveBoth()) {

@@ -178,6 +178,16 @@ class RefundTrackerBoundsTest {
     assertThat(sent(Op.REFUND, 100).charge().incrementNanos()).isZero();
   }
 
+  /** What was answered is not in flight any more, and limits nobody. */
+  @Test
+  void send_afterTheEarlierOnesWereAnswered_givesBackAll() {
+    for (int i = 0; i < 20; i++) {
+      Lowering refund = sent(Op.REFUND, QUARTER - 30);
+      assertThat(refund.charge().incrementNanos()).isEqualTo(QUARTER - 30);
+      answered(refund, 5_000, 5_000 + QUARTER - 30);
+    }
+  }
+
   // Places
 
   @Test

@@ -227,6 +227,32 @@ class RefundTrackerTest {
     assertThat(onTheirWay.get(2).untilNanos()).isEqualTo(6_200);
   }
 
+  /** It was spent when the tokens were back, and its answer came before that of the withdrawal. */
+  @Test
+  void withdrawn_whatWasSpentAfterIt_staysWhereItIs() {
+    Stretch before = placed(5_010, 6_300);
+    Stretch after = placed(5_051, 6_500);
+    withdrawn();
+    assertThat(before.untilNanos()).isEqualTo(6_000);
+    assertThat(after.untilNanos()).isEqualTo(6_500);
+  }
+
+  /** Nobody knows which of two in one tick came first: the caller may lose by it, no other does. */
+  @Test
+  void withdrawn_whatWasSpentInItsTick_isMoved() {
+    Stretch same = placed(5_050, 6_500);
+    withdrawn();
+    assertThat(same.untilNanos()).isEqualTo(6_200);
+  }
+
+  @Test
+  void withdrawn_isSeenByThoseThatLookedBefore() {
+    Stretch stretch = placed(5_000, 6_400);
+    assertThat(stretch.untilNanos()).isEqualTo(6_400);
+    withdrawn();
+    assertThat(stretch.untilNanos()).isEqualTo(6_100);
+  }
+
   @Test
   void withdrawn_whatWasFollowed_movesNothing() {
     Stretch stretch = placed(5_000, 6_500);

@@ -35,6 +35,11 @@ final class SpendSeriesTest {
   private static final Quota TEN = Quota.per(10, Duration.ofSeconds(10));
   private static final Quota FIVE = Quota.per(5, Duration.ofSeconds(10));
 
+  /** With a tolerance of 3 s, a bucket that the others emptied is in debt. */
+  private static final Quota THREE = Quota.of(3, 1, Duration.ofSeconds(1));
+
+  private static final long MINUTE = 60_000_000_000L;
+
   private final AtomicLong nowNanos = new AtomicLong(1_000_000_000_000L);
   private final List<String> heard = new ArrayList<>();
   private final List<String> stored = new ArrayList<>();
@@ -43,6 +48,7 @@ final class SpendSeriesTest {
   private final class Watch implements LimiterObserver {
     @Override
     public void decided(Act act, Decision decision, long elapsedNanos) {
+      assertThat(elapsedNanos).isBetween(0L, MINUTE);
       heard.add(act + " " + decision.transaction() + " " + answer(decision));
     }
 
@@ -134,7 +140,7 @@ final class SpendSeriesTest {
       int size = 1 + random.nextInt(Spends.CAPACITY);
       for (int i = 0; i < size; i++) {
         String id = "id" + random.nextInt(4);
-        Quota quota = random.nextInt(3) == 0 ? FIVE : TEN;
+        Quota quota = random.nextInt(3) == 0 ? FIVE : random.nextInt(4) == 0 ? THREE : TEN;
         long cost = random.nextInt(4);
         assertThat(add(spends, id, quota, cost)).isTrue();
         Decision decision = alone.spend(Transaction.of(BYTES, quota, id).withCost(cost));
@@ -172,6 +178,8 @@ final class SpendSeriesTest {
 
           @Override
           public void spent(LimitName limit, Spent spends, long elapsedNanos) {
+            assertThat(elapsedNanos).isBetween(0L, MINUTE);
+            assertThat(spends.count()).isPositive();
             for (int i = 0; i < spends.count(); i++) {
               told.add(limit + " " + spends.allowed(i));
             }
@@ -188,6 +196,14 @@ final class SpendSeriesTest {
     assertThat(decide(spends)).hasSize(2);
 
     assertThat(told).containsExactly("Calls true", "Calls false");
+
+    nowNanos.addAndGet(-10 * MINUTE); // the clock steps back: what was spent is a debt now
+    told.clear();
+    assertThat(add(spends, "x", TEN, 1)).isTrue();
+    assertThat(decide(spends)).containsExactly("false 0 1000000000 10000000000");
+    assertThat(told)
+        .as("of a debt by its decision, and of nothing else")
+        .containsExactly("decision");
   }
 
   @Test
@@ -251,6 +267,24 @@ final class SpendSeriesTest {
     assertThat(heard.get(0)).endsWith(answers.get(0));
     assertThat(heard.get(1)).endsWith(answers.get(2));
     assertThat(stored).containsExactlyInAnyOrder("SPEND 1 failed", "SPEND 2");
+  }
+
+  @Test
+  void fullStore_thatRefusesAll_chargedNothingAsFarAsAnybodyHears() {
+    BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
+    Limiter limiter = limiter(none(), full);
+    assertThat(limiter.spend(Transaction.of(CALLS, TEN, "x")).allowed()).isTrue();
+    stored.clear();
+    Spends spends = spends(limiter.limit(CALLS, TEN));
+    for (int round = 0; round < 2; round++) {
+      assertThat(add(spends, "y", TEN, 1)).isTrue();
+      assertThat(decide(spends)).hasSize(1).allMatch(answer -> answer.contains("1 live buckets"));
+    }
+    assertThat(stored).containsExactly("SPEND 1 failed", "SPEND 1 failed");
+    assertThat(add(spends, "x", TEN, 1)).isTrue();
+    assertThat(decide(spends))
+        .as("nothing is left of the failures")
+        .containsExactly("true 8 0 2000000000");
   }
 
   @Test

@@ -20,12 +20,13 @@ class TentativeStretchesTest {
 
   private static final Charge SPEND = new Charge("1:a", Op.SPEND, 100, 1_000, Effect.NO_END);
 
+  private long hereNanos = 1;
   private final RefundTracker refundTracker =
-      new RefundTracker(() -> 1, OptionalLong::empty, RefundTracker.MOST, () -> {});
+      new RefundTracker(() -> hereNanos, OptionalLong::empty, RefundTracker.MOST, () -> {});
   private final List<Charge> withdrawn = new ArrayList<>();
   private final WaitingRoom room =
       new WaitingRoom(
-          () -> 1,
+          () -> hereNanos,
           OptionalLong::empty,
           charges -> {
             withdrawn.addAll(charges);
@@ -43,7 +44,10 @@ class TentativeStretchesTest {
     Tentative.Part part = tentative.begin(SPEND);
 
     assertThat(part.giveBack(new Reading(1_000, 1_300))).isEqualTo(refund(100, 1_400));
+    assertThat(refundTracker.isLowering("1:a")).isTrue();
     part.gaveBack(new Reading(1_010, 1_400));
+    assertThat(refundTracker.isLowering("1:a")).isFalse();
+    assertThat(refundTracker.inFlight()).isZero();
     assertThat(refundTracker.size()).isZero();
   }
 
@@ -78,6 +82,9 @@ class TentativeStretchesTest {
     part.gaveBack(null);
 
     assertThat(later.untilNanos()).isEqualTo(1_400);
+    assertThat(refundTracker.isLowering("1:a")).isTrue();
+    hereNanos += Duration.ofMinutes(2).toNanos();
+    assertThat(refundTracker.isLowering("1:a")).as("the store decides on it no more").isFalse();
   }
 
   /** The place of a caller that waits for an hour, behind the part of a batch. */
@@ -111,6 +118,20 @@ class TentativeStretchesTest {
     assertThat(room.giveUp(second)).isTrue();
 
     assertThat(withdrawn).isEmpty();
+  }
+
+  @Test
+  void gaveBack_thoseWhoAskAfterwardsMayGiveUpTheirPlace() {
+    assertThat(room.giveUp(waits())).isTrue();
+    withdrawn.clear();
+    Tentative.Part part = tentative.begin(SPEND);
+    assertThat(part.giveBack(new Reading(1_000, 1_300))).isNotNull();
+    part.gaveBack(new Reading(1_010, 1_400));
+    hereNanos += 1;
+
+    assertThat(room.giveUp(waits())).isTrue();
+
+    assertThat(withdrawn).hasSize(1);
   }
 
   @Test
