@@ -15,6 +15,7 @@ import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -316,6 +317,79 @@ class LeaseTest {
     limits.replace(free);
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(99);
     assertThat(limiter.refundTracker().size()).isZero();
+  }
+
+  /** The limit is another one now, with buckets of its own. */
+  @Test
+  void tokens_ofALimitWithAnotherNumber_areNotHandedOut() {
+    Lease lease = lease(10, 1);
+    assertThat(lease.trySpend()).isTrue();
+    LimitName renumbered = LimitName.builder(2, NAME).id(IdFormat.string()).build();
+    Limits other =
+        Limits.builder(Catalogue.of(renumbered))
+            .limit(NAME, Quota.of(100, 1, Duration.ofNanos(T)))
+            .build();
+    limits.replace(other);
+    assertThat(lease.trySpend()).isTrue();
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(90);
+    limits.replace(limits(100));
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(99);
+  }
+
+  @Test
+  void tokens_underEqualLimits_areNotAskedForAgain() {
+    List<Integer> calls = new ArrayList<>();
+    BucketStore counting =
+        charges -> {
+          calls.add(charges.size());
+          return store.charge(charges);
+        };
+    Lease lease = Limiter.of(limits, counting).lease(NAME, "hot", 10, nowNanos::get, 1);
+    for (int i = 0; i < 10; i++) {
+      limits.replace(limits(100));
+      assertThat(lease.trySpend()).isTrue();
+    }
+    assertThat(calls).hasSize(1);
+  }
+
+  /** The process counts from its boot, and the store from the epoch. */
+  @Test
+  void tokens_thatAreRefilled_areNotHandedOut_whateverTheClockHereShows() {
+    for (long offsetNanos : new long[] {-900_000, 900_000_000}) {
+      nowNanos.addAndGet(1_000_000);
+      Lease lease = limiter.lease(NAME, "hot", 10, () -> nowNanos.get() + offsetNanos, 1);
+      assertThat(lease.trySpend()).isTrue();
+      assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(90);
+      nowNanos.addAndGet(3 * T);
+      assertThat(lease.trySpend()).as("of the seven that are left").isTrue();
+      assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(93);
+      nowNanos.addAndGet(200 * T);
+      assertThat(lease.trySpend()).isTrue();
+      assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(90);
+      lease.close();
+    }
+  }
+
+  @Test
+  void close_ofAStoreThatFails_throwsItsFailure_andHoldsNothing() {
+    StoreException away = new StoreException("away");
+    boolean[] failing = new boolean[1];
+    BucketStore network =
+        charges -> {
+          if (failing[0]) {
+            throw away;
+          }
+          return store.charge(charges);
+        };
+    Lease lease =
+        Limiter.builder(limits, network)
+            .time(nowNanos::get)
+            .build()
+            .lease(NAME, "hot", 10, nowNanos::get, 1);
+    assertThat(lease.trySpend()).isTrue();
+    failing[0] = true;
+    assertThatThrownBy(lease::close).isSameAs(away);
+    lease.close();
   }
 
   /** One thread closes the lease, and another goes on. */

@@ -34,7 +34,9 @@ final class ObservedBatchTest {
               new LimiterObserver() {
                 @Override
                 public void decided(Act act, Decision decision, long elapsedNanos) {
-                  assertThat(elapsedNanos).isBetween(0L, 60_000_000_000L);
+                  if (elapsedNanos < 0 || elapsedNanos > 60_000_000_000L) {
+                    heard.add("took " + elapsedNanos + " ns");
+                  }
                   Transaction transaction = decision.transaction();
                   heard.add(
                       "%s %s %s, remaining %s"

@@ -48,8 +48,8 @@ final class SpendSeriesTest {
   private final class Watch implements LimiterObserver {
     @Override
     public void decided(Act act, Decision decision, long elapsedNanos) {
-      assertThat(elapsedNanos).isBetween(0L, MINUTE);
-      heard.add(act + " " + decision.transaction() + " " + answer(decision));
+      String pace = elapsedNanos >= 0 && elapsedNanos < MINUTE ? "" : "in no time, or for ever: ";
+      heard.add(pace + act + " " + decision.transaction() + " " + answer(decision));
     }
 
     @Override
@@ -178,8 +178,7 @@ final class SpendSeriesTest {
 
           @Override
           public void spent(LimitName limit, Spent spends, long elapsedNanos) {
-            assertThat(elapsedNanos).isBetween(0L, MINUTE);
-            assertThat(spends.count()).isPositive();
+            told.add(spends.count() + (elapsedNanos < MINUTE ? " spends" : " spends, too slow"));
             for (int i = 0; i < spends.count(); i++) {
               told.add(limit + " " + spends.allowed(i));
             }
@@ -195,7 +194,7 @@ final class SpendSeriesTest {
 
     assertThat(decide(spends)).hasSize(2);
 
-    assertThat(told).containsExactly("Calls true", "Calls false");
+    assertThat(told).containsExactly("2 spends", "Calls true", "Calls false");
 
     nowNanos.addAndGet(-10 * MINUTE); // the clock steps back: what was spent is a debt now
     told.clear();

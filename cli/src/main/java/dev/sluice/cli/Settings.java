@@ -110,6 +110,13 @@ final class Settings {
     return PREFIX + key(option).toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
+  /** The key that a variable would have in a file; any text is taken for its name. */
+  static String keyOfVariable(String variable) {
+    return variable.startsWith(PREFIX)
+        ? variable.substring(PREFIX.length()).toLowerCase(Locale.ROOT).replace('_', '-')
+        : variable;
+  }
+
   /** The options that a file may hold, by their keys. */
   static Map<String, OptionSpec> options(CommandSpec command) {
     Map<String, OptionSpec> options = new TreeMap<>();

@@ -75,6 +75,14 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
                 : "`%s` is a flag only".formatted(key.text()));
         continue;
       }
+      String asVariable = Settings.keyOfVariable(key.text());
+      if (option == null && options.containsKey(asVariable)) {
+        problems.mistake(
+            key,
+            "found %s, the name of an environment variable; write %s here"
+                .formatted(key.text(), asVariable));
+        continue;
+      }
       if (option == null) {
         problems.unknownKey(key, "unknown option %s", options.keySet());
         continue;

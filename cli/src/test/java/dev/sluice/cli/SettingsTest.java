@@ -190,7 +190,17 @@ final class SettingsTest {
 
   @Test
   void mistakes_inTheFileAndTheVariables_areAllToldAtOnce() throws IOException {
-    Path file = file("htp: :1\nresp:\nhost: {a: 1}\nrequest-log: yes\nhttp: :1\nhttp: :2\n");
+    Path file =
+        file(
+            """
+            htp: :1
+            resp:
+            host: {a: 1}
+            request-log: yes
+            http: :1
+            http: :2
+            SLUICE_REQUEST_LOG: true
+            """);
     Map<String, String> environment =
         Map.of("SLUICE_STROE", "memory", "SLUICE_REQUEST_LOG", "on", "SLUICE_CONFIG", "not.yml");
 
@@ -202,6 +212,9 @@ final class SettingsTest {
             file + ":3:7: found a map, expected a list of NAME, or one",
             file + ":4:14: found \"yes\", expected true or false",
             file + ":6:1: found http twice, first at " + file + ":5:1",
+            file
+                + ":7:1: found SLUICE_REQUEST_LOG, the name of an environment variable;"
+                + " write request-log here",
             "SLUICE_REQUEST_LOG: found \"on\", expected true or false");
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonParser.NumberType;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadFeature;
 import dev.sluice.server.wire.Mistakes;
@@ -29,6 +30,9 @@ final class AdminBody {
   /** In place of a value that is neither a text nor a whole number. */
   private static final Object ANOTHER_KIND = new Object();
 
+  /** In place of a whole number that 64 bits don't hold. */
+  private static final Object TOO_LARGE = new Object();
+
   private final Map<String, Object> fields;
   private final Mistakes mistakes = new Mistakes();
 
@@ -46,7 +50,12 @@ final class AdminBody {
         String name = parser.currentName();
         switch (parser.nextToken()) {
           case VALUE_STRING -> fields.put(name, parser.getText());
-          case VALUE_NUMBER_INT -> fields.put(name, parser.getLongValue());
+          case VALUE_NUMBER_INT ->
+              fields.put(
+                  name,
+                  parser.getNumberType() == NumberType.BIG_INTEGER
+                      ? TOO_LARGE
+                      : (Object) parser.getLongValue());
           default -> {
             fields.put(name, ANOTHER_KIND);
             parser.skipChildren();
@@ -73,6 +82,11 @@ final class AdminBody {
                     .formatted(String.join(", ", known), Suggestion.didYouMean(name, known)));
           } else if (value == ANOTHER_KIND) {
             mistakes.add(name, "found another kind of value, expected a text or a whole number");
+          } else if (value == TOO_LARGE) {
+            mistakes.add(
+                name,
+                "found a number beyond 64 bits, expected a whole number of at most %s"
+                    .formatted(Long.MAX_VALUE));
           }
         });
   }

@@ -4,26 +4,54 @@ package dev.sluice.server.rules;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The limits that rules may name. Not thread-safe; for one file.
- *
- * @param limits those of the same generation
- * @param known whether these are all
- * @param onMissing what a rule comes to whose limit is not configured
- * @param named where the names go that were found
- * @param problems where mistakes go
- */
-record LimitReferences(
-    Limits limits, boolean known, MissingDefault onMissing, Set<String> named, Problems problems) {
+/** The limits that rules may name. Not thread-safe; for one file. */
+final class LimitReferences {
+
+  private final Limits limits;
+  private final boolean known;
+  private final MissingDefault onMissing;
+  private final Set<String> named;
+  private final Problems problems;
+
+  /** Of each limit that was looked up, the override with the smallest burst. */
+  private final Map<LimitName, Optional<LimitOverride>> smallest = new HashMap<>();
+
+  /**
+   * References of a file.
+   *
+   * @param limits those of the same generation
+   * @param known whether these are all
+   * @param onMissing what a rule comes to whose limit is not configured
+   * @param named where the names go that were found
+   * @param problems where mistakes go
+   */
+  LimitReferences(
+      Limits limits,
+      boolean known,
+      MissingDefault onMissing,
+      Set<String> named,
+      Problems problems) {
+    this.limits = limits;
+    this.known = known;
+    this.onMissing = onMissing;
+    this.named = named;
+    this.problems = problems;
+  }
 
   /** The name of a limit, null after a mistake. */
   @Nullable LimitName find(Node node, String text) {
@@ -63,6 +91,26 @@ record LimitReferences(
           node,
           "a cost of at most %s, the burst of %s: else it could never pass"
               .formatted(quota.burst(), name));
+      return;
     }
+    smallest
+        .computeIfAbsent(name, this::smallestOverride)
+        .filter(override -> cost > override.quota().burst())
+        .ifPresent(override -> tellOfOverride(node, cost, override));
+  }
+
+  private Optional<LimitOverride> smallestOverride(LimitName name) {
+    return limits.overridesOf(name).stream()
+        .min(
+            Comparator.comparingLong((LimitOverride one) -> one.quota().burst())
+                .thenComparing(LimitOverride::id));
+  }
+
+  private void tellOfOverride(Node node, long cost, LimitOverride override) {
+    problems.warning(
+        node,
+        "found a cost of %s, but the override of %s for the id %s has a burst of %s: no request of that id can pass; lower the cost, or raise the burst"
+            .formatted(
+                cost, override.name(), SafeText.quote(override.id()), override.quota().burst()));
   }
 }

@@ -64,4 +64,39 @@ class BadRuleBooksTest {
         .contains("found the name \"Broken\"", "found the field \"cots\"")
         .noneMatch(message -> message.contains("the name of a limit"));
   }
+
+  /** Each request of that id would be refused as a mistake, and nobody would know why. */
+  @Test
+  void lint_ofACostAboveTheBurstOfAnOverride_warnsOfTheSmallest() throws IOException {
+    Path overrides = folder.resolve("overrides.yml");
+    Files.writeString(
+        overrides,
+        """
+        - PerKey: {burst: 4, count: 4, period: 1m, ids: [{id: partner}]}
+        - PerKey: {burst: 2, count: 2, period: 1m, ids: [{id: trial}, {id: user}]}
+        - PerIp: {burst: 5, count: 5, period: 1s, ids: [{id: 192.0.2.1}]}
+        """);
+    String rules =
+        """
+        rules:
+          - {path: /a, limit: PerKey, id: x, cost: 3}
+          - {path: /b, limit: PerKey, id: x, cost: 2}
+          - {path: /c, limit: PerIp, id: 192.0.2.7, cost: 5}
+        """;
+    assertThat(RuleBookFixture.files(folder, rules).lint()).as("without overrides").isEmpty();
+    List<String> found =
+        LimitFiles.builder()
+            .defaults(folder.resolve("limits.yml"))
+            .overrides(overrides)
+            .companion(folder.resolve("rules.yml"), RuleBook.reader())
+            .build()
+            .lint()
+            .stream()
+            .map(BadRuleBooksTest::line)
+            .toList();
+    assertThat(found)
+        .containsExactly(
+            "2:44: warning: found a cost of 3, but the override of PerKey for the id \"trial\" has a"
+                + " burst of 2: no request of that id can pass; lower the cost, or raise the burst");
+  }
 }

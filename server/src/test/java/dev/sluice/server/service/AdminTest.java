@@ -205,6 +205,15 @@ class AdminTest {
         .contains("\"field\":\"foo\"", "(and 4 more mistakes: see errors)")
         .contains("\"field\":\"burst\"", "\"field\":\"count\"", "\"field\":\"period\"")
         .contains("{\"detail\":\"found another kind of value");
+    assertThat(
+            send(
+                    "PUT",
+                    OVERRIDES + "k",
+                    "{\"burst\":9223372036854775808,\"count\":1,\"period\":\"1m\"}")
+                .body())
+        .contains(
+            "found a number beyond 64 bits, expected a whole number of at most 9223372036854775807")
+        .contains("\"field\":\"burst\"");
     assertThat(send("PUT", OVERRIDES + "k", "{\"unlimited\":true}").body())
         .contains("found unlimited in an override, expected burst, count and period");
     assertThat(
