@@ -43,8 +43,12 @@ class FixedPlacesTest {
   }
 
   private CompletableFuture<Decision> acquire() {
+    return acquire(1);
+  }
+
+  private CompletableFuture<Decision> acquire(long cost) {
     CompletableFuture<Decision> caller =
-        limiter.async().acquire(LIMIT, ID, 1, Duration.ofHours(1)).toCompletableFuture();
+        limiter.async().acquire(LIMIT, ID, cost, Duration.ofHours(1)).toCompletableFuture();
     store.last().apply().answer();
     assertThat(caller).isNotDone();
     return caller;
@@ -116,16 +120,16 @@ class FixedPlacesTest {
   void giveUp_longAfterAResetThatMayHaveComeLate_givesNothingBack() {
     reset().lose();
     afterNanos += TOKEN.toNanos() - 1;
-    CompletableFuture<Decision> early = acquire();
+    CompletableFuture<Decision> early = acquire(5);
     afterNanos += 2;
     CompletableFuture<Decision> late = acquire();
-    assertTokensLacking(Duration.ofMinutes(11).minusNanos(1));
+    assertTokensLacking(Duration.ofMinutes(15).minusNanos(1));
     assertThat(early.cancel(false)).isTrue();
     store.answerAll();
-    assertTokensLacking(Duration.ofMinutes(11).minusNanos(1));
+    assertTokensLacking(Duration.ofMinutes(15).minusNanos(1));
     assertThat(late.cancel(false)).isTrue();
     store.answerAll();
-    assertTokensLacking(Duration.ofMinutes(10).minusNanos(1));
+    assertTokensLacking(Duration.ofMinutes(14).minusNanos(1));
   }
 
   @Test

@@ -28,13 +28,13 @@ final class GrantTest {
       Limiter.of(BucketStore.inMemory(() -> START))
           .spend(Transaction.of(CALLS, Quota.per(1, Duration.ofSeconds(1)), "x"));
 
-  private long nowNanos = START;
+  private final HandClock clock = new HandClock(START);
   private final List<Charge> withdrawn = new ArrayList<>();
   private final List<String> heard = new ArrayList<>();
   private final WaitingRoom room =
       new WaitingRoom(
-          () -> nowNanos,
-          () -> OptionalLong.of(nowNanos),
+          clock,
+          () -> OptionalLong.of(clock.nanos),
           charges -> {
             withdrawn.addAll(charges);
             return new CompletableFuture<>();
@@ -99,7 +99,7 @@ final class GrantTest {
 
   @Test
   void await_sleepsForTheRest_andLooksAgainWhereItWokeEarly() throws InterruptedException {
-    Sleeper sleeper = new Sleeper(nanos -> nowNanos += Math.min(nanos, SECOND));
+    Sleeper sleeper = new Sleeper(nanos -> clock.nanos += Math.min(nanos, SECOND));
     grant(place(3 * SECOND - 5)).await(sleeper);
     assertThat(sleeper.slept).containsExactly(3 * SECOND - 5, 2 * SECOND - 5, SECOND - 5);
     assertThat(heard).containsExactly("waits", "PASSED " + (3 * SECOND - 5));
@@ -108,7 +108,7 @@ final class GrantTest {
 
   @Test
   void await_looksAwayForAMillisecondAtLeast() throws InterruptedException {
-    Sleeper sleeper = new Sleeper(nanos -> nowNanos += Math.min(nanos, 70));
+    Sleeper sleeper = new Sleeper(nanos -> clock.nanos += Math.min(nanos, 70));
     grant(place(100)).await(sleeper);
     assertThat(sleeper.slept).containsExactly(100L, 1_000_000L);
   }
@@ -119,7 +119,7 @@ final class GrantTest {
     Sleeper sleeper =
         new Sleeper(
             nanos -> {
-              nowNanos += nanos;
+              clock.nanos += nanos;
               room.look(new Turn(List.of(place(0)), () -> {}));
               Thread.currentThread().interrupt();
             });

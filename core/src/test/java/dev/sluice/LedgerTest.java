@@ -219,6 +219,8 @@ final class LedgerTest {
   void chargeAsync_ofNothing_asksNobody() {
     CompletableFuture<Void> done = ledger.chargeAsync(Act.RESET, List.of()).toCompletableFuture();
     assertThat(done).isCompleted();
+    assertThat(ledger.giveBackAsync(List.of()).toCompletableFuture()).isCompleted();
+    ledger.giveBack(store, List.of());
     assertThat(store.calls).isEmpty();
     assertThat(told.andForget()).isEmpty();
   }
@@ -307,6 +309,19 @@ final class LedgerTest {
     nowNanos += MINUTE;
     assertThat(ledger.refundTracker().open(List.of(SPEND))).hasSize(1); // looks for what is over
     assertThat(ledger.refundTracker().isLowering("1:a")).isFalse();
+  }
+
+  @Test
+  void refund_thatCertainlyChargedNothing_lowersNothingAnyMore() {
+    store.failure = new Refused(true);
+    assertThatThrownBy(() -> ledger.charge(Act.REFUND, List.of(REFUND))).isSameAs(store.failure);
+    assertThatThrownBy(
+            () -> joined(ledger.chargeAsync(Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
+        .hasCause(store.failure);
+    assertThat(ledger.refundTracker().inFlight()).isZero();
+    assertThat(ledger.refundTracker().buckets()).isZero();
+    assertThat(ledger.refundTracker().isLowering("1:a")).isFalse();
+    assertThat(ledger.refundTracker().isLowering("1:b")).isFalse();
   }
 
   /** The race: a younger reservation's refund is in flight, so a plain one gives back nothing. */

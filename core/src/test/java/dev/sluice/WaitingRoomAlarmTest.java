@@ -9,13 +9,11 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -28,41 +26,7 @@ final class WaitingRoomAlarmTest {
   private static final LimitName LIMIT =
       LimitName.builder(1, "A").longestWait(Duration.ofDays(1)).build();
 
-  private record Alarm(long atNanos, Runnable task, CompletableFuture<Void> future) {}
-
-  /** Rings no alarm by itself. */
-  private static final class HandClock implements TimeSource {
-    private final List<Alarm> alarms = new ArrayList<>();
-    private long nanos = START;
-
-    @Override
-    public long nanos() {
-      return nanos;
-    }
-
-    @Override
-    public Future<?> alarm(long atNanos, Runnable task) {
-      Alarm alarm = new Alarm(atNanos, task, new CompletableFuture<>());
-      alarms.add(alarm);
-      return alarm.future;
-    }
-
-    List<Long> set() {
-      return alarms.stream().filter(a -> !a.future.isDone()).map(Alarm::atNanos).toList();
-    }
-
-    /** Lets time pass, and rings what is due. */
-    void pass(long untilNanos) {
-      nanos = untilNanos;
-      for (Alarm alarm : List.copyOf(alarms)) {
-        if (alarm.atNanos <= nanos && alarm.future.complete(null)) {
-          alarm.task.run();
-        }
-      }
-    }
-  }
-
-  private final HandClock clock = new HandClock();
+  private final HandClock clock = new HandClock(START);
   private final List<List<Charge>> withdrawals = new ArrayList<>();
   private final List<CompletableFuture<List<Reading>>> answers = new ArrayList<>();
   private final List<String> come = new ArrayList<>();
@@ -174,6 +138,16 @@ final class WaitingRoomAlarmTest {
     assertThat(come).containsExactly("behind");
   }
 
+  @Test
+  void giveUp_aFixedPlace_freesItAtOnce() {
+    isLowering = true;
+    Turn leaving = waits("leaving", HOUR);
+    waits("behind", HOUR + 100);
+    assertThat(room.giveUp(leaving)).isTrue();
+    assertThat(room.size()).isOne();
+    assertThat(withdrawals).isEmpty();
+  }
+
   /** Nothing is left of the hole when the next one would move up into it. */
   @Test
   void giveUp_whatIsRefilled_movesNobodyUp() {
@@ -229,6 +203,25 @@ final class WaitingRoomAlarmTest {
     assertThat(come).containsExactly("third");
     answers.get(1).complete(List.of(found(HOUR + 250)));
     assertThat(room.size()).isZero();
+  }
+
+  /** The first of two holes is fixed since this process lowered the bucket; the second is not. */
+  @Test
+  void giveUp_behindAHoleThatIsFixed_removesThat() {
+    Turn first = waits("first", HOUR);
+    clock.nanos += 10;
+    assertThat(room.giveUp(first)).isTrue();
+    room.lowered("1:a", 0);
+    clock.nanos += 10;
+    Turn second = waits("second", HOUR + 100);
+    assertThat(room.giveUp(second)).isTrue();
+    answers.get(0).complete(List.of(found(HOUR + 100)));
+    Turn third = waits("third", HOUR + 200);
+    assertThat(room.size()).isEqualTo(3);
+    answers.get(1).complete(List.of(found(HOUR + 200)));
+    assertThat(room.size()).as("the third, and the second hole behind it").isEqualTo(2);
+    assertThat(room.leftNanos(third)).isEqualTo(HOUR + 100);
+    assertThat(withdrawals).hasSize(3);
   }
 
   /** A store that is closed, say: what was taken stays taken, and the place is free. */
