@@ -34,6 +34,9 @@ import org.jspecify.annotations.Nullable;
 /** Turns whatever goes wrong, in a resource or before one was found, into a problem. Stateless. */
 final class Failures implements ServerErrorHandler {
 
+  /** Of the server as a whole: a method that nobody knows is refused before its path is read. */
+  private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
+
   static AggregatedHttpResponse answer(Throwable failure) {
     return Answers.fault(fault(failure));
   }
@@ -166,8 +169,7 @@ final class Failures implements ServerErrorHandler {
       return Answers.fault(Fault.tunnel());
     }
     if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
-      return Answers.fault(
-          Fault.wrongMethod("an unknown method", "GET, HEAD, POST, PUT, DELETE, OPTIONS"));
+      return Answers.wrongMethod(Fault.wrongMethod("an unknown method", METHODS), METHODS);
     }
     return Answers.fault(Fault.ofStatus(status, description));
   }

@@ -209,6 +209,8 @@ final class HttpErrorsTest {
     assertThat(problem.get("detail").asText())
         .isEqualTo(
             "found an unknown method, expected one of GET, HEAD, POST, PUT, DELETE, OPTIONS");
+    assertThat(answer.headers().firstValue("Allow"))
+        .hasValue("GET, HEAD, POST, PUT, DELETE, OPTIONS");
   }
 
   @ParameterizedTest
