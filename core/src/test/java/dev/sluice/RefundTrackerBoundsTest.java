@@ -181,6 +181,7 @@ class RefundTrackerBoundsTest {
   /** What was answered is not in flight any more, and limits nobody. */
   @Test
   void send_afterTheEarlierOnesWereAnswered_givesBackAll() {
+    opened(); // keeps the line
     for (int i = 0; i < 20; i++) {
       Lowering refund = sent(Op.REFUND, QUARTER - 30);
       assertThat(refund.charge().incrementNanos()).isEqualTo(QUARTER - 30);
