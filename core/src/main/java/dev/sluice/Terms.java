@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import dev.sluice.direct.ReadingMapper;
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -30,11 +31,17 @@ final class Terms {
     this.decision =
         (id, effect, nowNanos, tatNanos) -> {
           Quota held = Objects.requireNonNull(quota);
-          long cost = effect.incrementNanos() / held.intervalNanos();
           return Decision.of(
-              Transaction.of(this, Objects.requireNonNull(id), cost),
+              Transaction.of(this, Objects.requireNonNull(id), cost(effect, held)),
               Answer.ofSpend(effect, held, nowNanos, tatNanos));
         };
+  }
+
+  /** Most cost a token, which needs no division: that takes a tenth of such a decision. */
+  private static long cost(Effect effect, Quota quota) {
+    long incrementNanos = effect.incrementNanos();
+    long intervalNanos = quota.intervalNanos();
+    return incrementNanos == intervalNanos ? 1 : incrementNanos / intervalNanos;
   }
 
   static Terms ofDefault(Limits limits, LimitName name) {

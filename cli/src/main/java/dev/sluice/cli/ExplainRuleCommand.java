@@ -246,12 +246,12 @@ final class ExplainRuleCommand implements Callable<Integer> {
       if (!charge.shadow()) {
         throw e;
       }
-      return "%s on trial, left out: %s".formatted(charge.limit(), e.getMessage());
+      return "%s in shadow, left out: %s".formatted(charge.limit(), e.getMessage());
     }
   }
 
   /**
-   * A cost above the burst is a mistake of a request, unless it is on trial; a descriptor is over
+   * A cost above the burst is a mistake of a request, unless it is in shadow; a descriptor is over
    * its limit by it.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {

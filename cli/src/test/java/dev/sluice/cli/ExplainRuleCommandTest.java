@@ -218,7 +218,7 @@ final class ExplainRuleCommandTest {
     Cli tooMuch = explain("GET", "/tried", "--header", "X-Cost: 11");
     assertThat(tooMuch.out())
         .endsWith(
-            ": this rule\n  ApiCallsPerKey on trial, left out: invalid cost, must be <= limit.Burst:"
+            ": this rule\n  ApiCallsPerKey in shadow, left out: invalid cost, must be <= limit.Burst:"
                 + " cost 11 exceeds the burst (10) of ApiCallsPerKey\n");
     assertThat(tooMuch.code()).isEqualTo(Exit.DONE);
     assertThat(explain("GET", "/tried", "--header", "X-Cost: 10").out())
@@ -229,7 +229,7 @@ final class ExplainRuleCommandTest {
             explain("GET", "/both", "--header", "X-Address: lol"),
             explain("--domain", "edge", "--entry", "both=lol"))) {
       assertThat(noId.out())
-          .contains(": this rule\n  LoginsPerIPAddress on trial, left out: ")
+          .contains(": this rule\n  LoginsPerIPAddress in shadow, left out: ")
           .contains("lol")
           .endsWith("\n  ApiCallsPerKey both (bucket 104:both), cost 1: burst 10, then 5 per 1m\n");
       assertThat(noId.code()).isEqualTo(Exit.DONE);

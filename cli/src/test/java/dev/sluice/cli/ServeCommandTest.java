@@ -552,17 +552,17 @@ final class ServeCommandTest {
       assertThat(spend(server)).contains("\"allowed\":true", "\"remaining\":99");
       assertThat(get(server + "/metrics"))
           .contains("ratelimits_redis_call_latency_count{result=\"answered\",server=\"redis-1\"} 1")
-          .contains("ratelimits_redis_asked{server=\"redis-1\"} 1.0");
+          .contains("ratelimits_redis_up{server=\"redis-1\"} 1.0");
       assertThat(until(err, "redis-1 is")).as("only the log").contains(redis.address());
       redis.kill();
       assertThat(spend(server)).contains("\"allowed\":true", "\"remaining\":24");
       assertThat(post(server, "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"}"))
           .contains("\"allowed\":false");
-      assertThat(until(err, "gave up")).contains(redis.address());
+      assertThat(until(err, "marked ")).contains(redis.address());
       assertThat(spend(server)).contains("\"remaining\":23");
       assertThat(get(server + "/metrics"))
-          .contains("ratelimits_redis_asked{server=\"redis-1\"} 0.0")
-          .contains("ratelimits_redis_refused_total{reason=\"given_up\",server=\"redis-1\"} 1.0");
+          .contains("ratelimits_redis_up{server=\"redis-1\"} 0.0")
+          .contains("ratelimits_redis_refused_total{reason=\"down\",server=\"redis-1\"} 1.0");
       redis.startAgain();
       await().atMost(PATIENCE).until(() -> spend(server).contains("\"remaining\":9"));
     }

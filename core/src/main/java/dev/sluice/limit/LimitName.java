@@ -444,8 +444,8 @@ public final class LimitName {
      * nothing. Every process that shares the buckets must know how much less is right: give them
      * all the same value, also those that never wait.
      *
-     * @param longest 0 to about 292 years; as long as callers of the slowest use wait, not longer,
-     *     since a bucket may be that far behind after a limit shrank
+     * @param longest 0 to about 292 years: the longest wait that any caller needs, and no longer.
+     *     After a limit shrank, a bucket may be in debt for that time
      * @return this
      * @throws IllegalArgumentException for a duration out of its range
      */

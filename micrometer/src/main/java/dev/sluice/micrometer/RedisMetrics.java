@@ -22,10 +22,10 @@ import java.util.function.Function;
  *       seconds; result is {@code answered}, {@code failed} or {@code timed_out}
  *   <li>{@code ratelimits_redis_call_batches{server}}, how many callers shared a call
  *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were refused before
- *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code given_up}
- *   <li>{@code ratelimits_redis_asked{server}}, 1, or 0 while the server is given up
- *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often it became {@code given_up}
- *       or {@code asked} again
+ *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code down}
+ *   <li>{@code ratelimits_redis_up{server}}, 1, or 0 while the server is marked down
+ *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often it became {@code down} or
+ *       {@code up} again
  *   <li>{@code ratelimits_redis_denied_from_memory_total}
  * </ul>
  *
@@ -100,7 +100,7 @@ public final class RedisMetrics implements RedisObserver {
     private final Map<Refusal, Counter> refused;
     private final Map<State, Counter> changes;
     private final DistributionSummary batches;
-    private volatile State state = State.ASKED;
+    private volatile State state = State.UP;
 
     ServerMeters(String server) {
       this.server = server;
@@ -116,14 +116,14 @@ public final class RedisMetrics implements RedisObserver {
               State.class,
               to ->
                   counter(
-                      "changes", "How often a server was given up, or asked again", "state", to));
+                      "changes", "How often a server was marked down, or up again", "state", to));
       this.batches =
           DistributionSummary.builder("ratelimits.redis.call.batches")
               .description("How many callers shared a call of the script")
               .tag("server", server)
               .register(registry);
-      Gauge.builder("ratelimits.redis.asked", this, m -> m.state == State.ASKED ? 1 : 0)
-          .description("1 where a server is asked, 0 while it is given up")
+      Gauge.builder("ratelimits.redis.up", this, m -> m.state == State.UP ? 1 : 0)
+          .description("1 where a server is up, 0 while it is marked down")
           .tag("server", server)
           .register(registry);
     }

@@ -69,21 +69,21 @@ class RedisMetricsTest {
     }
     // A caller waits for its own time-out as well, which a late thread of the store may miss.
     await().until(() -> scraped().contains(line("call_latency_count", "result=\"timed_out\"") + 2));
-    assertThatThrownBy(() -> store.charge(other())).hasMessageContaining("given up");
+    assertThatThrownBy(() -> store.charge(other())).hasMessageContaining("marked down");
     assertThat(scraped())
         .contains(line("call_latency_count", "result=\"answered\"") + 3)
         .contains(line("call_latency_count", "result=\"timed_out\"") + 2)
         .contains(line("call_latency_count", "result=\"failed\"") + 0)
         .contains(line("call_batches_count", "") + 5)
-        .contains(line("refused_total", "reason=\"given_up\"") + "1.0")
-        .contains(line("asked", "") + "0.0")
+        .contains(line("refused_total", "reason=\"down\"") + "1.0")
+        .contains(line("up", "") + "0.0")
         .contains(
-            "ratelimits_redis_changes_total{server=\"%s\",state=\"given_up\"} 1.0"
+            "ratelimits_redis_changes_total{server=\"%s\",state=\"down\"} 1.0"
                 .formatted(redis.address()))
         .contains("ratelimits_redis_denied_from_memory_total 1.0");
     redis.thaw();
-    await().until(() -> scraped().contains("state=\"asked\"} 1.0"));
-    assertThat(scraped()).contains(line("asked", "") + "1.0");
+    await().until(() -> scraped().contains("state=\"up\"} 1.0"));
+    assertThat(scraped()).contains(line("up", "") + "1.0");
   }
 
   private boolean pinged() {

@@ -13,19 +13,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stops asking a server that does not answer, and probes for its return.
+ * Stops calling a server that does not answer, and probes for its return.
  *
- * <p>After some failed calls in a row the server is given up: callers are refused at once instead
- * of waiting for a time-out each. From then on one probe at a time is sent, not at a caller's cost.
- * The first that is answered lets callers through again. Where the next call fails all the same,
- * the server is given up at once. Each change is one line in the log.
+ * <p>After some failed calls in a row the server is marked down: callers are refused at once
+ * instead of waiting for a time-out each. From then on one probe at a time is sent, not at a
+ * caller's cost. The first that is answered lets callers through again. Where the next call fails
+ * all the same, the server is marked down at once. Each change is one line in the log.
  *
- * <p>A server is given up only while a probe is set or under way. Where none can be set, since
+ * <p>A server is marked down only while a probe is set or under way. Where none can be set, since
  * memory is short, callers are let through again. Thread-safe; no method blocks.
  */
 final class Breaker {
 
-  /** Why a server is asked again that answered no probe. */
+  /** Why a server is marked up that answered no probe. */
   static final String NO_PROBE = "no probe could be set";
 
   private final String server;
@@ -36,7 +36,7 @@ final class Breaker {
   private final RedisObserver observer;
 
   private final AtomicInteger failures = new AtomicInteger();
-  private final AtomicReference<String> givenUpFor = new AtomicReference<>(); // null: it is asked
+  private final AtomicReference<String> downFor = new AtomicReference<>(); // null: it is up
   private volatile long lastFailure;
   private volatile boolean onTrial; // it answered a probe, and no call yet
   private volatile boolean closed;
@@ -61,11 +61,12 @@ final class Breaker {
     return server;
   }
 
-  /** Refuses, in place of a server that was given up. */
-  void requireAsked() {
-    String reason = givenUpFor.get();
+  /** Refuses, in place of a server that is marked down. */
+  void requireUp() {
+    String reason = downFor.get();
     if (reason != null) {
-      throw Charged.NOTHING.exception(server + " was given up and not asked (" + reason + ")");
+      throw Charged.NOTHING.exception(
+          server + " is marked down and was not called (" + reason + ")");
     }
   }
 
@@ -88,22 +89,22 @@ final class Breaker {
       return;
     }
     lastFailure = timing.nanoTime();
-    if (failures.incrementAndGet() >= maxFailures && givenUpFor.compareAndSet(null, reason)) {
+    if (failures.incrementAndGet() >= maxFailures && downFor.compareAndSet(null, reason)) {
       try {
-        tellOfGivingUp(reason);
+        tellDown(reason);
       } finally {
         probeLater();
       }
     }
   }
 
-  private void tellOfGivingUp(String reason) {
+  private void tellDown(String reason) {
     String when =
         onTrial
             ? "again, since the first call after it answered a probe failed"
             : maxFailures == 1 ? "after a failure" : "after " + maxFailures + " failures in a row";
-    observer.changed(server, State.GIVEN_UP, reason); // first: a log may be slow to write
-    log(Level.WARNING, "gave up {0} {1}: {2}", server, when, reason);
+    observer.changed(server, State.DOWN, reason); // first: a log may be slow to write
+    log(Level.WARNING, "marked {0} down {1}: {2}", server, when, reason);
   }
 
   private void log(Level level, String line, Object... parameters) {
@@ -123,7 +124,7 @@ final class Breaker {
     } catch (RejectedExecutionException e) {
       // The store was closed in between.
     } catch (Throwable e) { // or nobody would ever probe it
-      askAgain(NO_PROBE, "{0} is asked again, since no probe of it could be set");
+      markUp(NO_PROBE, "{0} is called again, since no probe of it could be set");
     }
   }
 
@@ -136,7 +137,7 @@ final class Breaker {
   }
 
   private void probe() {
-    if (givenUpFor.get() == null) {
+    if (downFor.get() == null) {
       return; // a timer that was set, and threw all the same
     }
     try {
@@ -149,16 +150,16 @@ final class Breaker {
   private void probed(@Nullable Throwable failure) {
     if (failure == null) {
       onTrial = true;
-      askAgain("it answered a probe", "{0} answers again and is asked again");
+      markUp("it answered a probe", "{0} answers again, and is called again");
     } else {
       probeLater();
     }
   }
 
-  private void askAgain(String why, String line) {
+  private void markUp(String why, String line) {
     failures.set(maxFailures - 1); // a probe does not count: the next failure opens it again
-    if (givenUpFor.getAndSet(null) != null) {
-      observer.changed(server, State.ASKED, why);
+    if (downFor.getAndSet(null) != null) {
+      observer.changed(server, State.UP, why);
       log(Level.INFO, line, server);
     }
   }

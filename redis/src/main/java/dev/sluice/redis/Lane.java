@@ -97,24 +97,24 @@ final class Lane {
   /**
    * The settings of all lanes of a store.
    *
-   * @param timeoutNanos by when every call ends
+   * @param timeoutNanos how long a call may take, from the question to its end
    * @param clock the client's, null for the server's
    */
   record Options(
       int maxWaiting, int maxChargesPerCall, long timeoutNanos, @Nullable ClientClock clock) {}
 
-  /** Refuses, in place of a server that was given up. */
+  /** Refuses, in place of a server that is marked down. */
   void requireOpen() {
-    server.breaker().requireAsked();
+    server.breaker().requireUp();
   }
 
   /** Sends a request when its turn comes. Refuses at once where the queue is full. */
   void submit(Request request) {
     Breaker breaker = server.breaker();
     try {
-      breaker.requireAsked();
+      breaker.requireUp();
     } catch (StoreException e) {
-      observer.refused(breaker.server(), Refusal.GIVEN_UP);
+      observer.refused(breaker.server(), Refusal.DOWN);
       request.completeExceptionally(e);
       return;
     }

@@ -5,7 +5,7 @@ import java.util.concurrent.CompletableFuture;
 
 /**
  * A server that is not there: calls to it are never answered. For what is rehearsed, so it is never
- * given up. Thread-safe.
+ * marked down. Thread-safe.
  */
 final class Nobody implements Endpoint {
 

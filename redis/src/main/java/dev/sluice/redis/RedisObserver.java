@@ -35,7 +35,7 @@ public interface RedisObserver {
   default void deniedFromMemory() {}
 
   /**
-   * A server was given up, or is asked again.
+   * A server was marked down, or up again.
    *
    * @param server host and port, or what else names the server
    * @param state what holds from now on
@@ -59,15 +59,15 @@ public interface RedisObserver {
     QUEUE_FULL,
     /** Its turn did not come in time. */
     WAITED_TOO_LONG,
-    /** The server was given up. */
-    GIVEN_UP
+    /** The server is marked down. */
+    DOWN
   }
 
-  /** The state of a server: asked or given up. */
+  /** The state of a server, as its circuit breaker has it. */
   enum State {
-    /** It is asked. */
-    ASKED,
-    /** It is not: calls fail at once, and a probe looks for its return. */
-    GIVEN_UP
+    /** It is called. */
+    UP,
+    /** It is not called: charges fail at once, and a probe looks for its return. */
+    DOWN
   }
 }

@@ -26,7 +26,8 @@ final class RedisOptions {
   private static final Duration HOUR = Duration.ofHours(1);
 
   static final RedisOption<Duration> TIMEOUT =
-      RedisOption.duration(MILLISECOND, HOUR).option("timeout", "500ms", "by when every call ends");
+      RedisOption.duration(MILLISECOND, HOUR)
+          .option("timeout", "500ms", "how long a call may take, from the question to its end");
 
   static final RedisOption<Duration> CONNECT_TIMEOUT =
       RedisOption.duration(MILLISECOND, HOUR)

@@ -261,7 +261,7 @@ public final class RedisStore implements BucketStore {
     }
   }
 
-  /** Where it still waits for its turn, it need not come. */
+  /** Withdraws the request if it is still in the queue. */
   private static StoreException leave(
       CompletableFuture<?> answer,
       @Nullable Charged ifSent,

@@ -68,7 +68,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets by when every call ends; 500 ms without it.
+   * Sets how long a call may take, from the question to its end; 500 ms without it.
    *
    * @param limit from 1 ms to an hour
    * @return this

@@ -94,7 +94,7 @@ final class BreakerTest {
     failTimes(3);
     await().until(() -> lines.size() == 2);
     assertThat(statesAtEachLine)
-        .containsExactly(List.of(State.GIVEN_UP), List.of(State.GIVEN_UP, State.ASKED));
+        .containsExactly(List.of(State.DOWN), List.of(State.DOWN, State.UP));
   }
 
   /** A server may be away for hours, and is probed all that time. */
@@ -106,21 +106,21 @@ final class BreakerTest {
     assertThat(probes).hasValue(51);
     assertThat(lines)
         .containsExactly(
-            "gave up there after 3 failures in a row: no answer",
-            "there answers again and is asked again");
-    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
+            "marked there down after 3 failures in a row: no answer",
+            "there answers again, and is called again");
+    assertThat(states).containsExactly(State.DOWN, State.UP);
   }
 
   @Test
   void failed_rightAfterItCameBack_givesUpAtOnce() {
     comeBack();
     failTimes(1);
-    assertThat(states).startsWith(State.GIVEN_UP);
+    assertThat(states).startsWith(State.DOWN);
     assertThat(lines)
         .startsWith(
-            "gave up there after 3 failures in a row: no answer",
-            "there answers again and is asked again",
-            "gave up there again, since the first call after it answered a probe failed: no answer");
+            "marked there down after 3 failures in a row: no answer",
+            "there answers again, and is called again",
+            "marked there down again, since the first call after it answered a probe failed: no answer");
   }
 
   @Test
@@ -130,19 +130,19 @@ final class BreakerTest {
     failTimes(2);
     assertThat(states).isEmpty();
     failTimes(1);
-    assertThat(states).startsWith(State.GIVEN_UP);
-    assertThat(lines.get(2)).isEqualTo("gave up there after 3 failures in a row: no answer");
+    assertThat(states).startsWith(State.DOWN);
+    assertThat(lines.get(2)).isEqualTo("marked there down after 3 failures in a row: no answer");
   }
 
   @Test
-  void requireAsked_whileItIsGivenUp_refusesWithTheReason() {
+  void requireUp_whileItIsGivenUp_refusesWithTheReason() {
     failingProbes = Integer.MAX_VALUE;
     failTimes(2);
-    breaker.requireAsked();
+    breaker.requireUp();
     failTimes(1);
-    assertThatThrownBy(breaker::requireAsked)
+    assertThatThrownBy(breaker::requireUp)
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("there was given up and not asked (no answer)");
+        .hasMessageContaining("there is marked down and was not called (no answer)");
     assertThat(breaker.server()).isEqualTo("there");
   }
 
@@ -163,7 +163,7 @@ final class BreakerTest {
     }
     assertThat(states).isEmpty();
     failTimes(2);
-    assertThat(states).startsWith(State.GIVEN_UP);
+    assertThat(states).startsWith(State.DOWN);
   }
 
   @Test
@@ -173,7 +173,7 @@ final class BreakerTest {
     breaker.answered();
     breaker.failed("no answer", start);
     failTimes(2);
-    assertThat(states).startsWith(State.GIVEN_UP);
+    assertThat(states).startsWith(State.DOWN);
   }
 
   @Test
@@ -190,9 +190,9 @@ final class BreakerTest {
     strict.close();
     assertThat(List.of(lines.get(0), lines.get(2), lines.get(4)))
         .containsExactly(
-            "gave up there after a failure: no answer",
-            "gave up there after a failure: no answer",
-            "gave up there again, since the first call after it answered a probe failed: no answer");
+            "marked there down after a failure: no answer",
+            "marked there down after a failure: no answer",
+            "marked there down again, since the first call after it answered a probe failed: no answer");
   }
 
   @Test
@@ -215,7 +215,7 @@ final class BreakerTest {
     odd.failed("no answer", timing.nanoTime());
     await().until(() -> seen.size() == 2);
     odd.close();
-    assertThat(seen).containsExactly(State.GIVEN_UP, State.ASKED);
+    assertThat(seen).containsExactly(State.DOWN, State.UP);
     assertThat(asked).hasValue(3);
   }
 

@@ -151,7 +151,7 @@ final class CallGuardsTest {
           .isInstanceOf(StoreException.class);
     }
     assertThatThrownBy(() -> store.charge(Charges.spend("1:a")))
-        .hasMessageContaining("was given up and not asked")
+        .hasMessageContaining("is marked down and was not called")
         .hasMessageEndingWith("; nothing was charged")
         .matches(this::hasChargedNothing);
   }

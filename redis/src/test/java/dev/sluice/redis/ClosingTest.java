@@ -191,9 +191,8 @@ final class ClosingTest {
       await().until(() -> isAnswered(store)); // the breaker's probe found it
       assertThat(heard).isEmpty();
       end.countDown();
-      await().until(() -> heard.contains("ASKED"));
-      assertThat(heard)
-          .containsSubsequence("timed out", "timed out", "GIVEN_UP", "timed out", "ASKED");
+      await().until(() -> heard.contains("UP"));
+      assertThat(heard).containsSubsequence("timed out", "timed out", "DOWN", "timed out", "UP");
     }
   }
 
@@ -201,7 +200,7 @@ final class ClosingTest {
     try {
       return !store.charge(Charges.spend("1:a")).isEmpty();
     } catch (StoreException e) {
-      return false; // given up still
+      return false; // marked down still
     }
   }
 

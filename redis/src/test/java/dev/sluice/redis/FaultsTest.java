@@ -93,14 +93,14 @@ final class FaultsTest {
                   .isInstanceOf(StoreException.class));
     }
     assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
-        .hasMessageContaining("was given up and not asked")
+        .hasMessageContaining("is marked down and was not called")
         .hasMessageContaining("nothing was charged")
         .matches(failure -> ((StoreException) failure).chargedNothing());
     assertThatThrownBy(store::ping).isInstanceOf(StoreException.class);
     redis.startAgain();
     awaitDecisions();
     assertThat(Spending.granted(limiter, "a", 100)).isEqualTo(40);
-    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
+    assertThat(states).containsExactly(State.DOWN, State.UP);
   }
 
   @Test
@@ -133,7 +133,7 @@ final class FaultsTest {
     awaitDecisions();
     // What was on its way may have been charged; it was never handed out.
     assertThat(Spending.granted(limiter, "a", 200)).isBetween(50 - unknown, 50);
-    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
+    assertThat(states).containsExactly(State.DOWN, State.UP);
   }
 
   /** It takes the connection, and answers nothing. */
@@ -320,10 +320,10 @@ final class FaultsTest {
                 assertThatThrownBy(() -> limiter.spend(LIMIT, "a"))
                     .isInstanceOf(StoreException.class));
       }
-      assertThat(states).containsExactly(State.GIVEN_UP);
+      assertThat(states).containsExactly(State.DOWN);
     }
     awaitDecisions();
-    assertThat(states).contains(State.ASKED);
+    assertThat(states).contains(State.UP);
   }
 
   @Test

@@ -170,7 +170,7 @@ final class GivenUpTest {
     submit().cancel(false);
     connects.get(0).completeExceptionally(new RedisException("connection refused"));
     assertThat(told).containsExactly("FAILED 1");
-    assertThatThrownBy(breaker::requireAsked).hasMessageContaining("connection refused");
+    assertThatThrownBy(breaker::requireUp).hasMessageContaining("connection refused");
   }
 
   @Test
@@ -272,7 +272,7 @@ final class GivenUpTest {
     List.of(shared).forEach(request -> request.cancel(false));
     connects.get(1).completeExceptionally(new RedisException("connection refused"));
     assertThat(told).last().isEqualTo("FAILED 2");
-    assertThatThrownBy(breaker::requireAsked).hasMessageContaining("connection refused");
+    assertThatThrownBy(breaker::requireUp).hasMessageContaining("connection refused");
     narrow.close();
   }
 

@@ -351,11 +351,11 @@ final class LaneTest {
     breaker = second;
     assertThatThrownBy(request::join).hasMessageContaining("timed out on there");
     assertThat(told).containsExactly("there TIMED_OUT");
-    first.requireAsked();
-    second.requireAsked();
+    first.requireUp();
+    second.requireUp();
     Request next = submit(SHORT);
     assertThatThrownBy(next::join).hasMessageContaining("timed out on elsewhere");
-    assertThatThrownBy(second::requireAsked).hasMessageContaining("elsewhere was given up");
+    assertThatThrownBy(second::requireUp).hasMessageContaining("elsewhere is marked down");
   }
 
   /** A slot that moves refuses several keys, which may take longer than callers wait. */
@@ -366,10 +366,10 @@ final class LaneTest {
     fail(0, "TRYAGAIN moving");
     assertThatThrownBy(refused::join).hasMessageContaining("timed out on there");
     assertThat(told).containsExactly("there TIMED_OUT");
-    breaker.requireAsked();
+    breaker.requireUp();
     Request unanswered = submit(SHORT);
     assertThatThrownBy(unanswered::join).hasMessageContaining("timed out on there");
-    assertThatThrownBy(breaker::requireAsked).hasMessageContaining("there was given up");
+    assertThatThrownBy(breaker::requireUp).hasMessageContaining("there is marked down");
   }
 
   @Test

@@ -237,9 +237,9 @@ final class OneErrorTest {
     } finally {
       log.removeHandler(broken);
     }
-    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
+    assertThat(states).containsExactly(State.DOWN, State.UP);
     assertThat(probes).hasValue(1);
-    breaker.requireAsked();
+    breaker.requireUp();
   }
 
   @Test
@@ -248,8 +248,8 @@ final class OneErrorTest {
     Breaker breaker = breaker(probes);
     timing.failNext(1);
     breaker.failed("no answer", timing.nanoTime());
-    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
-    breaker.requireAsked();
+    assertThat(states).containsExactly(State.DOWN, State.UP);
+    breaker.requireUp();
     assertThat(probes).hasValue(0);
     breaker.failed("no answer", timing.nanoTime());
     await().until(() -> states.size() == 4);
@@ -273,8 +273,8 @@ final class OneErrorTest {
             observer);
     breaker.failed("no answer", timing.nanoTime());
     await().until(() -> states.size() == 2);
-    assertThat(states).containsExactly(State.GIVEN_UP, State.ASKED);
-    breaker.requireAsked();
+    assertThat(states).containsExactly(State.DOWN, State.UP);
+    breaker.requireUp();
     assertThat(probes).hasValue(1);
   }
 

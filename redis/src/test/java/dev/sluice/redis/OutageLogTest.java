@@ -22,7 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * What a long outage writes to the log, by a clock of the test's own: a server that answers PING
- * and no call was given up and asked again for as long as it lasted once, with two lines each time.
+ * and no server was marked down and up again for as long as it lasted once, with two lines each
+ * time.
  */
 final class OutageLogTest {
 
@@ -71,10 +72,11 @@ final class OutageLogTest {
       }
       assertThat(failed).isGreaterThan(CALLS_AN_HOUR - 1_000);
       assertThat(server.asked).as("probes").isGreaterThan(1_000);
-      assertThat(lines).containsExactly("gave up there:6379 after 5 failures in a row: timed out");
+      assertThat(lines)
+          .containsExactly("marked there:6379 down after 5 failures in a row: timed out");
       server.answers = true;
       timing.pass(Duration.ofSeconds(5).toNanos());
-      assertThat(lines).hasSize(2).contains("there:6379 answers again and is asked again");
+      assertThat(lines).hasSize(2).contains("there:6379 answers again, and is called again");
     }
   }
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** A batch over two servers, whose answers come as a test wants: what its caller is told. */
 final class SpreadTest {
 
-  private final StoreException notSent = Charged.NOTHING.exception("one was given up");
+  private final StoreException notSent = Charged.NOTHING.exception("one is marked down");
   private final StoreException lost = Charged.UNKNOWN.exception("timed out on one");
 
   private final Timing timing = new SystemTiming();

@@ -134,7 +134,7 @@ final class TopologyFaultsTest {
         got++;
       } catch (StoreException e) {
         tally.failed(String.valueOf(e.getMessage()));
-        LockSupport.parkNanos(1_000_000); // a server that was given up refuses at once
+        LockSupport.parkNanos(1_000_000); // a server that is marked down refuses at once
       }
     }
   }

@@ -219,7 +219,7 @@ public final class Traffic {
     if (!fits) {
       refused.warn(
           () ->
-              "connection from %s refused: %s are open, no idle one of a peer with as many"
+              "connection from %s refused: %s are open, and none of them is idle and of a peer with as many; close some, or raise the bound"
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }

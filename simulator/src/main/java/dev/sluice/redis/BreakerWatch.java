@@ -103,7 +103,7 @@ final class BreakerWatch {
   /** Returns what is wrong, null for nothing. A call is told of after what it leads to. */
   @Nullable String changed(String server, State state, String reason) {
     Calls calls = of(server);
-    if (state == State.ASKED) {
+    if (state == State.UP) {
       calls.open = false;
       calls.maybeOnTrial = reason.equals(Breaker.NO_PROBE);
       calls.onTrial = !calls.maybeOnTrial;
@@ -112,7 +112,7 @@ final class BreakerWatch {
     }
     calls.open = true;
     return !isOnTrial(server) && calls.failures < MOST_FAILURES - 1
-        ? "breaker: " + server + " was given up after " + (calls.failures + 1) + " failures"
+        ? "breaker: " + server + " was marked down after " + (calls.failures + 1) + " failures"
         : null;
   }
 }

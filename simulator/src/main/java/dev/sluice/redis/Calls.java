@@ -233,8 +233,8 @@ final class Calls {
   }
 
   /**
-   * Returns whether a call is to be refused at once, since the server of one of its buckets was
-   * given up; as far as that can be seen from outside.
+   * Returns whether a call is to be refused at once, since the server of one of its buckets is
+   * marked down; as far as that can be seen from outside.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
     return LASTING_MASTERS.contains(fleet.topology)

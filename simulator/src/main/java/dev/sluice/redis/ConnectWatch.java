@@ -26,7 +26,7 @@ final class ConnectWatch {
   private final Topology topology;
   private final boolean goesApart; // a call may be refused whole, and is repeated in parts
   private final Map<String, Integer> failures = new HashMap<>(); // by server
-  private final Map<String, Long> askedSince = new HashMap<>(); // by server, if it was given up
+  private final Map<String, Long> askedSince = new HashMap<>(); // by server, if it was marked down
   private int allFailures;
   private @Nullable Calls calls;
 
@@ -67,7 +67,7 @@ final class ConnectWatch {
 
   /** A server was marked down, so that only probes go there, or is asked again. */
   void changed(String server, State state) {
-    askedSince.put(host(server), state == State.ASKED ? world.now() : Long.MAX_VALUE);
+    askedSince.put(host(server), state == State.UP ? world.now() : Long.MAX_VALUE);
   }
 
   /** Begins to watch a connection that is being made to a server, or to a Cluster. */

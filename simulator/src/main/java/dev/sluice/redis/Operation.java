@@ -209,7 +209,7 @@ final class Operation {
     ended = true;
     disturbed = overlaps();
     if (mustBeRefused && world.now() - start > AT_ONCE_NANOS) {
-      world.violated(() -> this + " asked, though one of its servers was given up");
+      world.violated(() -> this + " asked, though one of its servers was marked down");
     }
     disturbedByReset = besideResets || calls.begunResets() > resetsBegun;
     if (spendsAlone()) {

@@ -86,10 +86,10 @@ final class StoreWatch implements RedisObserver {
     connects.changed(server, state);
     require(breakers.changed(server, state, reason));
     SimulatedServer at = at(server);
-    if (at != null && state == State.ASKED) {
+    if (at != null && state == State.UP) {
       givenUp.remove(at);
     }
-    if (state == State.GIVEN_UP) {
+    if (state == State.DOWN) {
       if (at != null) {
         givenUp.add(at);
       }

@@ -87,13 +87,14 @@ final class LogLinesTest {
         .allSatisfy(
             told -> {
               assertThat(told).hasSize(2);
-              assertThat(told.get(0)).contains("gave up").contains("CLUSTERDOWN");
+              assertThat(told.get(0)).contains("marked ").contains("CLUSTERDOWN");
               assertThat(told.get(1)).contains("answers again");
             });
   }
 
   /** The name of the server that a line is about. */
   private static String server(String line) {
-    return line.replaceAll("^gave up (\\S+) .*", "$1").replaceAll("^(\\S+) answers again.*", "$1");
+    return line.replaceAll("^marked (\\S+) down .*", "$1")
+        .replaceAll("^(\\S+) answers again.*", "$1");
   }
 }

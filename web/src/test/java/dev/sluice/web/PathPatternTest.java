@@ -51,6 +51,22 @@ final class PathPatternTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "/a,        a",
+    "/a/*,      a",
+    "/a/{b}/c,  a",
+    "/a/**,     a",
+    "/,         -",
+    "/**,       -",
+    "/*/a,      -",
+    "/{b}/a,    -"
+  })
+  void leadingSegment_isThatOfAllItsPaths(String pattern, String expected) {
+    assertThat(PathPattern.parse(pattern).leadingSegment())
+        .isEqualTo(expected.equals("-") ? null : expected);
+  }
+
   /** Up to so many of the words, in each order. */
   private static List<List<String>> words(List<String> alphabet, int most) {
     List<List<String>> all = new ArrayList<>(List.of(List.of()));

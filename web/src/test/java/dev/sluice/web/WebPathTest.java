@@ -60,6 +60,7 @@ class WebPathTest {
     "/%2Fa%2f,        /%2Fa%2F,      /a",
     "/x%2F../a,       /x%2F../a,     /a",
     "/a%5Cb,          /a\\b,          /a/b",
+    "/%5Cb,           /\\b,           /b",
     "/a%252Fb,        /a%2Fb,        -"
   })
   void readings_areAllThatAnApplicationMayTakeAPathFor(String path, String one, String other) {

@@ -172,7 +172,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       if (logged.add(failure.getClass())) {
         LOG.log(
             Level.ERROR,
-            "could not look at the limit files, the limits stay; the next look tries again, and"
+            "could not check the limit files; the current limits stay in force; the next check tries again, and"
                 + " another failure of this kind is only counted",
             failure);
       }

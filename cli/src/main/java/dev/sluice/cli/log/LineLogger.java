@@ -21,7 +21,8 @@ final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware
       Map.of(
           "dev.sluice",
           Level.INFO,
-          // The store says itself when a server is given up and when it is back; its client would
+          // The store says itself when a server is marked down and when it is back; its client
+          // would
           // say so at each attempt.
           "io.lettuce",
           Level.ERROR,

@@ -276,7 +276,7 @@ public final class Access implements AutoCloseable {
     if (waitSeconds > 0) {
       refusals.throttled.increment();
       throw RefusedException.tooManyRequests(
-          "this address sends more requests than it may without a token that is known",
+          "too many requests from this address without a known token; wait, or send a token",
           waitSeconds);
     }
   }

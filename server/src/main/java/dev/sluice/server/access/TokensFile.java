@@ -32,7 +32,7 @@ final class TokensFile implements CompanionFile<Tokens> {
       List.of("name", "roles", "limits", "requests");
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
 
-  /** Of nothing, and of a line without anything: an unset variable leaves them. */
+  /** Hashes of an empty token, and of an empty line: those of a variable that was not set. */
   private static final Set<String> HASHES_OF_NOTHING =
       Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
 

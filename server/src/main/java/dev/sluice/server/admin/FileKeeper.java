@@ -275,7 +275,7 @@ final class FileKeeper extends ListKeeper {
       Limits unused = fresh.apply(LimitFiles.builder()).build().load();
     } catch (LimitFilesException e) {
       throw new KeepException(
-          "the change was not kept, as the file could not be read any more with it: "
+          "the change was rejected, since it would make the file invalid: "
               + e.problems().get(0).message(),
           e);
     }

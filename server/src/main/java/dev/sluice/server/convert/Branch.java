@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  * @param key the key of the entry
  * @param value the value, {@code prefix*} for all that begin so; null for any
  * @param rate what it limits; null if it only leads to others
- * @param shadow whether its limit is on trial
+ * @param shadow whether its limit is in shadow
  * @param shared whether all values that it matches share a count
  * @param below the descriptors of the next entry
  */

@@ -18,7 +18,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A flat JSON object of texts and whole numbers, read as strictly as all bodies are. Its mistakes
+ * A flat JSON object of strings and whole numbers, read as strictly as all bodies are. Its mistakes
  * are collected, to be thrown together: {@link #requireSound}. For one thread.
  */
 final class AdminBody {
@@ -66,7 +66,7 @@ final class AdminBody {
         throw new WireException(null, "there is more text after the JSON object");
       }
     } catch (IOException e) {
-      throw new WireException(null, "the body must be a JSON object of texts and whole numbers");
+      throw new WireException(null, "the body must be a JSON object of strings and whole numbers");
     }
     return new AdminBody(fields);
   }
@@ -81,7 +81,7 @@ final class AdminBody {
                 "found an unknown field, expected one of %s%s"
                     .formatted(String.join(", ", known), Suggestion.didYouMean(name, known)));
           } else if (value == ANOTHER_KIND) {
-            mistakes.add(name, "found another kind of value, expected a text or a whole number");
+            mistakes.add(name, "found another kind of value, expected a string or a whole number");
           } else if (value == TOO_LARGE) {
             mistakes.add(
                 name,
@@ -121,7 +121,7 @@ final class AdminBody {
         field,
         value == null
             ? "the field is missing, expected a whole number"
-            : "found a text, expected a whole number");
+            : "found a string, expected a whole number");
     return null;
   }
 
@@ -131,7 +131,7 @@ final class AdminBody {
     if (value == null || value instanceof String) {
       return (String) value;
     }
-    mistakes.add(field, "found a number, expected a text");
+    mistakes.add(field, "found a number, expected a string");
     return null;
   }
 

@@ -40,7 +40,7 @@ record Fault(
   private static final int SHOWN = 200;
 
   /** Of what waited for others; its client was told that nothing is certain, and may try again. */
-  static final String TOO_LATE = "the time of the request was over before its turn came";
+  static final String TOO_LATE = "the request timed out in the queue; send it again";
 
   private Fault(
       HttpStatus status, String type, String title, String detail, @Nullable String field) {

@@ -115,14 +115,13 @@ final class StatsResource extends Resource {
     json.writeEndObject();
   }
 
-  /** A server of the store is asked, unless it failed too often a moment ago. */
+  /** A server of the store is up, unless it failed too often a moment ago. */
   private void writeBreakers(JsonGenerator json) throws IOException {
     json.writeArrayFieldStart("breakers");
-    for (Gauge asked : state.meters().find("ratelimits.redis.asked").gauges()) {
+    for (Gauge up : state.meters().find("ratelimits.redis.up").gauges()) {
       json.writeStartObject();
-      json.writeStringField(
-          "server", Objects.requireNonNullElse(asked.getId().getTag("server"), ""));
-      json.writeBooleanField("asked", asked.value() > 0);
+      json.writeStringField("server", Objects.requireNonNullElse(up.getId().getTag("server"), ""));
+      json.writeBooleanField("up", up.value() > 0);
       json.writeEndObject();
     }
     json.writeEndArray();

@@ -126,7 +126,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /** Finds the next request. That none is left is the end where no more is read. */
+  /** Finds the next request. It is the end if none is left and no more is read. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);

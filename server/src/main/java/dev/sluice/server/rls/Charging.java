@@ -40,7 +40,7 @@ final class Charging {
 
     static final Charged NOTHING = new Charged(Map.of(), null);
 
-    /** With what was found on trials. */
+    /** With what was found in shadow. */
     Charged with(Charged trial) {
       Map<Line, LineOutcome> both = new LinkedHashMap<>(outcomes);
       both.putAll(trial.outcomes);

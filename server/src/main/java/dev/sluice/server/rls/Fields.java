@@ -32,7 +32,7 @@ final class Fields {
     Map<String, LineOutcome> policies = new LinkedHashMap<>();
     for (LineOutcome outcome : outcomes) {
       if (outcome.line().quota() == null || outcome.line().isShadow()) {
-        continue; // it has no bucket, or is on trial
+        continue; // it has no bucket, or is in shadow
       }
       if (outcome.isDegraded()) {
         return Map.of();

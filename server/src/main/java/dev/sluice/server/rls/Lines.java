@@ -197,7 +197,7 @@ final class Lines {
   }
 
   /**
-   * The caller's limit takes the place of the rule's first one, and is not on trial. Whatever else
+   * The caller's limit takes the place of the rule's first one, and is not in shadow. Whatever else
    * the rule says holds: its cost, its excess, and its other limits.
    */
   private Found overridden(RateLimitRequest request, int index, long hits, Mapped mapped) {

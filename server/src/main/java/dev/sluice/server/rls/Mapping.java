@@ -54,7 +54,7 @@ interface Mapping {
   /**
    * A bucket and what is charged to it.
    *
-   * @param transaction the bucket, in shadow if it is on trial and refuses nobody; its cost is 1
+   * @param transaction the bucket, in shadow if it refuses nobody; its cost is 1
    * @param fixedCost tokens; null for the hits of the request
    * @param excess what becomes of a cost that does not fit
    */

@@ -88,7 +88,7 @@ final class RateLimitRequests {
     }
   }
 
-  /** A trial that fails is none: it must not keep a request from its answer. */
+  /** A charge in shadow that fails is ignored: it must not keep a request from its answer. */
   private CompletionStage<Charged> tried(Line line, CompletableFuture<?> givenUp) {
     return charging.charge(List.of(line), givenUp).exceptionally(failure -> Charged.NOTHING);
   }

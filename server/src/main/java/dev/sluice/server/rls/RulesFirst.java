@@ -58,7 +58,7 @@ final class RulesFirst implements Mapping {
       try {
         lines.add(new Line(charge.transaction(limits), charge.fixedCost(), charge.excess()));
       } catch (InvalidIdException e) {
-        if (!charge.shadow()) { // what is on trial refuses nobody
+        if (!charge.shadow()) { // what is in shadow refuses nobody
           throw e;
         }
       }

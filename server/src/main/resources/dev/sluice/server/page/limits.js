@@ -158,7 +158,7 @@ function stateCards() {
         h('p', {}, stats.store.ready ? sign(true, 'answers') : sign(false, stats.store.problem))]);
       fill(breakers, stats.breakers, () => stats.breakers.length === 0
         ? [h('p', {class: 'note'}, stats.store.name === 'memory' ? 'Memory needs none.' : 'The store was not asked yet.')]
-        : stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.asked ? sign(true, 'closed: it is asked') : sign(false, 'open: it is left alone for a while'))));
+        : stats.breakers.map((one) => h('p', {}, h('code', {}, one.server), ' ', one.up ? sign(true, 'closed: it is asked') : sign(false, 'open: it is left alone for a while'))));
       fill(doors, [stats.doors, stats.ending], () => [
         ...stats.doors.map((door) => h('p', {}, h('code', {}, `${door.protocol}://${door.address}`))),
         h('p', {}, stats.ending ? sign(false, 'the server is about to stop') : sign(true, 'open'))]);

@@ -69,10 +69,10 @@ class StoreAddressTest {
       Service service = start(redis, null);
       try {
         assertThat(figures(service, "/v1/stats"))
-            .contains("\"store\":{\"name\":\"redis\"", "{\"server\":\"redis-1\",\"asked\":true}")
+            .contains("\"store\":{\"name\":\"redis\"", "{\"server\":\"redis-1\",\"up\":true}")
             .doesNotContain(":" + redis.uri().getPort());
         assertThat(figures(service, "/metrics"))
-            .contains("ratelimits_redis_asked{server=\"redis-1\"} 1")
+            .contains("ratelimits_redis_up{server=\"redis-1\"} 1")
             .doesNotContain(":" + redis.uri().getPort());
       } finally {
         stop(service);
@@ -94,7 +94,7 @@ class StoreAddressTest {
         assertThat(figures(service, "/v1/stats"))
             .contains("redis://" + address, "\"server\":\"" + address + "\"");
         assertThat(figures(service, "/metrics"))
-            .contains("ratelimits_redis_asked{server=\"" + address + "\"} 1");
+            .contains("ratelimits_redis_up{server=\"" + address + "\"} 1");
       } finally {
         stop(service);
       }

@@ -110,7 +110,7 @@ class StrangersTest {
     HttpResponse<String> refused = send("/v1/spend", "application/json", SPEND, null);
     assertThat(refused.statusCode()).isEqualTo(429);
     assertThat(refused.headers().firstValueAsLong("Retry-After").orElse(0)).isPositive();
-    assertThat(refused.body()).contains("without a token that is known");
+    assertThat(refused.body()).contains("without a known token");
     assertThat(get("/")).isEqualTo(429);
     assertThat(get("/healthz")).isEqualTo(200);
     assertThat(get("/readyz")).isEqualTo(200);

@@ -70,7 +70,7 @@ enum Trial {
             new RedisObserver() {
               @Override
               public void changed(String server, State state, String reason) {
-                givenUp.addAndGet(state == State.GIVEN_UP ? 1 : 0);
+                givenUp.addAndGet(state == State.DOWN ? 1 : 0);
               }
             };
         int failed = 0;
@@ -83,10 +83,10 @@ enum Trial {
           }
         }
         BrokenPromise.unless(
-            givenUp.get() == 0, "a healthy master was given up %s times", givenUp.get());
+            givenUp.get() == 0, "a healthy master was marked down %s times", givenUp.get());
         BrokenPromise.unless(
             failed <= CUTS, "%s calls failed by %s cuts of an idle connection", failed, CUTS);
-        return "no master given up; %s of %s calls failed"
+        return "no master marked down; %s of %s calls failed"
             .formatted(failed, 2 * CUTS * CALLS_BETWEEN);
       }
     }

@@ -8,13 +8,17 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
-/** The goals of these benchmarks. Stateless. */
+/** The goals of these benchmarks, held against the figures of a run. */
 final class Goals {
 
   private static final double SERVER_MICROS = 4.5;
   private static final double BYTES = 80;
 
-  private Goals() {}
+  private final Map<String, Map<Load, Rounds>> figures;
+
+  private Goals(Map<String, Map<Load, Rounds>> figures) {
+    this.figures = figures;
+  }
 
   /**
    * All goals; the range of the rounds stands beside each ratio.
@@ -23,33 +27,36 @@ final class Goals {
    * @param bytes of Redis memory of one bucket of ours
    */
   static List<Goal> of(Map<String, Map<Load, Rounds>> figures, double bytes) {
+    return new Goals(figures).all(bytes);
+  }
+
+  private List<Goal> all(double bytes) {
     List<Goal> goals = new ArrayList<>();
     goals.add(
         goal(
             "1 caller, alternating: p50, times that of GET",
-            figure(figures, Subjects.BESIDE_GET, Load.ONE)
-                .ratio(Round::p50Nanos, figure(figures, Subjects.GET_BESIDE, Load.ONE)),
+            figure(Subjects.BESIDE_GET, Load.ONE)
+                .ratio(Round::p50Nanos, figure(Subjects.GET_BESIDE, Load.ONE)),
             1.2,
             false));
     for (String peer : List.of(Subjects.BOULDER, Subjects.BUCKET4J)) {
       double wanted = peer.equals(Subjects.BOULDER) ? 4 : 3;
-      goals.add(against(figures, peer, Load.SIXTY_FOUR, "calls/s", Round::perSecond, wanted, true));
-      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p50", Round::p50Nanos, 1.0 / 3, false));
-      goals.add(against(figures, peer, Load.SIXTY_FOUR, "p99", Round::p99Nanos, 1.0 / 3, false));
+      goals.add(against(peer, Load.SIXTY_FOUR, "calls/s", Round::perSecond, wanted, true));
+      goals.add(against(peer, Load.SIXTY_FOUR, "p50", Round::p50Nanos, 1.0 / 3, false));
+      goals.add(against(peer, Load.SIXTY_FOUR, "p99", Round::p99Nanos, 1.0 / 3, false));
     }
-    goals.add(against(figures, Subjects.BUCKET4J, Load.MANY, "calls/s", Round::perSecond, 4, true));
+    goals.add(against(Subjects.BUCKET4J, Load.MANY, "calls/s", Round::perSecond, 4, true));
     goals.add(
         new Goal(
             "the script alone, 20 charges a call: server µs a charge",
-            figure(figures, Subjects.SCRIPT_ALONE, Load.EIGHT_CALLS).median(Round::serverMicros),
+            figure(Subjects.SCRIPT_ALONE, Load.EIGHT_CALLS).median(Round::serverMicros),
             SERVER_MICROS,
             false));
     goals.add(new Goal("bytes of Redis memory of a bucket", bytes, BYTES, false));
     return goals;
   }
 
-  private static Goal against(
-      Map<String, Map<Load, Rounds>> figures,
+  private Goal against(
       String peer,
       Load load,
       String what,
@@ -58,7 +65,7 @@ final class Goals {
       boolean atLeast) {
     return goal(
         size(load) + ": " + what + ", times " + peer,
-        figure(figures, Subjects.SLUICE, load).ratio(number, figure(figures, peer, load)),
+        figure(Subjects.SLUICE, load).ratio(number, figure(peer, load)),
         wanted,
         atLeast);
   }
@@ -73,7 +80,7 @@ final class Goals {
     return new Goal(text + " (" + range + ")", ratio.ofMedians(), wanted, atLeast);
   }
 
-  private static Rounds figure(Map<String, Map<Load, Rounds>> figures, String subject, Load load) {
+  private Rounds figure(String subject, Load load) {
     Rounds rounds = figures.getOrDefault(subject, Map.of()).get(load);
     if (rounds == null) {
       throw new IllegalStateException("no figure of " + subject + " at " + load.title());

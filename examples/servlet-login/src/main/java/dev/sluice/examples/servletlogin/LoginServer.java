@@ -95,7 +95,7 @@ public final class LoginServer implements AutoCloseable {
                     .countAllBut(200) // a good login costs nothing, all else counts
                     .build())
             .rule(
-                Rule.on("/login") // on trial: counted and logged, refuses nobody
+                Rule.on("/login") // in shadow: counted and logged, refuses nobody
                     .methods("POST")
                     .limit(
                         "LoginsPerUserPerIPAddress",
