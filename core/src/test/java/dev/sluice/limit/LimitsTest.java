@@ -10,6 +10,7 @@ import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.text.Suggestion;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -310,5 +311,27 @@ class LimitsTest {
     assertThat(owing.jitter()).isEqualTo(0.5);
     assertThat(owing.longestWait()).isEqualTo(SECOND);
     assertThat(plain.withDebts(List.of("B"), 30).catalogue().get("B").overridesOnly()).isTrue();
+  }
+
+  @Test
+  void withDebts_ofACatalogue_isTheSameWhereTheyMayOweThatAlready() {
+    Catalogue names =
+        Catalogue.of(
+            LimitName.builder(1, "A").deepestDebt(10).build(),
+            LimitName.builder(2, "B").deepestDebt(0).build());
+    assertThat(names.withDebts(List.of("A", "C"), 10)).isSameAs(names);
+    assertThat(names.withDebts(List.of("B"), 0)).isSameAs(names);
+    assertThat(names.withDebts(List.of("B"), 3).get("B").deepestDebt()).isEqualTo(3);
+    assertThat(names.withDebts(List.of("B"), 3).get("A")).isSameAs(names.get("A"));
+  }
+
+  @Test
+  void penalties_cannotBeTakenAwayFromOutside() {
+    LimitName name = NAMES.names().iterator().next();
+    Penalty penalty = new Penalty(name, "192.0.2.7", Instant.EPOCH, 0, "");
+    Limits limits = Limits.builder(NAMES).build().withPenalties(List.of(penalty));
+    assertThatThrownBy(() -> limits.penaltiesOf(name).clear())
+        .isInstanceOf(UnsupportedOperationException.class);
+    assertThat(limits.penaltiesOf(name)).containsExactly(penalty);
   }
 }
