@@ -91,6 +91,22 @@ class LeaseTest {
     assertThat(lease.trySpend()).isFalse();
   }
 
+  @Test
+  void lease_thatFindsNoneAtLast_hasNone() {
+    Deque<Integer> takenByOthers = new ArrayDeque<>(List.of(95, 3, 2));
+    BucketStore contended =
+        charges -> {
+          Integer taken = takenByOthers.poll();
+          for (int i = 0; taken != null && i < taken; i++) {
+            assertThat(limiter.spend(NAME, "hot").allowed()).isTrue();
+          }
+          return store.charge(charges);
+        };
+    Lease lease = Limiter.of(limits, contended).lease(NAME, "hot", 10, nowNanos::get, 1);
+    assertThat(lease.trySpend()).as("5 of 10 were there, then 2 of 5, then none").isFalse();
+    assertThat(takenByOthers).isEmpty();
+  }
+
   /** A call has one time-out: waiting for others who ask the store must count. */
   @Test
   void callersWhoWaitForOneThatAsks_haveBegunTheirCalls() throws Exception {
