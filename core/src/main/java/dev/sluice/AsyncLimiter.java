@@ -62,7 +62,7 @@ public final class AsyncLimiter {
    * @return the strictest decision, with each transaction's own
    */
   public CompletionStage<Decision> check(List<Transaction> transactions) {
-    return caught(() -> engine.decideAsync(Act.CHECK, transactions));
+    return caught(() -> engine.decideBatchAsync(Act.CHECK, transactions));
   }
 
   /**
@@ -105,7 +105,7 @@ public final class AsyncLimiter {
    * @return the strictest decision, with each transaction's own
    */
   public CompletionStage<Decision> spend(List<Transaction> transactions) {
-    return caught(() -> engine.decideAsync(Act.SPEND, transactions));
+    return caught(() -> engine.decideBatchAsync(Act.SPEND, transactions));
   }
 
   /**
@@ -140,7 +140,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(List<Transaction> transactions) {
-    return caught(() -> engine.decideAsync(Act.REFUND, transactions));
+    return caught(() -> engine.decideBatchAsync(Act.REFUND, transactions));
   }
 
   /**

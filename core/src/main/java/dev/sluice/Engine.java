@@ -87,20 +87,21 @@ final class Engine {
 
   /** The decision on one transaction. */
   Decision decide(Act act, Transaction transaction) {
-    return decide(ledger.oneCall(), act, transaction);
+    return decideWithin(ledger.oneCall(), act, transaction);
   }
 
   /** The decision on one transaction, in a call that may have charged already. */
-  Decision decide(BucketStore call, Act act, Transaction transaction) {
-    return decide(call, plan(act, List.of(transaction)), Plan::only);
+  Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
+    return answer(call, plan(act, List.of(transaction)), Plan::only);
   }
 
   /** The strictest decision of a batch. */
-  Decision decide(Act act, List<Transaction> transactions) {
-    return decide(ledger.oneCall(), plan(act, transactions), Plan::strictest);
+  Decision decideBatch(Act act, List<Transaction> transactions) {
+    return answer(ledger.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
-  private Decision decide(
+  /** The one road of all decisions that block. */
+  private Decision answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = ledger.start();
     return verdict.apply(plan, observed(plan, decided(call, plan), start));
@@ -118,13 +119,13 @@ final class Engine {
     BucketStore call = ledger.oneCall();
     List<Decision> decisions = new ArrayList<>(spends.size());
     for (Transaction first : spends.subList(0, Math.min(1, spends.size()))) {
-      decisions.add(decide(call, Act.SPEND, first));
+      decisions.add(decideWithin(call, Act.SPEND, first));
     }
     for (int from = 1; from < spends.size(); from += MOST_AT_ONCE) {
       int to = Math.min(from + MOST_AT_ONCE, spends.size());
       List<CompletableFuture<Decision>> underWay =
           spends.subList(from, to).stream()
-              .map(spend -> decideAsync(call, plan(Act.SPEND, List.of(spend)), Plan::only))
+              .map(spend -> answerAsync(call, plan(Act.SPEND, List.of(spend)), Plan::only))
               .map(CompletionStage::toCompletableFuture)
               .toList();
       CompletableFuture<Void> all =
@@ -144,14 +145,15 @@ final class Engine {
   }
 
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
-    return decideAsync(ledger.oneCall(), plan(act, List.of(transaction)), Plan::only);
+    return answerAsync(ledger.oneCall(), plan(act, List.of(transaction)), Plan::only);
   }
 
-  CompletionStage<Decision> decideAsync(Act act, List<Transaction> transactions) {
-    return decideAsync(ledger.oneCall(), plan(act, transactions), Plan::strictest);
+  CompletionStage<Decision> decideBatchAsync(Act act, List<Transaction> transactions) {
+    return answerAsync(ledger.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
-  private CompletionStage<Decision> decideAsync(
+  /** The same without blocking. */
+  private CompletionStage<Decision> answerAsync(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     if (ledger.answersAtOnce()) {
       return decidedAtOnce(call, plan, verdict);
@@ -190,7 +192,7 @@ final class Engine {
   private CompletionStage<Decision> decidedAtOnce(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     try {
-      return CompletableFuture.completedFuture(decide(call, plan, verdict));
+      return CompletableFuture.completedFuture(answer(call, plan, verdict));
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }

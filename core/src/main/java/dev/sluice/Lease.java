@@ -143,7 +143,7 @@ public final class Lease implements AutoCloseable {
         Quota quota = one.quota();
         if (Penalties.of(now, one) != null) { // tokens that are held must not pass it by
           drop(call, last, false, quota);
-          return engine.decide(call, Act.SPEND, one).allowed();
+          return engine.decideWithin(call, Act.SPEND, one).allowed();
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {

@@ -184,7 +184,7 @@ public final class Limiter {
    * @return the strictest decision, with each transaction's own
    */
   public Decision check(List<Transaction> transactions) {
-    return engine.decide(Act.CHECK, transactions);
+    return engine.decideBatch(Act.CHECK, transactions);
   }
 
   /**
@@ -227,7 +227,7 @@ public final class Limiter {
    * @return the strictest decision, with each transaction's own; a denial changes no bucket
    */
   public Decision spend(List<Transaction> transactions) {
-    return engine.decide(Act.SPEND, transactions);
+    return engine.decideBatch(Act.SPEND, transactions);
   }
 
   /**
@@ -275,7 +275,7 @@ public final class Limiter {
    */
   @CanIgnoreReturnValue
   public Decision refund(List<Transaction> transactions) {
-    return engine.decide(Act.REFUND, transactions);
+    return engine.decideBatch(Act.REFUND, transactions);
   }
 
   /**
