@@ -206,21 +206,30 @@ final class Ledger {
     }
   }
 
-  /** Places what was spent on the time line, and closes the rest. */
-  private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
+  /** Returns the TATs that a batch left, given what it found. */
+  static long[] tatsAfterNanos(List<Charge> charges, List<Reading> found) {
     boolean passes = true;
     for (int i = 0; i < charges.size(); i++) {
-      Reading found = readings.get(i);
-      passes &= charges.get(i).passes(found.nowNanos(), found.tatNanos());
+      passes &= charges.get(i).passes(found.get(i).nowNanos(), found.get(i).tatNanos());
     }
+    long[] afterNanos = new long[charges.size()];
+    for (int i = 0; i < afterNanos.length; i++) {
+      Reading before = found.get(i);
+      afterNanos[i] = charges.get(i).tatAfterNanos(before.nowNanos(), before.tatNanos(), passes);
+    }
+    return afterNanos;
+  }
+
+  /** Places what was spent on the time line, and closes the rest. */
+  private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
+    long[] afterNanos = tatsAfterNanos(charges, readings);
     List<@Nullable Stretch> stretches = new ArrayList<>(opened.size());
     for (int i = 0; i < charges.size(); i++) {
       Reading found = readings.get(i);
       Stretch stretch = opened.get(i);
-      long afterNanos = charges.get(i).tatAfterNanos(found.nowNanos(), found.tatNanos(), passes);
-      boolean spent = afterNanos != found.tatNanos();
+      boolean spent = afterNanos[i] != found.tatNanos();
       if (spent) {
-        refundTracker.place(stretch, found, afterNanos);
+        refundTracker.place(stretch, found, afterNanos[i]);
       } else {
         refundTracker.close(stretch);
       }

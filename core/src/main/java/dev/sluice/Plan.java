@@ -219,10 +219,7 @@ record Plan(
       List<Charge> charged,
       List<Reading> readings,
       Function<Transaction, @Nullable Quota> quotaOf) {
-    boolean passes = true;
-    for (int i = 0; i < charged.size(); i++) {
-      passes &= charged.get(i).passes(readings.get(i).nowNanos(), readings.get(i).tatNanos());
-    }
+    long[] afterNanos = Ledger.tatsAfterNanos(charged, readings);
     List<Place> places = new ArrayList<>(charged.size());
     int next = 0;
     for (Transaction transaction : transactions) {
@@ -230,15 +227,14 @@ record Plan(
       if (quota != null) {
         Charge charge = charged.get(next);
         Reading found = readings.get(next);
-        long afterNanos = charge.tatAfterNanos(found.nowNanos(), found.tatNanos(), passes);
-        if (afterNanos != found.tatNanos()) {
+        if (afterNanos[next] != found.tatNanos()) {
           places.add(
               new Place(
                   charge.key(),
                   transaction.name(),
                   charge.incrementNanos(),
                   quota.offsetNanos(),
-                  afterNanos,
+                  afterNanos[next],
                   found.nowNanos()));
         }
         next++;
