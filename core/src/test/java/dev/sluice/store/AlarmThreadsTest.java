@@ -3,6 +3,8 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
@@ -26,6 +28,20 @@ class AlarmThreadsTest {
     assertThat(rung.await(30, TimeUnit.SECONDS)).isTrue();
     end.countDown();
     assertThat(ended.await(30, TimeUnit.SECONDS)).isTrue();
+  }
+
+  /** An application ends while its alarms are asleep. */
+  @Test
+  void thread_ofAnAlarm_isADaemonWithAName() {
+    CompletableFuture<Thread> thread = new CompletableFuture<>();
+    AlarmThreads.run(() -> thread.complete(Thread.currentThread()));
+    assertThat(thread)
+        .succeedsWithin(Duration.ofSeconds(30))
+        .satisfies(
+            alarm -> {
+              assertThat(alarm.isDaemon()).isTrue();
+              assertThat(alarm.getName()).matches("sluice-alarm-[1-9]\\d*");
+            });
   }
 
   private static void awaitZero(CountDownLatch latch) {

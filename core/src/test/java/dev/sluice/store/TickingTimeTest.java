@@ -41,6 +41,27 @@ class TickingTimeTest {
   }
 
   @Test
+  void ticks_atTheEndsOfTheRange_areAllowed() {
+    for (Duration tick : new Duration[] {Duration.ofNanos(100_000), Duration.ofSeconds(1)}) {
+      try (TimeSource.Ticking time = TimeSource.ticking(tick)) {
+        assertThat(time.nanos()).isPositive();
+      }
+    }
+  }
+
+  /** An application that forgets to close its clock ends all the same. */
+  @Test
+  void thread_ofAClock_isADaemon() {
+    try (TimeSource.Ticking time = TimeSource.ticking(Duration.ofMillis(1))) {
+      assertThat(time.nanos()).isPositive();
+      assertThat(Thread.getAllStackTraces().keySet())
+          .filteredOn(thread -> thread.getName().equals("sluice-ticking-time"))
+          .isNotEmpty()
+          .allMatch(Thread::isDaemon);
+    }
+  }
+
+  @Test
   void ticks_outOfRange_areRefused() {
     for (Duration tick : new Duration[] {Duration.ZERO, Duration.ofSeconds(2)}) {
       assertThatThrownBy(() -> TimeSource.ticking(tick))

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.store;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.direct.Buckets;
+import dev.sluice.direct.Bulk;
+import dev.sluice.direct.IdBytes;
+import dev.sluice.direct.Series;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** The bounds of a store in memory, and its shorter ways to the same buckets. */
+class MemoryStoreTest {
+
+  private static final long SECOND = 1_000_000_000;
+  private static final long NOW = 1_700_000_000 * SECOND;
+  private static final Effect SPEND = Effect.of(Op.SPEND, SECOND, 3 * SECOND);
+
+  private long nowNanos = NOW;
+  private int clockReadings;
+  private final MemoryStore store =
+      MemoryStore.builder()
+          .time(
+              () -> {
+                clockReadings++;
+                return nowNanos;
+              })
+          .build();
+
+  private static IdBytes id(String text) {
+    IdBytes id = new IdBytes();
+    id.set(text);
+    return id;
+  }
+
+  private static @Nullable Boolean fits(
+      @Nullable String id, Effect effect, long atNanos, long tatNanos) {
+    return effect.fits(atNanos, tatNanos);
+  }
+
+  private static Reading reading(@Nullable String id, Effect effect, long atNanos, long tatNanos) {
+    return new Reading(atNanos, tatNanos);
+  }
+
+  private long tatNanos(String key) {
+    return store
+        .charge(List.of(new Charge(key, Op.CHECK, SECOND, 3 * SECOND, Effect.NO_END)))
+        .get(0)
+        .tatNanos();
+  }
+
+  @Test
+  void maxBuckets_notSet_takesAQuarterOfTheHeap() {
+    long quarter = Runtime.getRuntime().maxMemory() / 4;
+    assertThat(store.maxLiveBuckets()).hasValue(Math.min(quarter / 24, 200_000_000));
+  }
+
+  @Test
+  void maxBuckets_itsBounds_areAllowed() {
+    MemoryStore.Builder builder = MemoryStore.builder();
+    assertThat(builder.maxBuckets(1).build().maxLiveBuckets()).hasValue(1);
+    assertThat(builder.maxBuckets(200_000_000).build().maxLiveBuckets()).hasValue(200_000_000);
+    for (long bad : new long[] {0, 200_000_001}) {
+      assertThatThrownBy(() -> builder.maxBuckets(bad))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("maxBuckets: found " + bad + ", expected 1 to 200000000");
+    }
+  }
+
+  @Test
+  void stepsBackUpTo_itsBounds_areAllowed() {
+    MemoryStore.Builder builder = MemoryStore.builder().time(() -> nowNanos);
+    MemoryStore any = builder.stepsBackUpTo(Duration.ZERO).build();
+    assertThat(any.nowNanos()).hasValue(NOW);
+    nowNanos = 0;
+    assertThat(any.nowNanos()).as("a step is never refused").hasValue(0);
+    nowNanos = NOW;
+    MemoryStore longest = builder.stepsBackUpTo(Duration.ofNanos(Long.MAX_VALUE)).build();
+    assertThat(longest.nowNanos()).hasValue(NOW);
+    nowNanos = 0;
+    assertThat(longest.nowNanos()).hasValue(0);
+  }
+
+  @Test
+  void answersAtOnce_asNoServerIsAsked() {
+    assertThat(store.answersAtOnce()).isTrue();
+  }
+
+  @Test
+  void buckets_ofAPrefix_areThoseOfItsKeys() {
+    Buckets buckets = store.buckets("7:");
+    Reading found = buckets.charge(id("a"), "a", SPEND, MemoryStoreTest::reading);
+    assertThat(found).isEqualTo(new Reading(NOW, 0));
+    assertThat(tatNanos("7:a")).isEqualTo(NOW + SECOND);
+    assertThat(tatNanos("8:a")).isZero();
+    String text = buckets.charge(id("a"), "a", SPEND, (id, effect, now, tat) -> id + tat);
+    assertThat(text).isEqualTo("a" + (NOW + SECOND));
+  }
+
+  @Test
+  void bulk_isDecidedOnInOrder_byOneReadingForThirtyTwo() {
+    int size = 64;
+    Bulk bulk = store.buckets("7:").bulk(size);
+    for (int i = 0; i < size; i++) {
+      bulk.add(id("a" + i % 16)); // four times each, and three fit
+    }
+    boolean[] answers = new boolean[size];
+    bulk.charge(SPEND, MemoryStoreTest::fits, answers);
+    for (int i = 0; i < size; i++) {
+      assertThat(answers[i]).as("%d", i).isEqualTo(i < 48);
+    }
+    assertThat(tatNanos("7:a15")).isEqualTo(NOW + 3 * SECOND);
+  }
+
+  @Test
+  void bulk_thatFits_readsTheClockOnceForThirtyTwo() {
+    Bulk bulk = store.buckets("7:").bulk(64);
+    for (int i = 0; i < 64; i++) {
+      bulk.add(id("a"));
+    }
+    assertThat(spend("7:a")).isZero();
+    clockReadings = 0;
+    Effect little = Effect.of(Op.SPEND, 1, 3 * SECOND);
+    bulk.charge(little, MemoryStoreTest::fits, new boolean[64]);
+    assertThat(clockReadings).isEqualTo(2);
+    assertThat(tatNanos("7:a")).isEqualTo(NOW + SECOND + 64);
+  }
+
+  private long spend(String key) {
+    return store.charge(List.of(new Charge(key, SPEND))).get(0).tatNanos();
+  }
+
+  @Test
+  void series_isDecidedOnByTheClockOfItsLook() {
+    assertThat(spend("7:a")).isZero();
+    assertThat(spend("7:b")).isZero();
+    Series series = store.buckets("7:").series();
+    for (int round = 1; round <= 2; round++) {
+      series.clear();
+      series.add(id("b"));
+      series.add(id("a"));
+      series.look();
+      long looked = nowNanos;
+      nowNanos += 1;
+      List<Reading> found = new ArrayList<>();
+      for (int index = 0; index < 2; index++) {
+        found.add(series.charge(index, SPEND, MemoryStoreTest::reading));
+      }
+      assertThat(found).containsOnly(new Reading(looked, NOW + round * SECOND)).hasSize(2);
+    }
+    assertThat(tatNanos("7:a")).isEqualTo(NOW + 3 * SECOND);
+    assertThat(tatNanos("7:b")).isEqualTo(NOW + 3 * SECOND);
+  }
+
+  @Test
+  void series_goesOnByALaterClock_andNeverByAnEarlierOne() {
+    assertThat(spend("7:a")).isZero();
+    Series series = store.buckets("7:").series();
+    series.add(id("a"));
+    series.look();
+    series.notBefore(NOW - 1);
+    assertThat(series.charge(0, SPEND, MemoryStoreTest::reading).nowNanos()).isEqualTo(NOW);
+    series.notBefore(NOW + 1);
+    assertThat(series.charge(0, SPEND, MemoryStoreTest::reading).nowNanos()).isEqualTo(NOW + 1);
+  }
+}
