@@ -168,6 +168,51 @@ class SnapshotTest {
     }
   }
 
+  /** Locks a file until its input ends: what a process does that is killed later, or never. */
+  private static final String WRITER =
+      """
+      import java.nio.channels.FileChannel;
+      import java.nio.file.Path;
+      import java.nio.file.StandardOpenOption;
+
+      class Writer {
+        public static void main(String[] file) throws Exception {
+          try (FileChannel channel = FileChannel.open(Path.of(file[0]), StandardOpenOption.WRITE)) {
+            channel.lock();
+            System.out.println("locked");
+            System.in.read();
+          }
+        }
+      }
+      """;
+
+  @Test
+  void whatAnotherProcessWrites_isKeptUntilThatEnds() throws Exception {
+    Path code = Files.writeString(directory.resolve("Writer.java"), WRITER);
+    Path beingWritten = Files.createFile(directory.resolve("buckets.789.tmp"));
+    Files.setLastModifiedTime(
+        beingWritten, FileTime.from(Instant.now().minus(Duration.ofMinutes(1))));
+    Path file = directory.resolve("buckets");
+    Process writer =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                code.toString(),
+                beingWritten.toString())
+            .redirectError(ProcessBuilder.Redirect.DISCARD)
+            .start();
+    try (var out = writer.inputReader()) {
+      assertThat(out.readLine()).isEqualTo("locked");
+      store.save(file);
+      assertThat(beingWritten).exists();
+      writer.getOutputStream().close();
+      assertThat(writer.waitFor()).isZero();
+      store.save(file);
+      assertThat(beingWritten).doesNotExist();
+    } finally {
+      writer.destroy();
+    }
+  }
+
   /** A forger knows the checksum, and the hash: all its buckets want the same two lines. */
   @Test
   void forged_bucketsOfOneLineInEverySegment_areRefusedWithoutMuchMemory() throws IOException {
@@ -202,6 +247,13 @@ class SnapshotTest {
     assertThatThrownBy(() -> store.save(directory.resolve("no/buckets")))
         .isInstanceOf(SnapshotException.class)
         .hasMessageContaining("there is no directory");
+  }
+
+  @Test
+  void root_isNoFileForASnapshot() {
+    assertThatThrownBy(() -> store.save(Path.of("/")))
+        .isInstanceOf(SnapshotException.class)
+        .hasMessageStartingWith("/: there is no directory");
   }
 
   @Test
