@@ -212,6 +212,17 @@ class TableRoomTest {
     assertFull(table, 2, 2);
   }
 
+  /** Else a flood that is refused would make each caller look for the dead. */
+  @Test
+  void newBucket_thatIsRefused_tellsNoDeath() {
+    BucketTable table = table(1);
+    spend(table, 0, 1, 10 * SECOND);
+    assertFull(table, 1, 1);
+    assertFull(table, 0, 2);
+    assertThat(segment(table, 1).firstDeath().mayBeBy(Long.MAX_VALUE)).isFalse();
+    assertThat(segment(table, 0).firstDeath().nanos()).isEqualTo(NOW + 10 * SECOND);
+  }
+
   @Test
   void bucket_thatIsSpentFromAgain_makesNoRoomAtItsFirstDeath() {
     BucketTable table = table(1);
