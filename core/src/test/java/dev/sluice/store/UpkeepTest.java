@@ -86,6 +86,34 @@ class UpkeepTest {
     assertThat(table.tagged()).isEqualTo(12_000);
   }
 
+  /** A look is short: it clears no more than the first segment that has some dead. */
+  @Test
+  void makeRoom_severalSegmentsWithDead_clearsOne() {
+    BucketTable full = fullTable(SECOND);
+    full.upkeep().makeRoom(1, NOW + SECOND);
+    assertThat(full.tagged()).isEqualTo(2);
+    assertThat(full.segmentAt(0).tagged()).isZero();
+  }
+
+  @Test
+  void makeRoom_aLockedSegmentBehindTheOneWithDead_clearsOneTheSame() {
+    BucketTable full = fullTable(100 * SECOND);
+    assertThat(full.segmentAt(Directory.ENTRIES / 4).tryLock()).isTrue();
+    full.upkeep().makeRoom(1, NOW + SECOND);
+    assertThat(full.tagged()).isEqualTo(2);
+    assertThat(full.segmentAt(0).tagged()).isZero();
+  }
+
+  /** Three buckets, as many as may be: two die in a second, the one between as told. */
+  private static BucketTable fullTable(long nanosBetween) {
+    BucketTable full = new BucketTable(() -> NOW, 3, 0, 3, 5);
+    for (int quarter = 0; quarter < 3; quarter++) {
+      long place = Directory.place(quarter * Directory.ENTRIES / 4, 0);
+      full.restore(place, 1, NOW + (quarter == 1 ? nanosBetween : SECOND), NOW);
+    }
+    return full;
+  }
+
   @Test
   void fullNanos_isAsLongAgoAsAFullBucketIsKept_neverBelowZero() {
     Census census = new Census(1);
