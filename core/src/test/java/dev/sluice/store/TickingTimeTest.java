@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 
@@ -51,8 +52,13 @@ class TickingTimeTest {
 
   /** An application that forgets to close its clock ends all the same. */
   @Test
-  void thread_ofAClock_isADaemon() {
-    try (TimeSource.Ticking time = TimeSource.ticking(Duration.ofMillis(1))) {
+  void thread_ofAClock_isADaemon() throws Exception {
+    FutureTask<TimeSource.Ticking> making =
+        new FutureTask<>(() -> TimeSource.ticking(Duration.ofMillis(1)));
+    Thread application = new Thread(making);
+    application.setDaemon(false); // a thread is as the one that makes it, unless it is told
+    application.start();
+    try (TimeSource.Ticking time = making.get()) {
       assertThat(time.nanos()).isPositive();
       assertThat(Thread.getAllStackTraces().keySet())
           .filteredOn(thread -> thread.getName().equals("sluice-ticking-time"))
