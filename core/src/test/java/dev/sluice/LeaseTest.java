@@ -72,19 +72,23 @@ class LeaseTest {
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(89);
   }
 
+  /** A store of which others take some tokens before each charge. */
+  private BucketStore contended(Deque<Integer> takenByOthers) {
+    return charges -> {
+      Integer taken = takenByOthers.poll();
+      for (int i = 0; taken != null && i < taken; i++) {
+        assertThat(limiter.spend(NAME, "hot").allowed()).isTrue();
+      }
+      return store.charge(charges);
+    };
+  }
+
   /** Others may take some in between, and a store may remember an older denial. */
   @Test
   void lease_thatFindsFewerTokensTwice_takesOne() {
     Deque<Integer> takenByOthers = new ArrayDeque<>(List.of(95, 3, 1));
-    BucketStore contended =
-        charges -> {
-          Integer taken = takenByOthers.poll();
-          for (int i = 0; taken != null && i < taken; i++) {
-            assertThat(limiter.spend(NAME, "hot").allowed()).isTrue();
-          }
-          return store.charge(charges);
-        };
-    Lease lease = Limiter.of(limits, contended).lease(NAME, "hot", 10, nowNanos::get, 1);
+    Lease lease =
+        Limiter.of(limits, contended(takenByOthers)).lease(NAME, "hot", 10, nowNanos::get, 1);
     assertThat(lease.trySpend()).isTrue(); // 5 of 10 were there, then 2 of 5, then 1
     assertThat(takenByOthers).isEmpty();
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isZero();
@@ -94,15 +98,8 @@ class LeaseTest {
   @Test
   void lease_thatFindsNoneAtLast_hasNone() {
     Deque<Integer> takenByOthers = new ArrayDeque<>(List.of(95, 3, 2));
-    BucketStore contended =
-        charges -> {
-          Integer taken = takenByOthers.poll();
-          for (int i = 0; taken != null && i < taken; i++) {
-            assertThat(limiter.spend(NAME, "hot").allowed()).isTrue();
-          }
-          return store.charge(charges);
-        };
-    Lease lease = Limiter.of(limits, contended).lease(NAME, "hot", 10, nowNanos::get, 1);
+    Lease lease =
+        Limiter.of(limits, contended(takenByOthers)).lease(NAME, "hot", 10, nowNanos::get, 1);
     assertThat(lease.trySpend()).as("5 of 10 were there, then 2 of 5, then none").isFalse();
     assertThat(takenByOthers).isEmpty();
   }

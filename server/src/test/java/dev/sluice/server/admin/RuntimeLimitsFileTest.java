@@ -129,7 +129,7 @@ class RuntimeLimitsFileTest {
       LimitOverride large = new LimitOverride(A, "bob", QUOTA, "x".repeat(250_000));
       assertThatThrownBy(() -> runtime.put(large))
           .isInstanceOf(KeepException.class)
-          .hasMessageContaining("the change was not kept");
+          .hasMessageContaining("the change was rejected");
       assertThat(file).hasBinaryContent(before);
       assertThat(folder).isDirectoryNotContaining("glob:**.tmp");
       assertThat(runtime.remove(A, "0000001")).isTrue();
