@@ -2,7 +2,6 @@
 package dev.sluice;
 
 import dev.sluice.direct.ReadingMapper;
-import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -31,17 +30,11 @@ final class Terms {
     this.decision =
         (id, effect, nowNanos, tatNanos) -> {
           Quota held = Objects.requireNonNull(quota);
+          long cost = effect.incrementNanos() / held.intervalNanos();
           return Decision.of(
-              Transaction.of(this, Objects.requireNonNull(id), cost(effect, held)),
+              Transaction.of(this, Objects.requireNonNull(id), cost),
               Answer.ofSpend(effect, held, nowNanos, tatNanos));
         };
-  }
-
-  /** Most cost a token, which needs no division: that takes a tenth of such a decision. */
-  private static long cost(Effect effect, Quota quota) {
-    long incrementNanos = effect.incrementNanos();
-    long intervalNanos = quota.intervalNanos();
-    return incrementNanos == intervalNanos ? 1 : incrementNanos / intervalNanos;
   }
 
   static Terms ofDefault(Limits limits, LimitName name) {

@@ -10,7 +10,6 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
-import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -106,54 +105,6 @@ final class GuardedObserverTest {
     assertThat(limiter.check("Calls", "x", 0).resetIn()).isEqualTo(Duration.ofHours(1));
   }
 
-  private static LimiterObserver.Spent nothing() {
-    return new LimiterObserver.Spent() {
-      @Override
-      public int count() {
-        return 1;
-      }
-
-      @Override
-      public boolean allowed(int index) {
-        return false;
-      }
-
-      @Override
-      public Decision decision(int index) {
-        throw new IllegalStateException("nobody asks");
-      }
-    };
-  }
-
-  /** Hears all that an observer may, and throws afterwards. */
-  private static LimiterObserver listener(List<String> heard, boolean throwing) {
-    return (LimiterObserver)
-        Proxy.newProxyInstance(
-            LimiterObserver.class.getClassLoader(),
-            new Class<?>[] {LimiterObserver.class},
-            (proxy, method, arguments) -> {
-              heard.add(method.getName() + " " + arguments[arguments.length - 1]);
-              if (throwing) {
-                throw new NoClassDefFoundError("metrics");
-              }
-              return null;
-            });
-  }
-
-  private static final LimitName CALLS = LimitName.builder(1, "Calls").build();
-
-  /** All that an observer may be told. */
-  private static List<Consumer<LimiterObserver>> everything() {
-    Decision decision = Limiter.of(LIMITS, BucketStore.inMemory(() -> 0)).check("Calls", "x", 0);
-    return List.of(
-        observer -> observer.decided(LimiterObserver.Act.CHECK, decision, 1),
-        observer -> observer.spent(CALLS, nothing(), 2),
-        observer -> observer.stored(LimiterObserver.Act.SPEND, 7, null, 3),
-        observer -> observer.settledEarly(4),
-        observer -> observer.waits(CALLS),
-        observer -> observer.waited(CALLS, LimiterObserver.Ending.PASSED, 5));
-  }
-
   /** Returns the lines that are logged. */
   private static List<LogRecord> logged(Runnable action) {
     List<LogRecord> lines = new ArrayList<>();
@@ -184,9 +135,9 @@ final class GuardedObserverTest {
 
   @Test
   void observerThatThrows_isLoggedOnce_whateverItIsToldFirst() {
-    for (Consumer<LimiterObserver> told : everything()) {
+    for (Consumer<LimiterObserver> told : ToldObserver.everything()) {
       List<String> heard = new ArrayList<>();
-      LimiterObserver guarded = new GuardedObserver(listener(heard, true));
+      LimiterObserver guarded = new GuardedObserver(ToldObserver.throwing(heard::add));
       assertThat(logged(() -> told.accept(guarded))).hasSize(1);
       assertThat(logged(() -> told.accept(guarded))).isEmpty();
       assertThat(heard).hasSize(2);
@@ -197,8 +148,11 @@ final class GuardedObserverTest {
   @ValueSource(booleans = {false, true})
   void observer_isToldEverything_andItsFirstFailureIsLogged(boolean throwing) {
     List<String> heard = new ArrayList<>();
-    LimiterObserver guarded = new GuardedObserver(listener(heard, throwing));
-    List<LogRecord> lines = logged(() -> everything().forEach(told -> told.accept(guarded)));
+    LimiterObserver guarded =
+        new GuardedObserver(
+            throwing ? ToldObserver.throwing(heard::add) : ToldObserver.of(heard::add));
+    List<LogRecord> lines =
+        logged(() -> ToldObserver.everything().forEach(told -> told.accept(guarded)));
     assertThat(heard)
         .containsExactly(
             "decided 1", "spent 2", "stored 3", "settledEarly 4", "waits Calls", "waited 5");

@@ -67,24 +67,8 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
     for (Node.Entry entry : map.entries()) {
       Node.Scalar key = entry.key();
       OptionSpec option = options.get(key.text());
-      if (option == null && Settings.NOT_IN_FILES.contains(key.text())) {
-        problems.mistake(
-            key,
-            key.text().equals("config")
-                ? "`config` stands in no file; give --config, or set SLUICE_CONFIG"
-                : "`%s` is a flag only".formatted(key.text()));
-        continue;
-      }
-      String asVariable = Settings.keyOfVariable(key.text());
-      if (option == null && options.containsKey(asVariable)) {
-        problems.mistake(
-            key,
-            "found %s, the name of an environment variable; write %s here"
-                .formatted(key.text(), asVariable));
-        continue;
-      }
       if (option == null) {
-        problems.unknownKey(key, "unknown option %s", options.keySet());
+        tellUnknown(key, problems);
         continue;
       }
       String place = "%s:%s:%s".formatted(file, key.line(), key.column());
@@ -98,6 +82,25 @@ final class SettingsFile implements CompanionFile<SettingsFile.Content> {
       }
     }
     return problems.mistaken() ? null : new Content(Map.copyOf(values));
+  }
+
+  private void tellUnknown(Node.Scalar key, Problems problems) {
+    String name = key.text();
+    String ofVariable = Settings.keyOfVariable(name);
+    if (Settings.NOT_IN_FILES.contains(name)) {
+      problems.mistake(
+          key,
+          name.equals("config")
+              ? "`config` stands in no file; give --config, or set SLUICE_CONFIG"
+              : "`%s` is a flag only".formatted(name));
+    } else if (options.containsKey(ofVariable)) {
+      problems.mistake(
+          key,
+          "found %s, the name of an environment variable; write %s here"
+              .formatted(name, ofVariable));
+    } else {
+      problems.unknownKey(key, "unknown option %s", options.keySet());
+    }
   }
 
   private static List<String> texts(OptionSpec option, Node value, Problems problems) {

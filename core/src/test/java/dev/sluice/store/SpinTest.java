@@ -10,7 +10,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Waiting for another thread: each time is counted, and whoever waits for long parks. */
+/** Waiting for another thread: each time is counted, and a thread that waits for long parks. */
 class SpinTest {
 
   @ParameterizedTest
@@ -33,9 +33,7 @@ class SpinTest {
             });
     Thread waiter = new Thread(waiting);
     waiter.start();
-    while (waiter.isAlive() && waiter.getState() != Thread.State.TIMED_WAITING) {
-      Thread.onSpinWait();
-    }
+    Parked.await(waiter);
     assertThat(waiter.isAlive()).isTrue();
     over.set(true);
     assertThat(waiting)

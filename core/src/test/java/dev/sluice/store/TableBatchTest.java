@@ -183,7 +183,9 @@ class TableBatchTest {
     }
   }
 
-  /** Another thread spends from the second bucket: the batch waits, and keeps nothing meanwhile. */
+  /**
+   * Another thread spends from the second bucket: the batch waits, and holds no slot while it does.
+   */
   @Test
   void batch_besideALockedSlot_waitsWithoutALock() {
     for (int segment = 0; segment < 3; segment++) {
@@ -198,9 +200,7 @@ class TableBatchTest {
     FutureTask<List<Reading>> charging = new FutureTask<>(batch()::charge);
     Thread charger = new Thread(charging);
     charger.start();
-    while (charger.isAlive() && charger.getState() != Thread.State.TIMED_WAITING) {
-      Thread.onSpinWait();
-    }
+    Parked.await(charger);
     assertThat(tatNanos(0, 1)).isEqualTo(NOW + SECOND);
     assertThat(tatNanos(2, 1)).as("of the segment that it did not get to").isEqualTo(NOW + SECOND);
     Lines.unlock(slots, 0, NOW + 3 * SECOND);

@@ -60,13 +60,6 @@ class TableRoomTest {
         .hasMessageContaining("memory store full");
   }
 
-  /** A thread that waits for another one parks in the end. */
-  private static void untilItWaits(Thread thread) {
-    while (thread.isAlive() && thread.getState() != Thread.State.TIMED_WAITING) {
-      Thread.onSpinWait();
-    }
-  }
-
   // Upkeep after each kind of act
 
   @ParameterizedTest
@@ -338,7 +331,7 @@ class TableRoomTest {
     FutureTask<Reading> spending = new FutureTask<>(() -> charge(table, Op.SPEND, 2, 1, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
-    untilItWaits(spender);
+    Parked.await(spender);
     segment(table, 0).unlock();
     assertThat(spending).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, 0));
     assertThat(segment(table, 0).tagged()).isZero();
@@ -353,7 +346,7 @@ class TableRoomTest {
     FutureTask<Reading> spending = new FutureTask<>(() -> charge(table, Op.SPEND, 2, 1, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
-    untilItWaits(spender);
+    Parked.await(spender);
     segment(table, 0).unlock();
     assertThat(spending).failsWithin(LONG).withThrowableThat().withMessageContaining("full");
   }
@@ -368,7 +361,7 @@ class TableRoomTest {
     FutureTask<Reading> spending = new FutureTask<>(() -> charge(table, Op.SPEND, 2, 1, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
-    untilItWaits(spender);
+    Parked.await(spender);
     Lines.unlock(slots, 0, NOW + SECOND);
     assertThat(spending).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, 0));
   }
@@ -380,7 +373,7 @@ class TableRoomTest {
     FutureTask<Reading> spending = new FutureTask<>(() -> charge(table, Op.SPEND, 2, 1, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
-    untilItWaits(spender);
+    Parked.await(spender);
     table.census().settle(1, 0);
     assertThat(spending).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, 0));
   }
@@ -395,7 +388,7 @@ class TableRoomTest {
     FutureTask<List<long[]>> reading = new FutureTask<>(table::live);
     Thread reader = new Thread(reading);
     reader.start();
-    untilItWaits(reader);
+    Parked.await(reader);
     Lines.unlock(slots, 0, NOW + 2 * SECOND);
     assertThat(reading)
         .succeedsWithin(LONG)
@@ -420,7 +413,7 @@ class TableRoomTest {
     FutureTask<Reading> refunding = new FutureTask<>(() -> charge(table, Op.REFUND, 0, 1, SECOND));
     Thread refunder = new Thread(refunding);
     refunder.start();
-    untilItWaits(refunder);
+    Parked.await(refunder);
     Lines.unlock(slots, 0, NOW + 2 * SECOND);
     assertThat(refunding).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, NOW + 2 * SECOND));
     assertThat(Lines.tatNanos(slots, 0)).isEqualTo(NOW + SECOND);
@@ -438,7 +431,7 @@ class TableRoomTest {
         new FutureTask<>(() -> charge(table, Op.SPEND, 0, 5L << 61, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
-    untilItWaits(spender);
+    Parked.await(spender);
     assertThat(segment(table, 0).slots()).as("not rebuilt").isSameAs(slots);
     Lines.unlock(slots, 0, NOW + SECOND);
     assertThat(spending).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, 0));

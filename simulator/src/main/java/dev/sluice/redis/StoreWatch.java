@@ -24,7 +24,7 @@ final class StoreWatch implements RedisObserver {
   private final BreakerWatch breakers;
   private final ConnectWatch connects;
   private final List<Long> openings = new ArrayList<>();
-  private final Set<SimulatedServer> givenUp = new HashSet<>();
+  private final Set<SimulatedServer> down = new HashSet<>();
   private @Nullable Throwable nextThrown;
 
   /**
@@ -87,11 +87,11 @@ final class StoreWatch implements RedisObserver {
     require(breakers.changed(server, state, reason));
     SimulatedServer at = at(server);
     if (at != null && state == State.UP) {
-      givenUp.remove(at);
+      down.remove(at);
     }
     if (state == State.DOWN) {
       if (at != null) {
-        givenUp.add(at);
+        down.add(at);
       }
       gaveUp(server, at, reason);
     } else if (at != null && at.refusesCalls() && !reason.equals(Breaker.NO_PROBE)) {
@@ -104,7 +104,7 @@ final class StoreWatch implements RedisObserver {
 
   /** Returns whether calls to a server are refused at present. */
   boolean isGivenUp(@Nullable SimulatedServer server) {
-    return server != null && givenUp.contains(server);
+    return server != null && down.contains(server);
   }
 
   private void gaveUp(String server, @Nullable SimulatedServer at, String reason) {

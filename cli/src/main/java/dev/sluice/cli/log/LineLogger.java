@@ -22,8 +22,7 @@ final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware
           "dev.sluice",
           Level.INFO,
           // The store says itself when a server is marked down and when it is back; its client
-          // would
-          // say so at each attempt.
+          // would say so at each attempt.
           "io.lettuce",
           Level.ERROR,
           // Clients can cause these; the server reports them itself, in one line and not each.

@@ -27,11 +27,8 @@ final class AdminBody {
       JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
   private static final int LONGEST_COMMENT = 1000;
 
-  /** In place of a value that is neither a text nor a whole number. */
-  private static final Object ANOTHER_KIND = new Object();
-
-  /** In place of a whole number that 64 bits don't hold. */
-  private static final Object TOO_LARGE = new Object();
+  /** In place of a value that is neither a string nor a whole number of 64 bits. */
+  private record Unusable(String why) {}
 
   private final Map<String, Object> fields;
   private final Mistakes mistakes = new Mistakes();
@@ -50,14 +47,11 @@ final class AdminBody {
         String name = parser.currentName();
         switch (parser.nextToken()) {
           case VALUE_STRING -> fields.put(name, parser.getText());
-          case VALUE_NUMBER_INT ->
-              fields.put(
-                  name,
-                  parser.getNumberType() == NumberType.BIG_INTEGER
-                      ? TOO_LARGE
-                      : (Object) parser.getLongValue());
+          case VALUE_NUMBER_INT -> fields.put(name, wholeNumber(parser));
           default -> {
-            fields.put(name, ANOTHER_KIND);
+            fields.put(
+                name,
+                new Unusable("found another kind of value, expected a string or a whole number"));
             parser.skipChildren();
           }
         }
@@ -71,6 +65,14 @@ final class AdminBody {
     return new AdminBody(fields);
   }
 
+  private static Object wholeNumber(JsonParser parser) throws IOException {
+    return parser.getNumberType() == NumberType.BIG_INTEGER
+        ? new Unusable(
+            "found a number beyond 64 bits, expected a whole number of at most %s"
+                .formatted(Long.MAX_VALUE))
+        : parser.getLongValue();
+  }
+
   /** Collects the fields that are not known, and values of another kind. */
   void require(List<String> known) {
     fields.forEach(
@@ -80,13 +82,8 @@ final class AdminBody {
                 name,
                 "found an unknown field, expected one of %s%s"
                     .formatted(String.join(", ", known), Suggestion.didYouMean(name, known)));
-          } else if (value == ANOTHER_KIND) {
-            mistakes.add(name, "found another kind of value, expected a string or a whole number");
-          } else if (value == TOO_LARGE) {
-            mistakes.add(
-                name,
-                "found a number beyond 64 bits, expected a whole number of at most %s"
-                    .formatted(Long.MAX_VALUE));
+          } else if (value instanceof Unusable unusable) {
+            mistakes.add(name, unusable.why);
           }
         });
   }

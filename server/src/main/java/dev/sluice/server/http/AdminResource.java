@@ -98,8 +98,7 @@ abstract class AdminResource implements HttpService {
     }
     boolean reads = method == HttpMethod.GET || method == HttpMethod.HEAD;
     if (!reads && method != HttpMethod.PUT && method != HttpMethod.DELETE) {
-      return Answers.wrongMethod(Fault.wrongMethod(method.name(), ALLOWED), ALLOWED)
-          .toHttpResponse();
+      return Answers.wrongMethod(method.name(), ALLOWED).toHttpResponse();
     }
     Fault unreadable = method == HttpMethod.PUT ? Bodies.unreadable(request, MediaType.JSON) : null;
     byte[] body = Requests.body(context);

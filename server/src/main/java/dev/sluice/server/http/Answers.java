@@ -136,7 +136,8 @@ final class Answers {
     return of(headers, body(fault));
   }
 
-  static AggregatedHttpResponse wrongMethod(Fault fault, String allowed) {
+  static AggregatedHttpResponse wrongMethod(String method, String allowed) {
+    Fault fault = Fault.wrongMethod(method, allowed);
     ResponseHeadersBuilder headers = headers(fault.status(), PROBLEM);
     return of(headers.set(HttpHeaderNames.ALLOW, allowed), body(fault));
   }

@@ -169,7 +169,7 @@ final class Failures implements ServerErrorHandler {
       return Answers.fault(Fault.tunnel());
     }
     if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
-      return Answers.wrongMethod(Fault.wrongMethod("an unknown method", METHODS), METHODS);
+      return Answers.wrongMethod("an unknown method", METHODS);
     }
     return Answers.fault(Fault.ofStatus(status, description));
   }

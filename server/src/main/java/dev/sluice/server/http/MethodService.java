@@ -44,8 +44,7 @@ abstract class MethodService implements HttpService {
     }
     boolean head = asked == HttpMethod.HEAD && method == HttpMethod.GET;
     if (asked != method && !head) {
-      Fault fault = Fault.wrongMethod(asked.name(), allowed);
-      return Answers.wrongMethod(fault, allowed).toHttpResponse();
+      return Answers.wrongMethod(asked.name(), allowed).toHttpResponse();
     }
     return respond(context, request);
   }

@@ -65,12 +65,12 @@ enum Trial {
     @Override
     String seen() throws Exception {
       try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
-        AtomicInteger givenUp = new AtomicInteger();
+        AtomicInteger markedDown = new AtomicInteger();
         RedisObserver observer =
             new RedisObserver() {
               @Override
               public void changed(String server, State state, String reason) {
-                givenUp.addAndGet(state == State.DOWN ? 1 : 0);
+                markedDown.addAndGet(state == State.DOWN ? 1 : 0);
               }
             };
         int failed = 0;
@@ -83,7 +83,7 @@ enum Trial {
           }
         }
         BrokenPromise.unless(
-            givenUp.get() == 0, "a healthy master was marked down %s times", givenUp.get());
+            markedDown.get() == 0, "a healthy master was marked down %s times", markedDown.get());
         BrokenPromise.unless(
             failed <= CUTS, "%s calls failed by %s cuts of an idle connection", failed, CUTS);
         return "no master marked down; %s of %s calls failed"
