@@ -176,9 +176,14 @@ public record ServerConfig(
    * @param table the overrides that win over those of the file, null for none
    * @param required the limits that must not be missing, at the start and after each reload
    * @param onMissing what a request gets for a limit that is known, and not configured
+   * @param copy the copy of the limit files of the last good load, null for none
    */
   public record Sources(
-      Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
+      Files files,
+      @Nullable Table table,
+      List<Requirement> required,
+      MissingDefault onMissing,
+      @Nullable Copy copy) {
 
     /** A sample of limits. */
     public static final Sources SAMPLE = Sources.of(Files.NONE);
@@ -190,9 +195,23 @@ public record ServerConfig(
      * @param table the overrides that win over those of the file, null for none
      * @param required copied
      * @param onMissing what a request gets for a limit that is known, and not configured
+     * @param copy the copy of the limit files of the last good load, null for none
      */
     public Sources {
       required = List.copyOf(required);
+    }
+
+    /**
+     * Makes the settings without a copy.
+     *
+     * @param files the limit files, which are watched
+     * @param table the overrides that win over those of the file, null for none
+     * @param required copied
+     * @param onMissing what a request gets for a limit that is known, and not configured
+     */
+    public Sources(
+        Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
+      this(files, table, required, onMissing, null);
     }
 
     /**
@@ -206,6 +225,15 @@ public record ServerConfig(
       return new Sources(files, null, List.of(), MissingDefault.REFUSE);
     }
   }
+
+  /**
+   * A file that keeps the contents of the limit files of the last good load.
+   *
+   * @param file written after each good load
+   * @param startsWithLastGood whether a service starts by this file while the limit files have
+   *     mistakes; otherwise it does not start
+   */
+  public record Copy(Path file, boolean startsWithLastGood) {}
 
   /**
    * The limit files. Without any, the service decides by a sample of limits.

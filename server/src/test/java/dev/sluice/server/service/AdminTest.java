@@ -315,12 +315,14 @@ class AdminTest {
     String told = "\"runtime\":{\"mistakes\":[\"" + kept + ":1:";
     assertThat(refused.body()).contains("\"applied\":false", "\"mistakes\":[]", told);
     assertThat(send("GET", "/v1/limits", null).body()).contains(told);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 1.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 1.0");
     assertThat(Files.readString(audit))
         .contains("\"what\":\"reload\",\"result\":\"refused\",\"detail\":\"" + kept + ":1:");
     Files.writeString(kept, good);
     assertThat(send("POST", "/v1/admin/reload", null).statusCode()).isEqualTo(200);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 0.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 0.0");
   }
 
   @Test
