@@ -81,13 +81,21 @@ final class Loading {
           .forEach(limits::override);
     }
     List.of(names, defaults, overrides).forEach(this::collect);
-    Limits whole = withAttached(withCompanions(limits.build(), snapshot, !mistaken), snapshot);
+    Limits whole =
+        withAttached(
+            withCompanions(withReservations(limits.build(), quotas), snapshot, !mistaken),
+            snapshot);
     Limits built = mistaken ? null : whole;
     if (built != null) {
       require(built, snapshot);
     }
     problems.sort(null);
     return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced);
+  }
+
+  private static Limits withReservations(Limits limits, DefaultsReader defaults) {
+    LongestReservations declared = defaults.longestReservations();
+    return declared.byLimit().isEmpty() ? limits : limits.with(LongestReservations.class, declared);
   }
 
   /** The limits with what the companion files say; mistakes in them are collected. */

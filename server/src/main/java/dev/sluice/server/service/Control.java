@@ -21,12 +21,17 @@ final class Control {
    * @param files have the tokens, where there are any
    */
   static Access access(
-      ServerConfig.Control settings, LoadedFiles files, MeterRegistry meters, Started started) {
+      ServerConfig config, LoadedFiles files, MeterRegistry meters, Started started) {
+    ServerConfig.Control settings = config.control();
     AuditLog audit = audit(settings.auditLog(), meters);
     started.add(audit::close);
     Access access =
         settings.tokens() == null
-            ? Access.open(audit, meters, settings.requestsPerAddress())
+            ? Access.open(
+                audit,
+                meters,
+                settings.requestsPerAddress(),
+                config.doors().adminsAnywhere(settings))
             : Access.of(files.of(Kind.TOKENS), audit, meters, settings.requestsPerAddress());
     started.add(access::close);
     return access;

@@ -54,7 +54,7 @@ public record ServerConfig(
    * @param control access control, its audit log, and where changes at run time are kept
    * @param telemetry what is kept and sent besides the metrics
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
-   *     control, unless {@link Doors#insecure}
+   *     control, unless {@link Doors#plaintext} or {@link Doors#open} allows that
    * @throws IllegalArgumentException if both a table and a file keep overrides
    */
   public ServerConfig {
@@ -74,7 +74,9 @@ public record ServerConfig(
    * @param rlsOverrides what becomes of limits that proxies send with their descriptors
    * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
    *     TLS
-   * @param insecure whether doors may listen beyond loopback without TLS or without access control
+   * @param plaintext whether doors may listen beyond loopback without TLS
+   * @param open whether doors may listen beyond loopback without access control; then clients
+   *     beyond loopback may not do what needs the role {@code admin}
    */
   public record Doors(
       Http http,
@@ -82,7 +84,8 @@ public record ServerConfig(
       @Nullable InetSocketAddress grpc,
       OverridePolicy rlsOverrides,
       @Nullable TlsFiles tls,
-      boolean insecure) {
+      boolean plaintext,
+      boolean open) {
 
     /**
      * Returns the HTTP door alone, without TLS.
@@ -91,7 +94,7 @@ public record ServerConfig(
      * @return the doors
      */
     public static Doors of(Http http) {
-      return new Doors(http, null, null, OverridePolicy.ALLOW, null, false);
+      return new Doors(http, null, null, OverridePolicy.ALLOW, null, false, false);
     }
 
     /**
@@ -99,27 +102,36 @@ public record ServerConfig(
      *
      * @param control access control
      * @throws InsecureException if one would listen there without TLS or without access control,
-     *     unless {@link #insecure}
+     *     unless {@link #plaintext} or {@link #open} allows that
      */
     public void requireSafe(Control control) {
-      boolean controlsAccess =
-          control.tokens() != null || (tls != null && tls.requiresClientCertificates());
-      if (!insecure && (tls == null || !controlsAccess)) {
-        requireLoopback();
+      boolean lacksTls = tls == null && !plaintext;
+      boolean lacksControl = !controlsAccess(control) && !open;
+      InetSocketAddress exposed = exposed();
+      if (exposed != null && (lacksTls || lacksControl)) {
+        throw new InsecureException(
+            HostPort.format(exposed),
+            lacksTls,
+            lacksControl,
+            tls != null && tls.asksForClientCertificates());
       }
     }
 
-    private void requireLoopback() {
-      Stream.of(http.address(), resp, grpc)
+    /** Whether every client may do what needs the role admin, where there are no tokens. */
+    boolean adminsAnywhere(Control control) {
+      return controlsAccess(control) || exposed() == null;
+    }
+
+    private boolean controlsAccess(Control control) {
+      return control.tokens() != null || (tls != null && tls.requiresClientCertificates());
+    }
+
+    /** An address beyond loopback, null if there is none. */
+    private @Nullable InetSocketAddress exposed() {
+      return Stream.of(http.address(), resp, grpc)
           .filter(address -> address != null && !isLoopback(address))
           .findFirst()
-          .ifPresent(
-              address -> {
-                throw new InsecureException(
-                    HostPort.format(address),
-                    tls != null,
-                    tls != null && tls.asksForClientCertificates());
-              });
+          .orElse(null);
     }
 
     private static boolean isLoopback(InetSocketAddress address) {
@@ -299,13 +311,16 @@ public record ServerConfig(
    * @param onFailure what holds for limits without a rule of their own while the store cannot
    *     decide
    * @param onFailureByLimit what holds for single limits, by their names
+   * @param readyWithoutStore whether a server that decides without its store is ready before the
+   *     store has answered once
    */
   public record Storage(
       StoreAccess store,
       @Nullable Snapshot snapshot,
       TokenKey tokenKey,
       FailureRule onFailure,
-      Map<String, FailureRule> onFailureByLimit) {
+      Map<String, FailureRule> onFailureByLimit,
+      boolean readyWithoutStore) {
 
     /**
      * Makes the settings.
@@ -315,6 +330,8 @@ public record ServerConfig(
      * @param tokenKey the key of the tokens of reservations
      * @param onFailure what holds for limits without a rule of their own
      * @param onFailureByLimit copied
+     * @param readyWithoutStore whether a server that decides without its store is ready before the
+     *     store has answered once
      * @throws IllegalArgumentException if there is a snapshot and the store is not memory
      */
     public Storage {
@@ -334,7 +351,7 @@ public record ServerConfig(
      * @return the settings
      */
     public static Storage in(StoreAccess store) {
-      return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of());
+      return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of(), false);
     }
   }
 

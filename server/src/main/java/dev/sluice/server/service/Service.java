@@ -11,6 +11,7 @@ import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Generations.Kind;
+import dev.sluice.server.NotReadyException;
 import dev.sluice.server.Part;
 import dev.sluice.server.Periodic;
 import dev.sluice.server.StoreAccess;
@@ -36,6 +37,7 @@ import dev.sluice.server.tls.Tls;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.server.tls.TlsIdentity;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -44,6 +46,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -128,12 +131,13 @@ public final class Service implements AutoCloseable {
     GenerationMeters.register(generations, meters);
     TlsFiles tlsFiles = config.doors().tls();
     Tls tls = tlsFiles == null ? null : tls(tlsFiles, files.of(Kind.CERTIFICATES), meters, started);
-    Access access = Control.access(config.control(), files, meters, started);
+    Access access = Control.access(config, files, meters, started);
     files.watch(
         generations, access.audit(), table.after(reloads), metrics.metrics()::filesBroke, started);
     Stream.of(Kind.TOKENS, Kind.CERTIFICATES)
         .filter(kind -> generations.of(kind).isPresent())
         .forEach(kind -> GenerationMeters.register(generations, kind, meters));
+    Runnable reachedOnce = config.storage().readyWithoutStore() ? () -> {} : onceReached(store);
     Runnable reachable =
         new RecentCheck(
             () -> {
@@ -141,7 +145,13 @@ public final class Service implements AutoCloseable {
               table.requireReady();
             },
             System::nanoTime);
-    Runnable ready = decidesAlone(config.storage()) ? table::requireReady : reachable;
+    Runnable ready =
+        decidesAlone(config.storage())
+            ? () -> {
+              reachedOnce.run();
+              table.requireReady();
+            }
+            : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
     Limiter limiter = limiter(config.storage(), limits, store, metrics.metrics(), topDenied);
     Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
@@ -179,6 +189,24 @@ public final class Service implements AutoCloseable {
       doors.open(door, room);
     }
     return new Service(started, doors, store, generations, access.audit(), traffic);
+  }
+
+  /** Before it has answered once, its address may be wrong: each server would limit alone. */
+  private static Runnable onceReached(BucketStore store) {
+    AtomicBoolean reached = new AtomicBoolean();
+    Runnable ping = new RecentCheck(store::ping, System::nanoTime);
+    return () -> {
+      if (!reached.get()) {
+        try {
+          ping.run();
+        } catch (StoreException e) {
+          throw new NotReadyException(
+              "the store has not answered since the start; --ready-without-store does not wait for it",
+              e);
+        }
+        reached.set(true);
+      }
+    };
   }
 
   /**
@@ -296,7 +324,7 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Reads all watched files at once, and applies those of each kind without a mistake; logs how
+   * Reads all watched files at once, and applies those of each kind without a mistake. Logs how
    * that went, and notes in the audit log that the server was told to. Blocks on the file system.
    *
    * @return whether what the files say holds now

@@ -138,7 +138,7 @@ function stateCards() {
   const load = h('dd');
   const generation = h('dd');
   const element = h('dl', {class: 'cards'},
-    card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Files of the limits', generation));
+    card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Files', generation));
   const shown = new Map();
 
   /** Only where something changed, or a reader's selection is lost every two seconds. */
@@ -179,20 +179,24 @@ function card(name, value) {
 /** The files in force, and what was wrong with those that were offered after them. */
 function generations(answer) {
   const count = h('p', {}, `${plural(answer.limits.length, 'limit', 'limits')} in force`);
-  const {active, offered, runtime} = answer.generation ?? {};
+  const {active, runtime, tokens, certificates} = answer.generation ?? {};
   const kept = runtime?.mistakes?.length ? [h('p', {}, sign(false, 'what is set at run time cannot be read; what was read before stays in force:')), lines(runtime.mistakes)] : [];
-  if (!active || active.hash === 'none') {
-    return [count, h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : ''), kept];
-  }
+  const limits = !active || active.hash === 'none'
+    ? [h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : '')]
+    : stateOf('the files', answer.generation);
+  return [count, limits, tokens ? stateOf('the tokens', tokens) : [], certificates ? stateOf('the certificates', certificates) : [], kept].flat();
+}
+
+/** One kind of files. */
+function stateOf(name, {active, offered}) {
   const mistakes = offered?.mistakes ?? [];
   const warnings = offered?.warnings ?? [];
-  return [count, h('p', {}, h('code', {}, active.hash.slice(0, 12)), ` since ${clock(Date.parse(active.since))}`),
+  return [h('p', {}, h('code', {}, active.hash.slice(0, 12)), ` since ${clock(Date.parse(active.since))}`),
     mistakes.length === 0
-      ? [h('p', {}, sign(true, 'the files as they are now')),
+      ? [h('p', {}, sign(true, `${name} as they are now`)),
         warnings.length === 0 ? [] : [h('p', {}, sign(false, `with ${plural(warnings.length, 'warning', 'warnings')}:`)), lines(warnings)]]
-      : [h('p', {}, sign(false, `the files of ${clock(Date.parse(offered.since))} (`), h('code', {}, offered.hash.slice(0, 12)), `) have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`),
-        lines(mistakes)],
-    kept];
+      : [h('p', {}, sign(false, `${name} of ${clock(Date.parse(offered.since))} (`), h('code', {}, offered.hash.slice(0, 12)), `) have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`),
+        lines(mistakes)]];
 }
 
 function lines(texts) {
