@@ -19,6 +19,7 @@ final class LimitMeters {
   private final Counter shadowAllowed;
   private final Counter shadowDenied;
   private final Counter degraded;
+  private final Counter newBuckets;
 
   LimitMeters(MeterRegistry registry, LimitName name) {
     this.allowedLatency = latency(registry, name, "allowed");
@@ -30,6 +31,11 @@ final class LimitMeters {
     this.degraded =
         Counter.builder("ratelimits.degraded")
             .description("Decisions on spends that a failure rule took in the store's place")
+            .tag("limit", name.name())
+            .register(registry);
+    this.newBuckets =
+        Counter.builder("ratelimits.new.buckets")
+            .description("Spends from a full bucket, for which the store had to make room")
             .tag("limit", name.name())
             .register(registry);
   }
@@ -68,6 +74,12 @@ final class LimitMeters {
     if (deniedOnes > 0) {
       Latency.record(deniedLatency, seconds, deniedOnes);
       denied.increment(deniedOnes);
+    }
+  }
+
+  void startedBuckets(int started) {
+    if (started > 0) {
+      newBuckets.increment(started);
     }
   }
 

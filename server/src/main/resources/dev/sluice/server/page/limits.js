@@ -6,6 +6,7 @@ import {clock, number, period, plural, rate} from './words.js';
 import {sparkline} from './charts.js';
 
 const RECENT = 10;
+const FULL = 75; // percent of the table, as for the alert
 
 export const title = 'Limits';
 
@@ -126,6 +127,12 @@ function sum(counts) {
   return counts.reduce((total, count) => total + count, 0);
 }
 
+/** The three limits that made most new buckets in the last minute. */
+function newIds(rates) {
+  return rates.limits.map((one) => [one.limit, sum(one.newBuckets ?? [])])
+    .filter(([, count]) => count > 0).sort((one, other) => other[1] - one[1]).slice(0, 3);
+}
+
 /** A sign is a shape and a word, not a colour alone. */
 function sign(good, text) {
   return h('span', {class: good ? 'good' : 'bad'}, h('span', {'aria-hidden': 'true'}, good ? '● ' : '▲ '), text);
@@ -162,9 +169,13 @@ function stateCards() {
       fill(doors, [stats.doors, stats.ending], () => [
         ...stats.doors.map((door) => h('p', {}, h('code', {}, `${door.protocol}://${door.address}`))),
         h('p', {}, stats.ending ? sign(false, 'the server is about to stop') : sign(true, 'open'))]);
-      fill(load, [stats.connections, stats.store.liveBuckets], () => [
+      const share = stats.store.maxLiveBuckets && Math.round(100 * stats.store.liveBuckets / stats.store.maxLiveBuckets);
+      const newest = newIds(stats.rates);
+      fill(load, [stats.connections, stats.store.liveBuckets, share, newest], () => [
         h('p', {}, plural(stats.connections, 'connection', 'connections')),
-        stats.store.liveBuckets === undefined ? [] : h('p', {}, plural(stats.store.liveBuckets, 'bucket', 'buckets'), ' not full')]);
+        stats.store.liveBuckets === undefined ? [] : h('p', {}, plural(stats.store.liveBuckets, 'bucket', 'buckets'), ' not full'),
+        share === undefined ? [] : h('p', {}, sign(share < FULL, `${share} % of the table in use`)),
+        h('p', {class: 'note'}, newest.length === 0 ? 'No new id in the last minute.' : `Most new ids in the last minute: ${newest.map(([limit, count]) => `${limit} ${number(count)}`).join(', ')}`)]);
     },
     limits(answer) {
       fill(generation, [answer.generation, answer.limits.length], () => generations(answer));
