@@ -234,14 +234,16 @@ public final class Access implements AutoCloseable {
       if (grant == null) {
         throw failed(door, peer, "the token is not known", acts);
       }
-      admit(grant);
-      return Caller.of(grant, Caller.Kind.TOKEN, address, new Watched(this, door, grant))
+      Watched watch = new Watched(this, door, grant, Caller.Kind.TOKEN);
+      watch.asks();
+      return Caller.of(grant, Caller.Kind.TOKEN, address, watch)
           .about(acts);
     }
     Grant grant = known.ofCertificate(certificateNames);
     if (grant != null) {
-      admit(grant);
-      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, new Watched(this, door, grant))
+      Watched watch = new Watched(this, door, grant, Caller.Kind.CERTIFICATE);
+      watch.asks();
+      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, watch)
           .about(acts);
     }
     if (!certificateNames.isEmpty()) {
@@ -325,7 +327,8 @@ public final class Access implements AutoCloseable {
   }
 
   /** One request of a caller that is known. */
-  private record Watched(Access access, String door, Grant grant) implements Watch {
+  private record Watched(Access access, String door, Grant grant, Caller.Kind kind)
+      implements Watch {
 
     @Override
     public void refused(Caller caller, String why) {
@@ -334,14 +337,18 @@ public final class Access implements AutoCloseable {
 
     @Override
     public void asks() {
-      access.admit(grant);
+      access.admit(grant, kind);
     }
+  }
+
+  private static String id(Caller.Kind kind, String name) {
+    return kind + " " + name;
   }
 
   /** Counts a refusal for a role or a scope, and notes it unless there are too many. */
   private void forbidden(Caller caller, String door, String why) {
     refusals.forbidden.increment();
-    Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, caller.name());
+    Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, id(caller.kind(), caller.name()));
     if (!ofGrants.spend(one).denied()) {
       noteRefused(caller, door, "authorize", why);
     }
@@ -364,13 +371,14 @@ public final class Access implements AutoCloseable {
         caller.acts().isEmpty() ? caller.about(List.of(Noted.of(otherwise))) : caller, door, why);
   }
 
-  /** Holds a token to its requests. */
-  private void admit(Grant grant) {
+  /** Holds a token to its requests. A certificate of the same name has a bucket of its own. */
+  private void admit(Grant grant, Caller.Kind kind) {
     Quota quota = grant.requests();
     if (quota == null) {
       return;
     }
-    Decision decision = ofGrants.spend(Transaction.of(REQUESTS_PER_TOKEN, quota, grant.name()));
+    Decision decision =
+        ofGrants.spend(Transaction.of(REQUESTS_PER_TOKEN, quota, id(kind, grant.name())));
     if (decision.denied()) {
       refusals.throttled.increment();
       throw RefusedException.tooManyRequests(
