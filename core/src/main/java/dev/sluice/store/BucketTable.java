@@ -256,8 +256,8 @@ final class BucketTable {
    * its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Effect}.
    *
    * <p>The sum is written out here, in place of {@link Effect#tatAfterNanos}: with one key, the
-   * medians were 2 and 4 % lower, but the ranges of the rounds overlapped. Looking at the slot alone
-   * saves 5 % of a single decision, and 8 % where 32 are made at a time.
+   * medians were 2 and 4 % lower, but the ranges of the rounds overlapped. Looking at the slot
+   * alone saves 5 % of a single decision, and 8 % where 32 are made at a time.
    *
    * @return the TAT before, {@link Lines#LOCKED} if nothing was done
    */
