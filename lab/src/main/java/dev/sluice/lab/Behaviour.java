@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
+
 /** When one client asks. For one thread. */
 interface Behaviour {
 

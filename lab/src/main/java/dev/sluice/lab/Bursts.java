@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
+
 /** A client that asks several times in a row, at random moments; bursts of one are plain chance. */
 final class Bursts implements Behaviour {
 

@@ -125,7 +125,7 @@ final class Charts {
   }
 
   private static List<Drip.Stall> stalls(RunResult outcome) {
-    return outcome.subject().kind() == AlgorithmKind.LEAKY_BUCKET
+    return outcome.subject().kind() == Algorithm.LEAKY_BUCKET
         ? outcome.subject().drip().stalls()
         : List.of();
   }

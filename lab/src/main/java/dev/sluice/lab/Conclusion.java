@@ -176,7 +176,7 @@ public final class Conclusion {
     Entry best = Collections.min(all, byValue);
     Entry product =
         all.stream()
-            .filter(entry -> entry.outcome().subject().kind() == AlgorithmKind.GCRA)
+            .filter(entry -> entry.outcome().subject().kind() == Algorithm.GCRA)
             .min(byValue)
             .orElse(best);
     List<Entry> entries = new ArrayList<>();

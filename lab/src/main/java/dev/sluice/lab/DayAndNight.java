@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
+
 /**
  * A client that asks at random moments, often by day and seldom by night. Candidates come as at
  * noon, and each is kept with the share that its hour has of noon.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
+
 /** A client that asks at even intervals, from a random moment of the first one. */
 final class Even implements Behaviour {
 

@@ -2,6 +2,8 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
 import java.util.ArrayDeque;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -20,7 +22,7 @@ import java.util.Queue;
 /**
  * A bucket that fills with requests and is drained by a process, which may stall or fall behind.
  */
-final class LeakyBucket implements Algorithm {
+final class LeakyBucket implements SimulatedLimiter {
 
   private final long intervalNanos;
   private final long capacityNanos;

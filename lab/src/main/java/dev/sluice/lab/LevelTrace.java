@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -10,15 +12,15 @@ import java.util.List;
  */
 final class LevelTrace {
 
-  private final Algorithm algorithm;
+  private final SimulatedLimiter limiter;
   private final int bucket;
   private final long binNanos;
   private final List<LevelPoint> points = new ArrayList<>();
   private final List<LevelPoint> ofBin = new ArrayList<>();
   private long nextBinNanos;
 
-  LevelTrace(Algorithm algorithm, int bucket, long binNanos) {
-    this.algorithm = algorithm;
+  LevelTrace(SimulatedLimiter limiter, int bucket, long binNanos) {
+    this.limiter = limiter;
     this.bucket = bucket;
     this.binNanos = binNanos;
   }
@@ -52,7 +54,7 @@ final class LevelTrace {
   }
 
   private void read(long nowNanos) {
-    ofBin.add(new LevelPoint(nowNanos, algorithm.decide(bucket, 0, nowNanos).level()));
+    ofBin.add(new LevelPoint(nowNanos, limiter.decide(bucket, 0, nowNanos).level()));
   }
 
   private void closeBin() {

@@ -118,7 +118,7 @@ public final class Report {
   private void drip() {
     outcomes.stream()
         .map(RunResult::subject)
-        .filter(s -> s.kind() == AlgorithmKind.LEAKY_BUCKET)
+        .filter(s -> s.kind() == Algorithm.LEAKY_BUCKET)
         .map(Subject::drip)
         .findFirst()
         .ifPresent(drip -> setting("Drip of the leaky bucket", dripInWords(drip)));

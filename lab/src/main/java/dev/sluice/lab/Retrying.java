@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
+
 /**
  * A client that wants one request to pass, and comes back when it was denied, after the time that
  * it was told. With jitter it waits for a random time more, which grows with each denial.

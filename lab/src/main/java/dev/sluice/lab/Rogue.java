@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
+
 /**
  * A script that asks as fast as it can until it is denied, waits as long as it is told, and does it
  * again.

@@ -56,7 +56,7 @@ public final class RunResultsJson {
     json.writeNumberField("burst", outcome.subject().quota().burst());
     json.writeNumberField("count", outcome.subject().quota().count());
     json.writeNumberField("periodNanos", outcome.subject().quota().period().toNanos());
-    if (outcome.subject().kind() == AlgorithmKind.LEAKY_BUCKET) {
+    if (outcome.subject().kind() == Algorithm.LEAKY_BUCKET) {
       drip(json, outcome.subject());
     }
     json.writeNumberField("requests", outcome.requests());

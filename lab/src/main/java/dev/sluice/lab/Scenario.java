@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -108,9 +110,9 @@ public record Scenario(
     long end = length.toNanos();
     List<Client> clients = clients(traffic, seed);
     requireAffordable(clients, subject);
-    Algorithm algorithm = subject.start(end);
+    SimulatedLimiter limiter = subject.start(end);
     int seen = watchedIndex(clients);
-    LevelTrace trace = new LevelTrace(algorithm, clients.get(seen).bucket(), bin.toNanos());
+    LevelTrace trace = new LevelTrace(limiter, clients.get(seen).bucket(), bin.toNanos());
     Tally tally = new Tally(subject, clients.size(), end, bin.toNanos());
     PriorityQueue<Appointment> queue = appointments(clients, end);
     long requests = 0;
@@ -118,7 +120,7 @@ public record Scenario(
       long now = next.atNanos;
       Client client = next.client;
       trace.before(client.bucket(), now);
-      Verdict verdict = algorithm.decide(client.bucket(), client.cost(), now);
+      Verdict verdict = limiter.decide(client.bucket(), client.cost(), now);
       trace.after(client.bucket(), now, verdict);
       tally.count(next.index, client, now, verdict);
       next.atNanos = client.behaviour().nextNanos(now, verdict);

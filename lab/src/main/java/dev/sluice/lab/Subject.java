@@ -2,6 +2,7 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
 
 /**
  * An algorithm with a limit, put to the test.
@@ -10,7 +11,7 @@ import dev.sluice.gcra.Quota;
  * @param quota the limit: {@code burst} tokens in the time in which an empty bucket fills
  * @param drip how a leaky bucket is drained; the other algorithms have no such process
  */
-public record Subject(AlgorithmKind kind, Quota quota, Drip drip) {
+public record Subject(Algorithm kind, Quota quota, Drip drip) {
 
   /** The most runs of a drip process in one simulation; more would take hours. */
   private static final long MOST_RUNS = 100_000_000;
@@ -37,13 +38,13 @@ public record Subject(AlgorithmKind kind, Quota quota, Drip drip) {
    * @param kind the algorithm
    * @param quota the limit
    */
-  public Subject(AlgorithmKind kind, Quota quota) {
+  public Subject(Algorithm kind, Quota quota) {
     this(kind, quota, Drip.HEALTHY);
   }
 
   /** The algorithm, with all buckets full, for a run of a length. */
-  Algorithm start(long lengthNanos) {
-    if (kind == AlgorithmKind.LEAKY_BUCKET) {
+  SimulatedLimiter start(long lengthNanos) {
+    if (kind == Algorithm.LEAKY_BUCKET) {
       long every = drip.everyNanos(quota);
       if (lengthNanos / every > MOST_RUNS) {
         throw new IllegalArgumentException(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
 import java.util.Arrays;
 import java.util.List;
 import java.util.OptionalLong;
@@ -83,7 +84,7 @@ final class Tally {
         clientsNeverServed,
         longestLockoutNanos,
         longestLockedOut < 0 ? "" : name.apply(longestLockedOut),
-        subject.kind() == AlgorithmKind.LEAKY_BUCKET
+        subject.kind() == Algorithm.LEAKY_BUCKET
             ? OptionalLong.of(yardstick.wronglyDenied())
             : OptionalLong.empty(),
         lengthNanos,

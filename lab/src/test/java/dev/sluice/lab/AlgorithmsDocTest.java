@@ -22,8 +22,7 @@ final class AlgorithmsDocTest {
   @Test
   void stampede_atTheReset() throws IOException {
     List<RunResult> outcomes =
-        FourHours.run(
-            "rogue:clients=20", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA);
+        FourHours.run("rogue:clients=20", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA);
     requireCharts("stampede", outcomes, Charts::admitted);
     requireText(
         "at most **%s** requests in a minute after the first hour, GCRA **%s**"
@@ -38,7 +37,7 @@ final class AlgorithmsDocTest {
   void dripThatStalls_deniesWrongly() throws IOException {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     List<RunResult> outcomes =
-        FourHours.run("steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
+        FourHours.run("steady:clients=50", drip, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
     requireCharts("stalled-drip", outcomes, Charts::denied);
     RunResult leaky = outcomes.get(0);
     requireText(
@@ -55,9 +54,9 @@ final class AlgorithmsDocTest {
         FourHours.run(
             "bursty:clients=1,size=60",
             Drip.HEALTHY,
-            AlgorithmKind.TIME_BUCKET,
-            AlgorithmKind.LEAKY_BUCKET,
-            AlgorithmKind.GCRA);
+            Algorithm.TIME_BUCKET,
+            Algorithm.LEAKY_BUCKET,
+            Algorithm.GCRA);
     requireCharts("smooth", outcomes, Charts::level);
     requireText(
         "**%s** of its %s requests pass, under GCRA **%s**"

@@ -67,7 +67,7 @@ final class ChartColoursTest {
     Scenario scenario = FourHours.scenario("rogue");
     String page =
         Report.html(
-            scenario, FourHours.run("rogue", Drip.HEALTHY, AlgorithmKind.GCRA), "sluice simulate");
+            scenario, FourHours.run("rogue", Drip.HEALTHY, Algorithm.GCRA), "sluice simulate");
     List<String> charts =
         Pattern.compile("<svg .*?</svg>", Pattern.DOTALL)
             .matcher(page)

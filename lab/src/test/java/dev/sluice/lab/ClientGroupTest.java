@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.Verdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -15,11 +15,7 @@ final class ConclusionTest {
 
   private static List<RunResult> ofTheEssay(String traffic) {
     return FourHours.run(
-        traffic,
-        Drip.HEALTHY,
-        AlgorithmKind.TIME_BUCKET,
-        AlgorithmKind.LEAKY_BUCKET,
-        AlgorithmKind.GCRA);
+        traffic, Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
   }
 
   @Test
@@ -38,8 +34,7 @@ final class ConclusionTest {
 
     assertThat(
             Conclusion.of(
-                FourHours.run(
-                    "steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run("steady:clients=50", drip, Algorithm.LEAKY_BUCKET, Algorithm.GCRA)))
         .isEqualTo(
             "leaky-bucket turns away 3,042 of 16,000 requests for which there was room."
                 + " With leaky-bucket a client is locked out for up to 46 min, with gcra never.");
@@ -62,10 +57,7 @@ final class ConclusionTest {
     assertThat(
             Conclusion.of(
                 FourHours.run(
-                    "retry-storm:jitter=1",
-                    Drip.HEALTHY,
-                    AlgorithmKind.TIME_BUCKET,
-                    AlgorithmKind.GCRA)))
+                    "retry-storm:jitter=1", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA)))
         .isEqualTo("With gcra the clients send 915 requests, with time-bucket 300.");
   }
 
@@ -74,15 +66,15 @@ final class ConclusionTest {
     assertThat(
             Conclusion.of(
                 List.of(
-                    lockedOut(AlgorithmKind.GCRA, 60),
-                    lockedOut(AlgorithmKind.LEAKY_BUCKET, 0),
-                    lockedOut(AlgorithmKind.TIME_BUCKET, 600))))
+                    lockedOut(Algorithm.GCRA, 60),
+                    lockedOut(Algorithm.LEAKY_BUCKET, 0),
+                    lockedOut(Algorithm.TIME_BUCKET, 600))))
         .isEqualTo(
             "With time-bucket a client is locked out for up to 10 min, with gcra for 60 s,"
                 + " with leaky-bucket never.");
   }
 
-  private static RunResult lockedOut(AlgorithmKind kind, long seconds) {
+  private static RunResult lockedOut(Algorithm kind, long seconds) {
     return new RunResult(
         new Subject(kind, Quota.per(1, Duration.ofHours(1))),
         1,
@@ -102,15 +94,13 @@ final class ConclusionTest {
   void likeOutcomes_areNotSetAgainstEachOther() {
     assertThat(
             Conclusion.of(
-                FourHours.run(
-                    "steady", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run("steady", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA)))
         .isEqualTo("This traffic gives all of them the same figures.");
     assertThat(
             Conclusion.of(
-                FourHours.run(
-                    "crowd", Drip.HEALTHY, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run("crowd", Drip.HEALTHY, Algorithm.LEAKY_BUCKET, Algorithm.GCRA)))
         .isEqualTo("No lockout, peak or number of requests differs threefold; see the table.");
-    assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, AlgorithmKind.GCRA)))
+    assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, Algorithm.GCRA)))
         .isEqualTo("Nothing to compare with.");
   }
 

@@ -4,6 +4,8 @@ package dev.sluice.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.time.Duration;
@@ -34,7 +36,7 @@ final class OnRedisTest {
   @Test
   void timeBucket_admitsTheBurst_thenNothing_untilTheKeyExpires_andThenTheBurstAgain() {
     RedisTimeBucket onRedis = new RedisTimeBucket(redis, TEN_A_MINUTE);
-    Algorithm inLab = AlgorithmKind.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    SimulatedLimiter inLab = Algorithm.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
     for (long reset = 0; reset < 3; reset++) {
       long now = reset * TEN_A_MINUTE.offsetNanos();
       for (int i = 0; i < 12; i++) {
@@ -76,7 +78,7 @@ final class OnRedisTest {
   void leakyBucket_decidesAsInTheLab_onRandomTraffic_alsoWhenItsProcessStalls() {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofMinutes(3), Duration.ofMinutes(4));
     RedisLeakyBucket onRedis = new RedisLeakyBucket(redis, "leaky", TEN_A_MINUTE);
-    Algorithm inLab = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    SimulatedLimiter inLab = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
     Random random = new Random(1);
     long interval = TEN_A_MINUTE.intervalNanos();
     long run = interval;

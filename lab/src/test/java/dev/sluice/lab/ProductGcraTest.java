@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
@@ -29,7 +31,7 @@ final class ProductGcraTest {
               Limiter.of(
                   Limits.builder(Catalogue.samples()).limit("ApiCallsPerKey", quota).build(),
                   BucketStore.inMemory(time));
-          Algorithm lab = AlgorithmKind.GCRA.start(quota, Drip.HEALTHY);
+          SimulatedLimiter lab = Algorithm.GCRA.start(quota, Drip.HEALTHY);
           for (int i = 0; i < 500; i++) {
             time.advanceNanos((long) (random.nextDouble() * 3 * quota.intervalNanos()));
             int bucket = random.nextInt(3);

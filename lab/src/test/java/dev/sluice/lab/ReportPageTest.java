@@ -60,7 +60,7 @@ final class ReportPageTest {
             "steady-1");
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     outcomes =
-        Arrays.stream(AlgorithmKind.values())
+        Arrays.stream(Algorithm.values())
             .map(kind -> scenario.run(new Subject(kind, LIMIT, drip), nanos -> {}))
             .toList();
     Path page = folder.resolve("report.html");
@@ -134,7 +134,7 @@ final class ReportPageTest {
         quotas.stream()
             .flatMap(
                 quota ->
-                    Stream.of(AlgorithmKind.SLIDING_COUNTER, AlgorithmKind.LEAKY_BUCKET)
+                    Stream.of(Algorithm.SLIDING_COUNTER, Algorithm.LEAKY_BUCKET)
                         .map(kind -> scenario.run(new Subject(kind, quota), nanos -> {})))
             .toList();
     Path page = folder.resolve("other.html");
@@ -171,8 +171,7 @@ final class ReportPageTest {
             Duration.ofMinutes(1),
             1,
             "");
-    RunResult outcome =
-        scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, drip), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(Algorithm.LEAKY_BUCKET, LIMIT, drip), nanos -> {});
     Path page = folder.resolve("stalls.html");
     Files.writeString(page, Report.html(scenario, List.of(outcome), ""));
     try {

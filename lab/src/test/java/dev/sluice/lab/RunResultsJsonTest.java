@@ -32,7 +32,7 @@ final class RunResultsJsonTest {
     Scenario scenario = new Scenario(traffic, LENGTH, Duration.ofMinutes(1), seed, "bursty-2");
     return RunResultsJson.of(
         scenario,
-        Arrays.stream(AlgorithmKind.values())
+        Arrays.stream(Algorithm.values())
             .map(kind -> scenario.run(new Subject(kind, LIMIT, DRIP), nanos -> {}))
             .toList());
   }

@@ -23,7 +23,7 @@ final class ScenarioTest {
 
   @ParameterizedTest
   @EnumSource
-  void sameSeed_givesTheSameOutcome_andAnotherSeedAnother(AlgorithmKind kind) {
+  void sameSeed_givesTheSameOutcome_andAnotherSeedAnother(Algorithm kind) {
     String[] traffic = {"crowd", "rogue:clients=3", "bursty", "retry-storm:jitter=0.5", "diurnal"};
     Subject subject = new Subject(kind, LIMIT);
     RunResult first = scenario(1, traffic).run(subject, nanos -> {});
@@ -34,7 +34,7 @@ final class ScenarioTest {
   @Test
   void algorithms_seeTheSameRequests_ofClientsThatHeedNothing() {
     List<List<Long>> seen = new ArrayList<>();
-    for (AlgorithmKind kind : AlgorithmKind.values()) {
+    for (Algorithm kind : Algorithm.values()) {
       RunResult outcome = run(kind, "crowd");
       List<Long> asked = new ArrayList<>();
       for (int i = 0; i < outcome.admitted().size(); i++) {
@@ -47,7 +47,7 @@ final class ScenarioTest {
 
   @Test
   void steadyTraffic_belowTheLimit_isNeverDenied() {
-    for (AlgorithmKind kind : AlgorithmKind.values()) {
+    for (Algorithm kind : Algorithm.values()) {
       RunResult outcome = run(kind, "steady");
       assertThat(outcome.totalDenied()).as(kind.toString()).isZero();
       assertThat(outcome.requests()).isBetween(3190L, 3210L); // 10 clients, 80 an hour, 4 hours
@@ -62,7 +62,7 @@ final class ScenarioTest {
     // One client, one request each minute; a limit of one in two minutes.
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 5);
     Quota limit = Quota.per(1, Duration.ofMinutes(2));
-    RunResult outcome = scenario.run(new Subject(AlgorithmKind.GCRA, limit), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(Algorithm.GCRA, limit), nanos -> {});
     assertThat(outcome.requests()).isEqualTo(10);
     assertThat(outcome.admitted()).containsExactly(3L, 2L);
     assertThat(outcome.denied()).containsExactly(2L, 3L);
@@ -111,13 +111,13 @@ final class ScenarioTest {
   }
 
   private static RunResult lockedOut(Scenario scenario, Duration period) {
-    return scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, Quota.per(1, period)), n -> {});
+    return scenario.run(new Subject(Algorithm.TIME_BUCKET, Quota.per(1, period)), n -> {});
   }
 
   @Test
   void variance_leavesOutALastBinThatIsCutShort() {
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 4);
-    RunResult outcome = scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(Algorithm.GCRA, LIMIT), nanos -> {});
     assertThat(outcome.admitted()).containsExactly(4L, 4L, 2L);
     assertThat(outcome.variance()).isZero();
   }
@@ -127,7 +127,7 @@ final class ScenarioTest {
   void report_isTheSameInEveryCountry(String country) {
     Scenario scenario = scenario(1, "rogue");
     List<RunResult> outcomes =
-        List.of(scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {}));
+        List.of(scenario.run(new Subject(Algorithm.GCRA, LIMIT), nanos -> {}));
     String here = Report.html(scenario, outcomes, "");
     Locale before = Locale.getDefault();
     Locale.setDefault(Locale.forLanguageTag(country));
@@ -142,10 +142,10 @@ final class ScenarioTest {
   void stalledDrip_deniesWrongly_andGcraHasNone() {
     Drip stalled = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     Scenario scenario = scenario(1, "steady");
-    RunResult bad = scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, stalled), n -> {});
+    RunResult bad = scenario.run(new Subject(Algorithm.LEAKY_BUCKET, LIMIT, stalled), n -> {});
     assertThat(bad.wronglyDenied().orElseThrow()).isEqualTo(bad.totalDenied()).isGreaterThan(100);
-    assertThat(run(AlgorithmKind.LEAKY_BUCKET, "steady").wronglyDenied()).hasValue(0);
-    assertThat(run(AlgorithmKind.GCRA, "steady").wronglyDenied()).isEmpty();
+    assertThat(run(Algorithm.LEAKY_BUCKET, "steady").wronglyDenied()).hasValue(0);
+    assertThat(run(Algorithm.GCRA, "steady").wronglyDenied()).isEmpty();
   }
 
   @Test
@@ -153,7 +153,7 @@ final class ScenarioTest {
     Scenario scenario =
         new Scenario(traffic("steady:clients=2", "rogue"), LENGTH, BIN, 1, "rogue-1");
     assertThat(scenario.watchedClient()).isEqualTo("rogue-1");
-    RunResult outcome = scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, LIMIT), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(Algorithm.TIME_BUCKET, LIMIT), nanos -> {});
     List<LevelPoint> level = outcome.level();
     assertThat(level.get(0)).isEqualTo(new LevelPoint(0, 0));
     assertThat(level.get(level.size() - 1)).isEqualTo(new LevelPoint(LENGTH.toNanos() - 1, 100));
@@ -171,7 +171,7 @@ final class ScenarioTest {
   void progress_isReported_toTheEnd() {
     List<Long> reports = new ArrayList<>();
     RunResult outcome =
-        scenario(1, "steady:clients=100").run(new Subject(AlgorithmKind.GCRA, LIMIT), reports::add);
+        scenario(1, "steady:clients=100").run(new Subject(Algorithm.GCRA, LIMIT), reports::add);
     assertThat(outcome.requests()).isGreaterThan(30_000);
     assertThat(reports).hasSizeGreaterThan(7).isSorted().endsWith(LENGTH.toNanos());
   }
@@ -192,20 +192,20 @@ final class ScenarioTest {
     assertThatThrownBy(() -> new Scenario(steady, LENGTH, BIN, 1, "rogue-1"))
         .hasMessage(
             "watch: found the client \"rogue-1\", expected one that asks, such as steady-1");
-    assertThatThrownBy(() -> run(AlgorithmKind.GCRA, "steady:cost=101"))
+    assertThatThrownBy(() -> run(Algorithm.GCRA, "steady:cost=101"))
         .hasMessage(
             "cost: found 101, expected at most the burst of the limit 100/1h, which is 100");
     Quota fine = Quota.per(1_000_000_000, Duration.ofSeconds(1));
     assertThatThrownBy(
             () ->
                 scenario(1, "steady:clients=1,rate=1/1h")
-                    .run(new Subject(AlgorithmKind.LEAKY_BUCKET, fine), n -> {}))
+                    .run(new Subject(Algorithm.LEAKY_BUCKET, fine), n -> {}))
         .hasMessageContaining("drip: found a run every 1ns for 4h");
-    assertThatThrownBy(() -> new Subject(AlgorithmKind.GCRA, Quota.per(1, Duration.ofDays(10_000))))
+    assertThatThrownBy(() -> new Subject(Algorithm.GCRA, Quota.per(1, Duration.ofDays(10_000))))
         .hasMessageContaining("expected at most 10 years");
   }
 
-  private static RunResult run(AlgorithmKind kind, String... traffic) {
+  private static RunResult run(Algorithm kind, String... traffic) {
     return scenario(1, traffic).run(new Subject(kind, LIMIT), nanos -> {});
   }
 
