@@ -2,13 +2,13 @@
 package dev.sluice.cli;
 
 import dev.sluice.lab.Conclusion;
-import dev.sluice.lab.Labels;
 import dev.sluice.lab.Measure;
 import dev.sluice.lab.Numbers;
 import dev.sluice.lab.QuotaText;
 import dev.sluice.lab.RunResult;
 import dev.sluice.lab.Scenario;
 import dev.sluice.lab.Spans;
+import dev.sluice.lab.Subject;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -41,7 +41,7 @@ final class SimulationTable {
     List<String> lines = new ArrayList<>(wrapped(title, width));
     List<List<String>> rows = new ArrayList<>();
     List<String> head = new ArrayList<>(List.of(""));
-    head.addAll(Labels.of(outcomes.stream().map(RunResult::subject).toList()));
+    head.addAll(Subject.labels(outcomes.stream().map(RunResult::subject).toList()));
     rows.add(head);
     for (Measure measure : Measure.values()) {
       List<String> row = new ArrayList<>(List.of(measure.label(scenario.bin().toNanos())));

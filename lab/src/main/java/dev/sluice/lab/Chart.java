@@ -75,7 +75,7 @@ record Chart(
       String note,
       String style,
       boolean line,
-      List<LevelPoint> points,
+      List<RunResult.Point> points,
       double limit,
       List<Drip.Stall> stalls) {}
 
@@ -235,7 +235,7 @@ record Chart(
     for (int i = 0; i < panel.points.size(); i++) {
       long end =
           i + 1 < panel.points.size() ? panel.points.get(i + 1).nanos() : frame.lengthNanos();
-      path.append('V').append(number(frame.y(panel.points.get(i).level())));
+      path.append('V').append(number(frame.y(panel.points.get(i).value())));
       path.append('H').append(number(frame.x(end)));
     }
     return path.append('V').append(number(frame.y(0))).append('Z').toString();
@@ -243,11 +243,11 @@ record Chart(
 
   private static String line(Panel panel, Frame frame) {
     StringBuilder path = new StringBuilder();
-    for (LevelPoint point : panel.points) {
+    for (RunResult.Point point : panel.points) {
       path.append(path.isEmpty() ? 'M' : 'L')
           .append(number(frame.x(point.nanos())))
           .append(' ')
-          .append(number(frame.y(point.level())));
+          .append(number(frame.y(point.value())));
     }
     return path.toString();
   }

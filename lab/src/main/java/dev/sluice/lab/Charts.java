@@ -20,7 +20,7 @@ final class Charts {
    */
   Charts(List<RunResult> outcomes, long lengthNanos, String watched) {
     this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
+    this.labels = Subject.labels(outcomes.stream().map(RunResult::subject).toList());
     this.lengthNanos = lengthNanos;
     this.watched = watched;
   }
@@ -74,9 +74,9 @@ final class Charts {
     List<Chart.Panel> panels = new ArrayList<>();
     for (int i = 0; i < outcomes.size(); i++) {
       RunResult outcome = outcomes.get(i);
-      List<LevelPoint> points = new ArrayList<>();
+      List<RunResult.Point> points = new ArrayList<>();
       for (long count : series.apply(outcome)) {
-        points.add(new LevelPoint(points.size() * outcome.binNanos(), (double) count));
+        points.add(new RunResult.Point(points.size() * outcome.binNanos(), (double) count));
         most = Math.max(most, count);
       }
       panels.add(
@@ -125,7 +125,7 @@ final class Charts {
   }
 
   private static List<Drip.Stall> stalls(RunResult outcome) {
-    return outcome.subject().kind() == Algorithm.LEAKY_BUCKET
+    return outcome.subject().algorithm() == Algorithm.LEAKY_BUCKET
         ? outcome.subject().drip().stalls()
         : List.of();
   }

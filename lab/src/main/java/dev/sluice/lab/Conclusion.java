@@ -26,7 +26,7 @@ public final class Conclusion {
 
   private Conclusion(List<RunResult> outcomes) {
     this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
+    this.labels = Subject.labels(outcomes.stream().map(RunResult::subject).toList());
   }
 
   /**
@@ -176,7 +176,7 @@ public final class Conclusion {
     Entry best = Collections.min(all, byValue);
     Entry product =
         all.stream()
-            .filter(entry -> entry.outcome().subject().kind() == Algorithm.GCRA)
+            .filter(entry -> entry.outcome().subject().algorithm() == Algorithm.GCRA)
             .min(byValue)
             .orElse(best);
     List<Entry> entries = new ArrayList<>();

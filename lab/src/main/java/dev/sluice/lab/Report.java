@@ -19,7 +19,7 @@ public final class Report {
   private Report(Scenario scenario, List<RunResult> outcomes) {
     this.scenario = scenario;
     this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
+    this.labels = Subject.labels(outcomes.stream().map(RunResult::subject).toList());
     this.charts = new Charts(outcomes, scenario.length().toNanos(), scenario.watchedClient());
   }
 
@@ -96,7 +96,7 @@ public final class Report {
   private String inWords() {
     List<String> kinds =
         outcomes.stream()
-            .map(o -> o.subject().kind())
+            .map(o -> o.subject().algorithm())
             .distinct()
             .map(kind -> kind + " (" + kind.inWords() + ")")
             .toList();
@@ -118,7 +118,7 @@ public final class Report {
   private void drip() {
     outcomes.stream()
         .map(RunResult::subject)
-        .filter(s -> s.kind() == Algorithm.LEAKY_BUCKET)
+        .filter(s -> s.algorithm() == Algorithm.LEAKY_BUCKET)
         .map(Subject::drip)
         .findFirst()
         .ifPresent(drip -> setting("Drip of the leaky bucket", dripInWords(drip)));
@@ -193,11 +193,11 @@ public final class Report {
     for (long at = 0; at < scenario.length().toNanos(); at += bin) {
       out.append("<tr><td>%s</td>".formatted(Axis.time(at, scenario.length().toNanos())));
       for (int i = 0; i < next.length; i++) {
-        List<LevelPoint> points = chart.panels().get(i).points();
+        List<RunResult.Point> points = chart.panels().get(i).points();
         while (next[i] + 1 < points.size() && points.get(next[i] + 1).nanos() <= at) {
           next[i]++;
         }
-        out.append("<td>%s</td>".formatted(Numbers.brief(points.get(next[i]).level())));
+        out.append("<td>%s</td>".formatted(Numbers.brief(points.get(next[i]).value())));
       }
       out.append("</tr>\n");
     }

@@ -52,11 +52,11 @@ public final class RunResultsJson {
 
   private static void write(JsonGenerator json, RunResult outcome) throws IOException {
     json.writeStartObject();
-    json.writeStringField("algorithm", outcome.subject().kind().toString());
+    json.writeStringField("algorithm", outcome.subject().algorithm().toString());
     json.writeNumberField("burst", outcome.subject().quota().burst());
     json.writeNumberField("count", outcome.subject().quota().count());
     json.writeNumberField("periodNanos", outcome.subject().quota().period().toNanos());
-    if (outcome.subject().kind() == Algorithm.LEAKY_BUCKET) {
+    if (outcome.subject().algorithm() == Algorithm.LEAKY_BUCKET) {
       drip(json, outcome.subject());
     }
     json.writeNumberField("requests", outcome.requests());
@@ -78,10 +78,10 @@ public final class RunResultsJson {
     counts(json, "admittedPerBin", outcome.admitted());
     counts(json, "deniedPerBin", outcome.denied());
     json.writeArrayFieldStart("level");
-    for (LevelPoint point : outcome.level()) {
+    for (RunResult.Point point : outcome.level()) {
       json.writeStartArray();
       json.writeNumber(point.nanos());
-      json.writeNumber(Numbers.scaled(point.level(), DIGITS));
+      json.writeNumber(Numbers.scaled(point.value(), DIGITS));
       json.writeEndArray();
     }
     json.writeEndArray();

@@ -270,7 +270,7 @@ final class ReportPageTest {
     for (int i = 0; i < rows.size(); i++) {
       RunResult outcome = outcomes.get(i);
       assertThat(text(rows.get(i).findElement(By.tagName("th"))))
-          .isEqualTo(outcome.subject().kind().toString());
+          .isEqualTo(outcome.subject().algorithm().toString());
       assertThat(rows.get(i).findElements(By.tagName("td")).stream().map(ReportPageTest::text))
           .containsExactlyElementsOf(
               Arrays.stream(Measure.values()).map(measure -> measure.of(outcome)).toList());

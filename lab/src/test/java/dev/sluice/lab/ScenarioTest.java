@@ -154,14 +154,15 @@ final class ScenarioTest {
         new Scenario(traffic("steady:clients=2", "rogue"), LENGTH, BIN, 1, "rogue-1");
     assertThat(scenario.watchedClient()).isEqualTo("rogue-1");
     RunResult outcome = scenario.run(new Subject(Algorithm.TIME_BUCKET, LIMIT), nanos -> {});
-    List<LevelPoint> level = outcome.level();
-    assertThat(level.get(0)).isEqualTo(new LevelPoint(0, 0));
-    assertThat(level.get(level.size() - 1)).isEqualTo(new LevelPoint(LENGTH.toNanos() - 1, 100));
+    List<RunResult.Point> level = outcome.level();
+    assertThat(level.get(0)).isEqualTo(new RunResult.Point(0, 0));
+    assertThat(level.get(level.size() - 1))
+        .isEqualTo(new RunResult.Point(LENGTH.toNanos() - 1, 100));
     assertThat(level).isSortedAccordingTo((a, b) -> Long.compare(a.nanos(), b.nanos()));
     // It falls from full to empty at each of the three resets, and is full again at once.
     long falls = 0;
     for (int i = 1; i < level.size(); i++) {
-      falls += level.get(i - 1).level() == 100 && level.get(i).level() == 0 ? 1 : 0;
+      falls += level.get(i - 1).value() == 100 && level.get(i).value() == 0 ? 1 : 0;
     }
     assertThat(falls).isEqualTo(3);
     assertThat(level.size()).isLessThanOrEqualTo(4 * 240);
@@ -186,23 +187,23 @@ final class ScenarioTest {
     assertThatThrownBy(() -> new Scenario(steady, Duration.ofDays(4000), BIN, 1, ""))
         .hasMessageContaining("at most 10 years");
     assertThatThrownBy(() -> new Scenario(steady, LENGTH, Duration.ofSeconds(7), 1, ""))
-        .hasMessage("bin: found 7s, expected a duration > 0 that lies 1 to 2000 times in 4h");
+        .hasMessage(
+            "bin: found 7s, expected a duration that splits the run of 4h into 1 to 2000 steps");
     assertThatThrownBy(() -> new Scenario(steady, LENGTH, Duration.ofHours(5), 1, ""))
         .hasMessageContaining("bin: found 5h");
     assertThatThrownBy(() -> new Scenario(steady, LENGTH, BIN, 1, "rogue-1"))
         .hasMessage(
-            "watch: found the client \"rogue-1\", expected one that asks, such as steady-1");
+            "watch: found \"rogue-1\", expected the name of a client in the traffic, such as steady-1");
     assertThatThrownBy(() -> run(Algorithm.GCRA, "steady:cost=101"))
-        .hasMessage(
-            "cost: found 101, expected at most the burst of the limit 100/1h, which is 100");
+        .hasMessage("cost 101 exceeds the burst (100) of the limit 100/1h");
     Quota fine = Quota.per(1_000_000_000, Duration.ofSeconds(1));
     assertThatThrownBy(
             () ->
                 scenario(1, "steady:clients=1,rate=1/1h")
                     .run(new Subject(Algorithm.LEAKY_BUCKET, fine), n -> {}))
-        .hasMessageContaining("drip: found a run every 1ns for 4h");
+        .hasMessageContaining("drip: one drip every 1ns for 4h makes more than 100000000 drips");
     assertThatThrownBy(() -> new Subject(Algorithm.GCRA, Quota.per(1, Duration.ofDays(10_000))))
-        .hasMessageContaining("expected at most 10 years");
+        .hasMessageContaining("at most 10 years are allowed");
   }
 
   private static RunResult run(Algorithm kind, String... traffic) {
