@@ -14,10 +14,12 @@ import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.stream.Stream;
 
 /*
@@ -26,7 +28,7 @@ import java.util.stream.Stream;
  * same in the long run. The algorithms differ in when spent tokens come back:
  *
  *   time bucket       all at once, one window after the first request
- *   leaky bucket      in steps, when the drip process runs (see LeakyBucket and Drip)
+ *   leaky bucket      in steps, whenever the drip process runs (see Drip)
  *   GCRA              continuously, from the moment of the request
  *   sliding log       the tokens of each request, exactly one window after that request
  *   sliding counter   continuously during the next fixed window, whenever the request was
@@ -213,6 +215,110 @@ public enum Algorithm {
       }
       counter.left -= cost;
       return Verdict.admitted((double) (burst - counter.left));
+    }
+  }
+
+  /*
+   * The water of a bucket is stored as the time that it takes to leak, in whole nanoseconds. A cost
+   * of c adds T·c, and the bucket holds τ. The process runs every d, and one run takes d from each
+   * bucket. Nothing leaks between two runs or while the process stalls, and missed runs are not made
+   * up for: a run knows only that it takes one drip from every bucket. If one run can drain only
+   * some of the buckets, the next run takes the others, so that every bucket leaks too slowly.
+   */
+
+  /**
+   * A bucket that fills with requests and is drained by a process, which may stall or fall behind.
+   */
+  private static final class LeakyBucket implements SimulatedLimiter {
+
+    private final long intervalNanos;
+    private final long capacityNanos;
+    private final long everyNanos;
+    private final int bucketsPerRun;
+    private final List<Drip.Stall> stalls;
+    private final Map<Integer, Bucket> buckets = new HashMap<>();
+    private final Queue<Bucket> active = new ArrayDeque<>();
+    private long nextRunNanos;
+
+    LeakyBucket(Quota quota, Drip drip) {
+      this.intervalNanos = quota.intervalNanos();
+      this.capacityNanos = quota.offsetNanos();
+      this.everyNanos = drip.everyNanos(quota);
+      this.bucketsPerRun = drip.bucketsPerRun() == 0 ? Integer.MAX_VALUE : drip.bucketsPerRun();
+      this.stalls = drip.stalls().stream().sorted(Comparator.comparing(Drip.Stall::from)).toList();
+      this.nextRunNanos = everyNanos;
+    }
+
+    private static final class Bucket {
+      private long waterNanos; // the time that its water takes to leak
+    }
+
+    @Override
+    public Verdict decide(int number, long cost, long nowNanos) {
+      dripUntil(nowNanos);
+      Bucket bucket = buckets.computeIfAbsent(number, n -> new Bucket());
+      long excessNanos = bucket.waterNanos + intervalNanos * cost - capacityNanos;
+      if (excessNanos > 0) {
+        return Verdict.denied(waitNanos(excessNanos, nowNanos), level(bucket));
+      }
+      if (cost > 0) {
+        if (bucket.waterNanos == 0) {
+          active.add(bucket);
+        }
+        bucket.waterNanos += intervalNanos * cost;
+      }
+      return Verdict.admitted(level(bucket));
+    }
+
+    private double level(Bucket bucket) {
+      return (double) bucket.waterNanos / intervalNanos;
+    }
+
+    /** Returns the time until the run that makes room, if the process does not stall. */
+    private long waitNanos(long excessNanos, long nowNanos) {
+      long runs = (excessNanos - 1) / everyNanos + 1;
+      return everyNanos - nowNanos % everyNanos + (runs - 1) * everyNanos;
+    }
+
+    private void dripUntil(long nowNanos) {
+      while (nextRunNanos <= nowNanos) {
+        if (active.isEmpty()) {
+          nextRunNanos = firstRunFrom(nowNanos + 1);
+          return;
+        }
+        long resumesNanos = endOfStall(nextRunNanos);
+        if (resumesNanos > nextRunNanos) {
+          nextRunNanos = firstRunFrom(resumesNanos);
+        } else {
+          run();
+          nextRunNanos += everyNanos;
+        }
+      }
+    }
+
+    private void run() {
+      for (int left = Math.min(bucketsPerRun, active.size()); left > 0; left--) {
+        Bucket bucket = active.remove();
+        bucket.waterNanos = Math.max(bucket.waterNanos - everyNanos, 0);
+        if (bucket.waterNanos > 0) {
+          active.add(bucket);
+        }
+      }
+    }
+
+    private long firstRunFrom(long nanos) {
+      return ((nanos - 1) / everyNanos + 1) * everyNanos;
+    }
+
+    /** Returns when a run that is due now takes place: now, or after the stall. */
+    private long endOfStall(long nowNanos) {
+      long end = nowNanos;
+      for (Drip.Stall stall : stalls) {
+        if (stall.from().toNanos() <= end && end < stall.end().toNanos()) {
+          end = stall.end().toNanos();
+        }
+      }
+      return end;
     }
   }
 

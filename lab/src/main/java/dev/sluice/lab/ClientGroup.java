@@ -245,7 +245,7 @@ public final class ClientGroup {
     if (within > defaultWithin && within >= cycle) {
       throw new IllegalArgumentException(
           "within: found %s, expected less than the time from one burst to the next, %s"
-              .formatted(Spans.exact(within), Spans.rounded((long) cycle)));
+              .formatted(Format.duration(within), Format.roundedDuration((long) cycle)));
     }
     return new Client.Bursty(Math.max(cycle - within, 1), size, Math.max(within / size, 1), chance);
   }

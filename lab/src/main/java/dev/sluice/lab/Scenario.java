@@ -63,8 +63,10 @@ public record Scenario(
       throw new IllegalArgumentException(
           "bin: found %s, expected a duration that splits the run of %s into 1 to %s steps"
               .formatted(
-                  bin.isNegative() || bin.compareTo(LONGEST) > 0 ? bin : Spans.exact(bin.toNanos()),
-                  Spans.exact(length.toNanos()),
+                  bin.isNegative() || bin.compareTo(LONGEST) > 0
+                      ? bin
+                      : Format.duration(bin.toNanos()),
+                  Format.duration(length.toNanos()),
                   MOST_BINS));
     }
     if (!watched.isEmpty()
@@ -165,7 +167,7 @@ public record Scenario(
     if (requests > MOST_REQUESTS) {
       throw new IllegalArgumentException(
           "the run has more than %s requests in its first %s; make it shorter, or lower the rate"
-              .formatted(MOST_REQUESTS, Spans.rounded(nowNanos)));
+              .formatted(MOST_REQUESTS, Format.roundedDuration(nowNanos)));
     }
   }
 

@@ -29,7 +29,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
     if (quota.offsetNanos() > Scenario.LONGEST.toNanos()) {
       throw new IllegalArgumentException(
           "limit: the bucket of %s takes %s to fill; at most 10 years are allowed"
-              .formatted(QuotaText.format(quota), Spans.rounded(quota.offsetNanos())));
+              .formatted(QuotaText.format(quota), Format.roundedDuration(quota.offsetNanos())));
     }
   }
 
@@ -50,7 +50,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
       if (lengthNanos / every > MOST_DRIPS) {
         throw new IllegalArgumentException(
             "drip: one drip every %s for %s makes more than %s drips, the most allowed; make the drip less frequent"
-                .formatted(Spans.exact(every), Spans.exact(lengthNanos), MOST_DRIPS));
+                .formatted(Format.duration(every), Format.duration(lengthNanos), MOST_DRIPS));
       }
     }
     return algorithm.start(quota, drip);

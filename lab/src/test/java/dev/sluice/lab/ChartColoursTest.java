@@ -22,7 +22,7 @@ final class ChartColoursTest {
   private static final double SHAPE = 3;
 
   static Stream<Map<String, String>> palettes() {
-    return Stream.of(ReportStyle.lightColours(), ReportStyle.darkColours());
+    return Stream.of(StyleSheet.lightColours(), StyleSheet.darkColours());
   }
 
   @ParameterizedTest
@@ -80,8 +80,8 @@ final class ChartColoursTest {
         .allSatisfy(
             chart ->
                 assertThat(chart)
-                    .contains(".chart .admitted{fill:" + ReportStyle.lightColours().get("good"))
-                    .contains(".chart .admitted{fill:" + ReportStyle.darkColours().get("good"))
+                    .contains(".chart .admitted{fill:" + StyleSheet.lightColours().get("good"))
+                    .contains(".chart .admitted{fill:" + StyleSheet.darkColours().get("good"))
                     .containsOnlyOnce("prefers-color-scheme:dark")
                     .doesNotContain("var(--"));
   }

@@ -48,7 +48,7 @@ final class ConclusionTest {
         .isEqualTo(
             "With gcra 81 of 200 clients are never served, with time-bucket none."
                 + " With gcra the clients send 1,929 requests, with time-bucket 300.");
-    assertThat(new Charts(outcomes, FourHours.LENGTH.toNanos(), "").admitted().text())
+    assertThat(Report.admittedChart(outcomes).text())
         .contains("time-bucket: locked out 1 h", "gcra: 81 never served");
   }
 
@@ -113,6 +113,6 @@ final class ConclusionTest {
     "9000000000000, 2.5 h"
   })
   void span_isSaidInOneUnit(long nanos, String words) {
-    assertThat(Spans.words(nanos)).isEqualTo(words);
+    assertThat(Format.durationInWords(nanos)).isEqualTo(words);
   }
 }

@@ -52,6 +52,6 @@ final class QuotaTextTest {
     "86400000000000, 24h",
   })
   void span_isRounded_toAboutThreeDigits(long nanos, String text) {
-    assertThat(Spans.rounded(nanos)).isEqualTo(text);
+    assertThat(Format.roundedDuration(nanos)).isEqualTo(text);
   }
 }

@@ -297,7 +297,7 @@ final class ReportPageTest {
       for (int i = 0; i < heights.size(); i++) {
         assertThat(((Number) heights.get(i)).doubleValue())
             .isCloseTo(
-                ChartSize.WIDE.plotHeight * Math.sqrt((double) peaks.get(i) / top),
+                Chart.Size.WIDE.plotHeight * Math.sqrt((double) peaks.get(i) / top),
                 Offset.offset(0.2));
       }
     }
