@@ -23,9 +23,9 @@ import java.util.Queue;
 import java.util.stream.Stream;
 
 /*
- * All algorithms get the same limit. Each bucket admits at most `burst` tokens at once, and the
- * window is the time in which an empty GCRA bucket fills, τ = T · burst, so that the rate is the
- * same in the long run. The algorithms differ in when spent tokens come back:
+ * All algorithms get the same limit: at most `burst` tokens at once, and a window τ = T · burst, the
+ * time in which GCRA refills all tokens of a bucket. So all of them admit the same rate in the long
+ * run. They differ in when spent tokens come back:
  *
  *   time bucket       all at once, one window after the first request
  *   leaky bucket      in steps, whenever the drip process runs (see Drip)
@@ -102,7 +102,7 @@ public enum Algorithm {
     return text;
   }
 
-  /** Creates the algorithm with all buckets full; only the leaky bucket uses the drip. */
+  /** Creates a limiter with no token spent; only the leaky bucket uses the drip. */
   SimulatedLimiter start(Quota quota, Drip drip) {
     return switch (this) {
       case TIME_BUCKET -> new TimeBucket(quota);

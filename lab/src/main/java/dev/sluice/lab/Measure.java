@@ -16,7 +16,8 @@ public enum Measure {
       "clients ever denied", "The share of clients that were turned away at least once."),
   /** The number of clients without any admission. */
   NEVER_SERVED(
-      "never served", "The number of clients that sent requests, of which none was admitted."),
+      "never served",
+      "The number of clients that sent at least one request and were never admitted."),
   /** The longest lockout of one client. */
   LOCKOUT(
       "longest lockout",

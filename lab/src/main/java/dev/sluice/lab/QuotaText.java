@@ -16,7 +16,7 @@ public final class QuotaText {
   private QuotaText() {}
 
   /**
-   * Tells a quota from the name of a limit.
+   * Returns whether a text is a quota, and not the name of a limit.
    *
    * @param text the text that somebody typed
    * @return true if the text has a slash, which no name has

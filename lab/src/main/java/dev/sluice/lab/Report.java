@@ -53,7 +53,7 @@ public final class Report {
     figure(
         admittedChart(results),
         "Admitted requests",
-        "All panels have the same scale: at a quarter of the height, the number is a sixteenth."
+        "All panels have the same square-root scale: half the height is a quarter of the number."
             + " \"Later\" means after the first period of the limit, when the first burst is spent."
             + " If the peaks are high and narrow, the server behind the limit must be built for them;"
             + " if the rate is low and even, a smaller server is enough.");

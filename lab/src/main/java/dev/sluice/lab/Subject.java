@@ -43,7 +43,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
     this(algorithm, quota, Drip.HEALTHY);
   }
 
-  /** Creates the limiter for a run of the given length; all its buckets are full. */
+  /** Creates a limiter, with no token spent, for a run of the given length. */
   SimulatedLimiter start(long lengthNanos) {
     if (algorithm == Algorithm.LEAKY_BUCKET) {
       long every = drip.everyNanos(quota);

@@ -4,9 +4,15 @@ package dev.sluice.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.lab.Algorithm.SimulatedLimiter;
 import dev.sluice.lab.Algorithm.Verdict;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.Seeds;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -50,7 +56,7 @@ final class AlgorithmTest {
 
   @ParameterizedTest
   @EnumSource
-  void whoWaitsAsTold_isAdmitted_andNobodyPassesOver(Algorithm algorithm) {
+  void retryAfterTheWait_isAdmitted(Algorithm algorithm) {
     denyAtRandom(
         algorithm,
         8,
@@ -63,7 +69,7 @@ final class AlgorithmTest {
   @ParameterizedTest
   @EnumSource
   void wait_isNotLongerThanNeeded(Algorithm algorithm) {
-    // The sliding counter rounds: two nanoseconds are its due.
+    // The sliding counter may round up by two nanoseconds.
     denyAtRandom(
         algorithm,
         4,
@@ -74,12 +80,12 @@ final class AlgorithmTest {
         });
   }
 
-  /** What is looked at after a denial. */
+  /** Checks a denial, and returns the time from which the random requests go on. */
   private interface AfterDenial {
     long then(SimulatedLimiter limiter, long cost, long nowNanos, long waitNanos);
   }
 
-  /** Random requests, up to so many seconds apart, and after each denial what the test wants. */
+  /** Sends random requests, at most so many seconds apart, and runs the check after each denial. */
   private static void denyAtRandom(Algorithm algorithm, int seconds, AfterDenial after) {
     Seeds.run(
         50,
@@ -99,7 +105,7 @@ final class AlgorithmTest {
   }
 
   @Test
-  void timeBucket_givesEverythingBackAtOnce_aPeriodAfterTheFirstRequest() {
+  void timeBucket_refillsAtOnce_oneWindowAfterTheFirstRequest() {
     SimulatedLimiter limiter = Algorithm.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
     assertThat(limiter.decide(0, 1, 7)).isEqualTo(Verdict.admitted(1));
     assertThat(limiter.decide(0, 9, WINDOW)).isEqualTo(Verdict.admitted(10));
@@ -108,7 +114,7 @@ final class AlgorithmTest {
   }
 
   @Test
-  void timeBucket_letsTwiceTheLimitThrough_aroundAReset() {
+  void timeBucket_admitsTwiceTheLimit_aroundAReset() {
     SimulatedLimiter limiter = Algorithm.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
     assertThat(limiter.decide(0, 1, 0).admitted()).isTrue();
     assertThat(limiter.decide(0, 9, WINDOW - 1).admitted()).isTrue();
@@ -116,7 +122,7 @@ final class AlgorithmTest {
   }
 
   @Test
-  void leakyBucket_leaksOneTokenARun() {
+  void leakyBucket_leaksOneTokenPerRun() {
     SimulatedLimiter limiter = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
     assertThat(limiter.decide(0, 10, 1).admitted()).isTrue();
     assertThat(limiter.decide(0, 1, 2)).isEqualTo(Verdict.denied(INTERVAL - 2, 10));
@@ -126,11 +132,11 @@ final class AlgorithmTest {
   }
 
   @Test
-  void leakyBucket_whoseProcessStalls_deniesWhatItShouldAdmit_andNeverMakesUpForIt() {
+  void leakyBucket_withAStalledProcess_deniesWrongly_andMissedRunsAreLost() {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofSeconds(6), Duration.ofSeconds(60));
     SimulatedLimiter stalled = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
     assertThat(stalled.decide(0, 10, 1).admitted()).isTrue();
-    // Told to come back after the next run, which does not take place.
+    // The denial promises room after the next run, which does not take place.
     assertThat(stalled.decide(0, 1, 2)).isEqualTo(Verdict.denied(INTERVAL - 2, 10));
     for (long run = 1; run < 11; run++) {
       assertThat(stalled.decide(0, 1, run * INTERVAL).admitted()).isFalse();
@@ -140,20 +146,20 @@ final class AlgorithmTest {
   }
 
   @Test
-  void leakyBucket_whoseProcessFallsBehind_drainsEachBucketTooSlowly() {
+  void leakyBucket_withASlowProcess_drainsEachBucketTooSlowly() {
     Drip drip = new Drip(Duration.ZERO, 2, List.of());
     SimulatedLimiter behind = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
     for (int bucket = 0; bucket < 4; bucket++) {
       assertThat(behind.decide(bucket, 10, 1).admitted()).isTrue();
     }
-    // Six runs of two buckets each: three drips for each of four, instead of six.
+    // Six runs drain two buckets each, so each of the four buckets gets three drips instead of six.
     for (int bucket = 0; bucket < 4; bucket++) {
       assertThat(behind.decide(bucket, 0, 6 * INTERVAL).level()).isEqualTo(7);
     }
   }
 
   @Test
-  void leakyBucket_withSeldomRuns_drainsAsMuch_inSteps() {
+  void leakyBucket_withRareRuns_drainsTheSameAmount_inLargerSteps() {
     Drip drip = new Drip(Duration.ofSeconds(30), 0, List.of());
     SimulatedLimiter limiter = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
     assertThat(limiter.decide(0, 10, 1).admitted()).isTrue();
@@ -170,6 +176,33 @@ final class AlgorithmTest {
         .isEqualTo(Verdict.denied(INTERVAL - 1, 10 - 1.0 / INTERVAL));
     assertThat(limiter.decide(0, 0, 1 + INTERVAL / 2).level()).isEqualTo(9.5);
     assertThat(limiter.decide(0, 1, 1 + INTERVAL)).isEqualTo(Verdict.admitted(10));
+  }
+
+  @Test
+  void gcra_decidesLikeTheLimiterThatUsersHave() {
+    Seeds.run(
+        100,
+        random -> {
+          int burst = 1 + random.nextInt(20);
+          Quota quota = Quota.of(burst, 1 + random.nextInt(20), Duration.ofSeconds(7));
+          ManualTime time = new ManualTime(0);
+          Limiter limiter =
+              Limiter.of(
+                  Limits.builder(Catalogue.samples()).limit("ApiCallsPerKey", quota).build(),
+                  BucketStore.inMemory(time));
+          SimulatedLimiter lab = Algorithm.GCRA.start(quota, Drip.HEALTHY);
+          for (int i = 0; i < 500; i++) {
+            time.advanceNanos((long) (random.nextDouble() * 3 * quota.intervalNanos()));
+            int bucket = random.nextInt(3);
+            long cost = random.nextInt(burst + 1);
+            Decision expected = limiter.spend("ApiCallsPerKey", "key-" + bucket, cost);
+            Verdict verdict = lab.decide(bucket, cost, time.nanos());
+            assertThat(verdict.admitted()).isEqualTo(expected.allowed());
+            assertThat(verdict.retryAfterNanos())
+                .isEqualTo(expected.allowed() ? 0 : expected.retryInNanos());
+            assertThat((long) (burst - verdict.level() + 1e-9)).isEqualTo(expected.remaining());
+          }
+        });
   }
 
   @Test
@@ -194,17 +227,17 @@ final class AlgorithmTest {
   }
 
   @Test
-  void slidingCounter_countsTheWindowBefore_byTheShareThatIsLeftOfIt() {
+  void slidingCounter_countsThePreviousWindow_byTheShareThatStillOverlaps() {
     SimulatedLimiter limiter = Algorithm.SLIDING_COUNTER.start(TEN_A_MINUTE, Drip.HEALTHY);
     assertThat(limiter.decide(0, 10, WINDOW - 1).admitted()).isTrue();
-    // A quarter into the next window, three quarters of ten count.
+    // After a quarter of the next window, three quarters of the ten still count.
     assertThat(limiter.decide(0, 0, WINDOW + WINDOW / 4).level()).isEqualTo(7.5);
     assertThat(limiter.decide(0, 2, WINDOW + WINDOW / 4)).isEqualTo(Verdict.admitted(9.5));
     assertThat(limiter.decide(0, 0, 3 * WINDOW).level()).isZero();
   }
 
   @Test
-  void name_thatIsNone_isRefused_withTheNearest() {
+  void unknownName_isRefused_withASuggestion() {
     assertThat(Algorithm.parse("sliding-log")).containsExactly(Algorithm.SLIDING_LOG);
     assertThat(Algorithm.parse("all")).containsExactly(Algorithm.values());
     assertThatThrownBy(() -> Algorithm.parse("leaky-buckets"))

@@ -11,8 +11,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * The charts and the figures of docs/algorithms.md, made again. {@code -Dsluice.write} writes the
- * charts. What the page shows of the command's output is tested with the command.
+ * The charts and the figures of docs/algorithms.md are those of the simulation. {@code
+ * -Dsluice.write} writes the charts. The output of the command on that page has its own test in the
+ * module of the command.
  */
 final class AlgorithmsDocTest {
 

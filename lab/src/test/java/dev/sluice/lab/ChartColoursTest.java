@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Colours that can be told apart (WCAG 2.1 AA), and pictures that need nothing around them. */
+/** The colours have enough contrast (WCAG 2.1 AA), and pictures carry their own colours. */
 final class ChartColoursTest {
 
   private static final double TEXT = 4.5;
@@ -61,9 +61,9 @@ final class ChartColoursTest {
     }
   }
 
-  /** A chart that is cut out of a report has nothing around it either. */
+  /** A chart that is cut out of a report keeps its colours. */
   @Test
-  void chartsOfAReport_haveTheirColoursWithThem_lightAndDark() {
+  void chartsOfAReport_containTheirColours_lightAndDark() {
     Scenario scenario = FourHours.scenario("rogue");
     String page =
         Report.html(

@@ -29,7 +29,7 @@ final class ClientGroupTest {
     assertThat(times(kind, 7)).isNotEqualTo(times(kind, 8));
   }
 
-  /** Chance is specified to the bit: these figures hold on every JDK, on every machine. */
+  /** The random numbers are specified to the bit, so these hashes hold on every JDK. */
   @ParameterizedTest
   @CsvSource({
     "steady, -1428893916",
@@ -53,7 +53,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void ratesThatAreNextToNothing_doNotOverflow() {
+  void tinyRates_doNotOverflow() {
     assertThat(times("steady:clients=1,rate=1/2562047h", 1)).hasSizeLessThan(2);
     assertThat(times("bursty:clients=1,rate=1/2562047h,size=1000000", 1)).isEmpty();
     assertThat(times("diurnal:clients=1,rate=1/2562047h,swing=1", 1)).isEmpty();
@@ -71,7 +71,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void diurnal_isLoudAtNoon_andQuietAtMidnight() {
+  void diurnal_isBusyAtNoon_andQuietAtMidnight() {
     List<Long> times = times("diurnal:clients=1,rate=1/1s,day=4h,swing=0.9", 1);
     assertThat(times.size()).isBetween(13_900, 14_900);
     long hour = 3600 * SECOND;
@@ -81,7 +81,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void rogue_asksUntilDenied_waitsAsTold_andComesAgain() {
+  void rogue_sendsUntilDenied_waits_andStartsAgain() {
     Client.Behaviour rogue = clients("rogue:step=1s,start=1m", 1).get(0).behaviour();
     assertThat(rogue.firstNanos()).isBetween(60 * SECOND, 61 * SECOND);
     assertThat(rogue.nextNanos(100 * SECOND, YES)).isEqualTo(101 * SECOND);
@@ -100,7 +100,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void retryStorm_comesBackAsTold_withoutJitterAllAtOnce_withJitterSpread() {
+  void retryStorm_retriesAllAtOnce_orSpreadWithJitter() {
     Verdict denied = Verdict.denied(100, 1);
     for (Client client : clients("retry-storm:clients=5", 1)) {
       assertThat(client.behaviour().nextNanos(1000, denied)).isEqualTo(1100);
@@ -125,7 +125,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void bucket_isSharedOnRequest_andInARetryStormAlways() {
+  void bucket_isSharedOnRequest_andByDefaultInARetryStorm() {
     assertThat(clients("steady:shared=yes", 1)).allMatch(client -> client.bucket() == 0);
     assertThat(clients("retry-storm", 1)).allMatch(client -> client.bucket() == 0);
     List<Client> both = new ArrayList<>();
@@ -167,10 +167,11 @@ final class ClientGroupTest {
   }
 
   /**
-   * In the night of a long day almost each candidate is dropped: the next one may be years away.
+   * In the night of a long day almost every candidate is dropped, so the next one may be years
+   * away.
    */
   @Test
-  void diurnal_looksNoFurtherThanTheEndOfTheRun() {
+  void diurnal_stopsAtTheEndOfTheRun() {
     Duration length = Duration.ofMillis(1);
     List<Client> clients = new ArrayList<>();
     ClientGroup.parse("diurnal:clients=1,rate=1/1ns,day=87600h,swing=1", LIMIT, length)
@@ -186,7 +187,7 @@ final class ClientGroupTest {
     return clients;
   }
 
-  /** All requests, if every one of them is admitted. */
+  /** Returns the times of all requests if each of them is admitted. */
   private static List<Long> times(String description, long seed) {
     List<Long> times = new ArrayList<>();
     for (Client client : clients(description, seed)) {

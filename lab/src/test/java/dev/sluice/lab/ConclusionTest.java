@@ -8,8 +8,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 final class ConclusionTest {
 
@@ -19,7 +17,7 @@ final class ConclusionTest {
   }
 
   @Test
-  void defaultSimulation_saysWhyTheAlgorithmMatters() {
+  void defaultSimulation_showsWhyTheAlgorithmMatters() {
     List<RunResult> outcomes = ofTheEssay("rogue");
 
     assertThat(Conclusion.of(outcomes))
@@ -29,7 +27,7 @@ final class ConclusionTest {
   }
 
   @Test
-  void stalledDrip_isSaidFirst() {
+  void wrongDenials_comeFirst() {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
 
     assertThat(
@@ -41,7 +39,7 @@ final class ConclusionTest {
   }
 
   @Test
-  void clientsThatAreNeverServed_areSaidFirst_andLockoutsAreLeftOut() {
+  void clientsThatAreNeverServed_comeFirst_andLockoutsAreLeftOut() {
     List<RunResult> outcomes = ofTheEssay("retry-storm");
 
     assertThat(Conclusion.of(outcomes))
@@ -53,7 +51,7 @@ final class ConclusionTest {
   }
 
   @Test
-  void gcra_isHeldAgainstTheBest_whereItIsTheWorst() {
+  void gcra_isComparedWithTheBest_ifItIsTheWorst() {
     assertThat(
             Conclusion.of(
                 FourHours.run(
@@ -62,7 +60,7 @@ final class ConclusionTest {
   }
 
   @Test
-  void gcraBetweenWorstAndBest_isHeldAgainstBoth() {
+  void gcraBetweenWorstAndBest_isComparedWithBoth() {
     assertThat(
             Conclusion.of(
                 List.of(
@@ -91,7 +89,7 @@ final class ConclusionTest {
   }
 
   @Test
-  void likeOutcomes_areNotSetAgainstEachOther() {
+  void similarResults_areNotContrasted() {
     assertThat(
             Conclusion.of(
                 FourHours.run("steady", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA)))
@@ -102,17 +100,5 @@ final class ConclusionTest {
         .isEqualTo("No lockout, peak or number of requests differs threefold; see the table.");
     assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, Algorithm.GCRA)))
         .isEqualTo("Nothing to compare with.");
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "0, 0 ms",
-    "35640000000, 36 s",
-    "3564000000000, 59 min",
-    "3581000000000, 1 h",
-    "9000000000000, 2.5 h"
-  })
-  void span_isSaidInOneUnit(long nanos, String words) {
-    assertThat(Format.durationInWords(nanos)).isEqualTo(words);
   }
 }

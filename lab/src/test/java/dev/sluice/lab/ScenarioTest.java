@@ -32,7 +32,7 @@ final class ScenarioTest {
   }
 
   @Test
-  void algorithms_seeTheSameRequests_ofClientsThatHeedNothing() {
+  void clientsThatIgnoreDenials_sendTheSameRequests_toEachAlgorithm() {
     List<List<Long>> seen = new ArrayList<>();
     for (Algorithm kind : Algorithm.values()) {
       RunResult outcome = run(kind, "crowd");
@@ -59,7 +59,7 @@ final class ScenarioTest {
 
   @Test
   void figures_areCountedRight() {
-    // One client, one request each minute; a limit of one in two minutes.
+    // One client sends one request per minute; the limit is one request per two minutes.
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 5);
     Quota limit = Quota.per(1, Duration.ofMinutes(2));
     RunResult outcome = scenario.run(new Subject(Algorithm.GCRA, limit), nanos -> {});
@@ -77,9 +77,9 @@ final class ScenarioTest {
   }
 
   @Test
-  void lockout_withoutAnAdmissionAfterIt_lastsAsLongAsTheLastDenialSays() {
+  void lockout_withoutALaterAdmission_endsWhenTheLastRetryAfterEnds() {
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 1);
-    // Admitted within the first minute and denied each minute after it, to the end of the run.
+    // The client is admitted in the first minute, and denied in each minute after it.
     RunResult hour = lockedOut(scenario, Duration.ofHours(1));
     assertThat(hour.denied()).startsWith(0L, 1L).endsWith(1L);
     assertThat(hour.longestLockoutNanos())
@@ -89,7 +89,7 @@ final class ScenarioTest {
   }
 
   @Test
-  void lockout_ofASingleDenial_isTheWaitThatItTold() {
+  void lockout_ofASingleDenial_isItsRetryAfter() {
     Scenario scenario = tenMinutes("retry-storm:clients=2,tries=1,within=1s", 1);
     RunResult outcome = lockedOut(scenario, Duration.ofMinutes(5));
     assertThat(outcome.totalDenied()).isEqualTo(1);
@@ -100,7 +100,7 @@ final class ScenarioTest {
   }
 
   @Test
-  void clientsThatGiveUp_areNeverServed_butThoseWhoNeverAskAreNotCounted() {
+  void clientsThatGiveUp_areNeverServed_butClientsWithoutRequestsAreNotCounted() {
     Scenario once = tenMinutes("retry-storm:clients=3,tries=1,within=1s", 1);
     assertThat(lockedOut(once, Duration.ofMinutes(5)).clientsNeverServed()).isEqualTo(2);
     Scenario twice = tenMinutes("retry-storm:clients=2,tries=2,within=1s", 1);
@@ -139,7 +139,7 @@ final class ScenarioTest {
   }
 
   @Test
-  void stalledDrip_deniesWrongly_andGcraHasNone() {
+  void stalledDrip_deniesWrongly_andGcraDoesNot() {
     Drip stalled = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     Scenario scenario = scenario(1, "steady");
     RunResult bad = scenario.run(new Subject(Algorithm.LEAKY_BUCKET, LIMIT, stalled), n -> {});
@@ -159,7 +159,7 @@ final class ScenarioTest {
     assertThat(level.get(level.size() - 1))
         .isEqualTo(new RunResult.Point(LENGTH.toNanos() - 1, 100));
     assertThat(level).isSortedAccordingTo((a, b) -> Long.compare(a.nanos(), b.nanos()));
-    // It falls from full to empty at each of the three resets, and is full again at once.
+    // At each of the three resets the level falls from 100 to 0, and rises to 100 at once.
     long falls = 0;
     for (int i = 1; i < level.size(); i++) {
       falls += level.get(i - 1).value() == 100 && level.get(i).value() == 0 ? 1 : 0;
