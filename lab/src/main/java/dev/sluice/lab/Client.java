@@ -187,7 +187,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
    */
   static final class Retrying implements Behaviour {
 
-    /** More doublings than this change nothing: such a wait is already longer than any run. */
+    /** The bound stops doubling here: a random time of up to 2^20 waits is practically "never". */
     private static final int MOST_DOUBLINGS = 20;
 
     private final long firstNanos;
