@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 public final class PlainRequest implements WebRequest {
 
   private final String method;
-  private final String path;
+  private final List<String> paths;
   private final @Nullable String query;
   private final Map<String, List<String>> headers;
   private final @Nullable String peer;
@@ -24,7 +26,7 @@ public final class PlainRequest implements WebRequest {
 
   private PlainRequest(Builder builder) {
     this.method = builder.method;
-    this.path = builder.path;
+    this.paths = builder.paths;
     this.query = builder.query;
     this.headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     builder.headers.forEach((name, values) -> headers.put(name, List.copyOf(values)));
@@ -39,7 +41,12 @@ public final class PlainRequest implements WebRequest {
 
   @Override
   public String path() {
-    return path;
+    return paths.get(0);
+  }
+
+  @Override
+  public List<String> paths() {
+    return paths;
   }
 
   @Override
@@ -83,22 +90,36 @@ public final class PlainRequest implements WebRequest {
 
   /** Makes a {@link PlainRequest}. Not thread-safe. */
   public static final class Builder {
+    private static final Pattern ABSOLUTE =
+        Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*://[^/?#\\\\]+");
+
     private final String method;
     private final @Nullable String query;
     private final Map<String, List<String>> headers = new TreeMap<>();
-    private String path;
+    private List<String> paths;
     private @Nullable String peer;
     private @Nullable String user;
 
     Builder(String method, String target) {
-      int question = target.indexOf('?');
+      String relative = withoutHost(target);
+      int question = relative.indexOf('?');
       this.method = method;
-      this.path = WebPath.normalized(question < 0 ? target : target.substring(0, question));
-      this.query = question < 0 ? null : target.substring(question + 1);
+      this.paths = WebPath.readingsOfAny(question < 0 ? relative : relative.substring(0, question));
+      this.query = question < 0 ? null : relative.substring(question + 1);
+    }
+
+    /** What stands behind the host of an absolute form, as proxies are sent it. */
+    private static String withoutHost(String target) {
+      Matcher absolute = ABSOLUTE.matcher(target);
+      if (!absolute.lookingAt()) {
+        return target;
+      }
+      String rest = target.substring(absolute.end());
+      return rest.isEmpty() || rest.startsWith("?") ? "/" + rest : rest;
     }
 
     /**
-     * Takes another path than that of the target.
+     * Takes another path than that of the target, and no other reading of it.
      *
      * @param normalized a path in the form of {@link WebRequest#path}, such as one of {@link
      *     WebPath#readingsOfAny}
@@ -106,7 +127,7 @@ public final class PlainRequest implements WebRequest {
      */
     @CanIgnoreReturnValue
     public Builder path(String normalized) {
-      this.path = normalized;
+      this.paths = List.of(normalized);
       return this;
     }
 

@@ -17,9 +17,9 @@ public interface WebRequest {
    * Starts a request that is made from its parts.
    *
    * @param method the method, such as {@code GET}
-   * @param target what the request line asks for, without the host: {@code /a%20b?c=d}
-   * @return a builder
-   * @throws UnusableRequestException if the path is ambiguous; see {@link WebPath#normalized}
+   * @param target what the request line asks for: {@code /a%20b?c=d}
+   * @return a builder of a request with {@linkplain WebPath#readingsOfAny all readings} of the path
+   * @throws UnusableRequestException if the path may be read in still more ways
    */
   static PlainRequest.Builder builder(String method, String target) {
     return new PlainRequest.Builder(method, target);
@@ -43,7 +43,7 @@ public interface WebRequest {
   /**
    * Returns every path by which a rule may know the request. There are several where the container
    * itself makes the path longer before a filter runs. So there are where an application may read
-   * the path in another way.
+   * the path in another way; {@link WebPath} knows these ways.
    *
    * @return {@link #path} first
    */
