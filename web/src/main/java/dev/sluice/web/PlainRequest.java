@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 public final class PlainRequest implements WebRequest {
 
   private final String method;
-  private final List<String> paths;
+  private final String sentPath;
+  private final @Nullable String path;
   private final @Nullable String query;
   private final Map<String, List<String>> headers;
   private final @Nullable String peer;
@@ -26,7 +27,8 @@ public final class PlainRequest implements WebRequest {
 
   private PlainRequest(Builder builder) {
     this.method = builder.method;
-    this.paths = builder.paths;
+    this.sentPath = builder.sentPath;
+    this.path = builder.path;
     this.query = builder.query;
     this.headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     builder.headers.forEach((name, values) -> headers.put(name, List.copyOf(values)));
@@ -41,12 +43,17 @@ public final class PlainRequest implements WebRequest {
 
   @Override
   public String path() {
-    return paths.get(0);
+    return paths().get(0);
   }
 
+  /**
+   * Returns {@linkplain WebPath#readingsOfAny all readings} of the target's path.
+   *
+   * @throws UnusableRequestException if the path may be read in still more ways
+   */
   @Override
   public List<String> paths() {
-    return paths;
+    return path == null ? WebPath.readingsOfAny(sentPath) : List.of(path);
   }
 
   @Override
@@ -94,9 +101,10 @@ public final class PlainRequest implements WebRequest {
         Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*://[^/?#\\\\]+");
 
     private final String method;
+    private final String sentPath;
     private final @Nullable String query;
     private final Map<String, List<String>> headers = new TreeMap<>();
-    private List<String> paths;
+    private @Nullable String path;
     private @Nullable String peer;
     private @Nullable String user;
 
@@ -104,7 +112,7 @@ public final class PlainRequest implements WebRequest {
       String relative = withoutHost(target);
       int question = relative.indexOf('?');
       this.method = method;
-      this.paths = WebPath.readingsOfAny(question < 0 ? relative : relative.substring(0, question));
+      this.sentPath = question < 0 ? relative : relative.substring(0, question);
       this.query = question < 0 ? null : relative.substring(question + 1);
     }
 
@@ -127,7 +135,7 @@ public final class PlainRequest implements WebRequest {
      */
     @CanIgnoreReturnValue
     public Builder path(String normalized) {
-      this.paths = List.of(normalized);
+      this.path = normalized;
       return this;
     }
 

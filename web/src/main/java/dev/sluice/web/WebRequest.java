@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
 public interface WebRequest {
 
   /**
-   * Starts a request that is made from its parts.
+   * Starts a request that is made from its parts. A {@link RequestLimiter} refuses it with a 400 if
+   * nobody can say which path its target names.
    *
    * @param method the method, such as {@code GET}
    * @param target what the request line asks for: {@code /a%20b?c=d}
-   * @return a builder of a request with {@linkplain WebPath#readingsOfAny all readings} of the path
-   * @throws UnusableRequestException if the path may be read in still more ways
+   * @return a builder
    */
   static PlainRequest.Builder builder(String method, String target) {
     return new PlainRequest.Builder(method, target);

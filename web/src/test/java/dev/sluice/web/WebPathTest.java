@@ -63,7 +63,8 @@ class WebPathTest {
         "//a#b"
       })
   void pathThatNobodyCanRead_isRefused(String path) {
-    assertThatThrownBy(() -> WebRequest.builder("GET", path))
+    PlainRequest request = WebRequest.builder("GET", path).build();
+    assertThatThrownBy(request::paths)
         .isInstanceOf(UnusableRequestException.class)
         .hasMessageStartingWith("the path ");
   }
