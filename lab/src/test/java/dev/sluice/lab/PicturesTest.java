@@ -13,6 +13,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Stream;
 import javax.imageio.ImageIO;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -21,6 +22,7 @@ import org.junit.jupiter.params.provider.MethodSource;
  * The pictures of the docs as librsvg draws them, which many desktops and packages use. It reads
  * less of CSS than a browser does, and what it does not read is black, or not there.
  */
+@Tag("slow")
 @EnabledIf("haveLibrsvg")
 final class PicturesTest {
 

@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -30,6 +31,7 @@ import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
 
 /** The report in a real browser: on a desk, in a hand, by night, on paper. */
+@Tag("slow")
 @EnabledIf("dev.sluice.testkit.servers.LocalBrowser#isThere")
 final class ReportPageTest {
 

@@ -6,11 +6,12 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.BucketStoreContract;
 
-final class ClusterResp2ContractTest extends BucketStoreContract {
+/** The whole contract on one server; {@link TopologyContractTest} has the other topologies. */
+final class SingleContractTest extends BucketStoreContract {
 
   @Override
   public BucketStore newStore(TimeSource time) {
-    return TestServers.fresh(TestServers.cluster(), time).protocol(Protocol.RESP2).open();
+    return TestServers.fresh(TestServers.newestSingle(), time).protocol(Protocol.RESP3).open();
   }
 
   /** Each makes a store of its own; the law itself is tried in {@link ScriptAgainstLawTest}. */
