@@ -14,6 +14,7 @@ import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
@@ -42,6 +43,7 @@ final class ChargeReader<C> {
   private final LimitReferences limits;
   private final Problems problems;
   private final Set<Bucket> seen = new HashSet<>();
+  private final Set<String> named = new LinkedHashSet<>();
 
   private ChargeReader(
       boolean ofDescriptors,
@@ -105,6 +107,11 @@ final class ChargeReader<C> {
     return entries -> entries.get(index).value();
   }
 
+  /** The limits that were read, as they are written; also unknown ones. */
+  Set<String> limits() {
+    return named;
+  }
+
   /** Reads an item of the list of limits. */
   void read(Node item, List<Charged<C>> target) {
     if (item instanceof Node.Mapping map) {
@@ -118,7 +125,11 @@ final class ChargeReader<C> {
   void read(Fields fields, List<Charged<C>> target) {
     Node nameNode = fields.require("limit");
     String text = Values.text(nameNode, "the name of a limit", problems);
-    LimitName name = text == null || nameNode == null ? null : limits.find(nameNode, text);
+    LimitName name = null;
+    if (text != null && nameNode != null) {
+      named.add(text);
+      name = limits.find(nameNode, text);
+    }
     Template<C> id = id(fields, name);
     Cost<C> cost = cost(fields.find("cost"), name);
     Boolean shadow = Values.bool(fields.find("shadow"), problems);

@@ -72,6 +72,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
           rules.add(rule);
         }
       }
+      reader.end();
       if (sequence.items().isEmpty()) {
         problems.mistake(
             sequence,

@@ -31,10 +31,16 @@ final class RuleReader {
 
   private final LimitReferences limits;
   private final Problems problems;
+  private final Replacements replacements = new Replacements();
 
   RuleReader(LimitReferences limits, Problems problems) {
     this.limits = limits;
     this.problems = problems;
+  }
+
+  /** Reports what only several rules together show. To be called after the last rule. */
+  void end() {
+    replacements.report(problems);
   }
 
   /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
@@ -68,8 +74,10 @@ final class RuleReader {
     List<String> keys = wanted.stream().map(Wanted::key).toList();
     ChargeReader<List<Entry>> charges =
         ChargeReader.ofDescriptors(whole ? keys : List.of(), limits, problems);
-    return new DescriptorRule(
-        name, wanted, replaces(fields.find("replaces")), charging(fields, charges));
+    List<String> replaces = replaces(fields.find("replaces"));
+    RuleCharging<List<Entry>> charging = charging(fields, charges);
+    replacements.add(name, charges.limits(), replaces, fields.owner());
+    return new DescriptorRule(name, wanted, replaces, charging);
   }
 
   private List<String> replaces(@Nullable Node node) {
@@ -77,8 +85,11 @@ final class RuleReader {
     Node.Sequence list = Values.list(node, "a list of names of limits", problems);
     for (Node item : list == null ? List.<Node>of() : list.items()) {
       String text = Values.text(item, "the name of a limit", problems);
-      if (text != null && limits.find(item, text) != null) {
+      if (text != null && text.isBlank()) {
+        problems.mistake(item, "found an empty name, expected the name of a limit");
+      } else if (text != null) {
         names.add(text);
+        var unused = limits.find(item, text); // reports an unknown one
       }
     }
     return List.copyOf(names);
