@@ -6,10 +6,15 @@ import dev.sluice.text.Suggestion;
 import dev.sluice.web.PathPattern;
 import dev.sluice.web.VaryBy;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** A value of a request. Immutable and thread-safe. */
-record RequestSource(VaryBy varyBy) implements Source<RequestRule.Context> {
+/**
+ * A value of a request. Immutable and thread-safe.
+ *
+ * @param word its placeholder, without braces
+ */
+record RequestSource(String word, VaryBy varyBy) implements Source<RequestRule.Context> {
 
   /**
    * Reads a placeholder of a rule.
@@ -26,11 +31,29 @@ record RequestSource(VaryBy varyBy) implements Source<RequestRule.Context> {
                 .formatted(word, path, Suggestion.didYouMean(variable, path.variables())));
       }
     }
-    return new RequestSource(varyBy);
+    return new RequestSource(word, varyBy);
   }
 
   @Override
   public @Nullable String value(RequestRule.Context context) {
     return varyBy.value(context.facts(), context.variables());
+  }
+
+  @Override
+  public @Nullable String nearest(String value) {
+    int bar = word.indexOf('|');
+    String source = bar < 0 ? word : word.substring(0, bar);
+    if (bar >= 0 && value.equals(word.substring(bar + 1))) {
+      return value;
+    }
+    if (source.equals("ip") || source.startsWith("ip/")) {
+      int bits = source.equals("ip") ? 0 : Integer.parseInt(source.substring("ip/".length()));
+      return GroupedAddress.lowest(value) == null ? null : GroupedAddress.of(value, bits);
+    }
+    return switch (source) {
+      case "host" -> value.toLowerCase(Locale.ROOT);
+      case "path" -> value.startsWith("/") ? value : "/" + value;
+      default -> value;
+    };
   }
 }

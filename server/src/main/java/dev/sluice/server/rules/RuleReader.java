@@ -71,9 +71,8 @@ final class RuleReader {
     Node entries = fields.require("entries");
     List<Wanted> wanted = wanted(entries);
     boolean whole = entries instanceof Node.Sequence list && list.items().size() == wanted.size();
-    List<String> keys = wanted.stream().map(Wanted::key).toList();
     ChargeReader<List<Entry>> charges =
-        ChargeReader.ofDescriptors(whole ? keys : List.of(), limits, problems);
+        ChargeReader.ofDescriptors(whole ? wanted : List.of(), limits, problems);
     List<String> replaces = replaces(fields.find("replaces"));
     RuleCharging<List<Entry>> charging = charging(fields, charges);
     replacements.add(name, charges.limits(), replaces, fields.owner());

@@ -362,6 +362,32 @@ final class ConversionTest {
     return renaming.toString().substring(renaming.file().length() + 1);
   }
 
+  /** Rules count a subscriber's addresses as one id, so an override of one would never act. */
+  @Test
+  void singleIpv6Address_hasARule_insteadOfAnOverride() throws IOException {
+    Limits converted =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - {key: remote_address, rate_limit: {unit: second, requests_per_unit: 10}}
+                  - {key: remote_address, value: "2001:db8::5", rate_limit: {unit: second, requests_per_unit: 3}}
+                  - {key: remote_address, value: 192.0.2.7, rate_limit: {unit: second, requests_per_unit: 4}}
+                """));
+    for (String[] row :
+        new String[][] {{"2001:db8::5", "3"}, {"2001:db8::6", "10"}, {"192.0.2.7", "4"}}) {
+      RuleMatch match =
+          RuleBook.of(converted)
+              .match("edge", List.of(new Entry("remote_address", row[0])))
+              .orElseThrow();
+      assertThat(match.enforced(converted, 1))
+          .as(row[0])
+          .singleElement()
+          .satisfies(one -> assertThat(one.quota().burst()).isEqualTo(Long.parseLong(row[1])));
+    }
+  }
+
   /** The reference refuses the first two; by the third, a request would be charged nothing. */
   @Test
   void replaces_ofItsOwnName_ofNoName_orInACircle_isRefused() {

@@ -126,6 +126,32 @@ final class RateLimitServiceTest {
   }
 
   @Test
+  void addresses_ofOneSubscriber_areOneBucket() {
+    assertThat(askOne(descriptor("PerIp", "2001:DB8:7:7::1")).getLimitRemaining()).isEqualTo(9);
+    assertThat(askOne(descriptor("PerIp", "2001:db8:7:7:8::2")).getLimitRemaining()).isEqualTo(8);
+    assertThat(
+            askOne(descriptor("limit", "PerIp", "masked_remote_address", "2001:db8:7:7::/64"))
+                .getLimitRemaining())
+        .isEqualTo(7);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7/32")).getLimitRemaining()).isEqualTo(9);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7")).getLimitRemaining()).isEqualTo(8);
+    assertThat(askOne(descriptor("PerIp", "2001:db8:7:7::1/64")).getCode())
+        .as("neither an address nor a range")
+        .isEqualTo(Code.OVER_LIMIT);
+    assertThat(
+            askOne(descriptor("limit", "PerUser", "remote_address", "2001:db8::1", "user", "ann"))
+                .getLimitRemaining())
+        .isEqualTo(4);
+    assertThat(
+            askOne(descriptor("limit", "PerUser", "remote_address", "2001:db8::2", "user", "ann"))
+                .getLimitRemaining())
+        .isEqualTo(3);
+    assertThat(askOne(descriptor("PerUser", "2001:db8::2")).getLimitRemaining())
+        .as("a name that looks like an address")
+        .isEqualTo(4);
+  }
+
+  @Test
   void severalValues_neverMakeOneId() {
     assertThat(askOne(descriptor("limit", "PerUser", "a", "a:b", "b", "c")).getLimitRemaining())
         .isEqualTo(4);
