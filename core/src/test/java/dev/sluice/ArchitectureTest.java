@@ -90,7 +90,7 @@ class ArchitectureTest {
           "StoreException",
           "TimeSource");
 
-  private final JavaClasses library =
+  private static final JavaClasses LIBRARY =
       new ClassFileImporter()
           .withImportOption(new ImportOption.DoNotIncludeTests())
           .importPackages("dev.sluice");
@@ -116,7 +116,7 @@ class ArchitectureTest {
   @Test
   void table_hasEveryPackage() throws IOException {
     Set<String> packages =
-        library.stream().map(JavaClass::getPackageName).collect(Collectors.toSet());
+        LIBRARY.stream().map(JavaClass::getPackageName).collect(Collectors.toSet());
 
     Assertions.assertThat(rows())
         .extracting(Row::name)
@@ -136,7 +136,7 @@ class ArchitectureTest {
         .should()
         .onlyDependOnClassesThat()
         .resideInAnyPackage(concat(seen, concat(ANNOTATIONS, room, "java..")))
-        .check(library);
+        .check(LIBRARY);
   }
 
   private static String[] concat(String[] some, String... more) {
@@ -157,7 +157,7 @@ class ArchitectureTest {
         .callMethod(System.class, "currentTimeMillis")
         .orShould()
         .callMethod(Instant.class, "now")
-        .check(library);
+        .check(LIBRARY);
   }
 
   @Test
@@ -175,13 +175,13 @@ class ArchitectureTest {
         .callMethodWhere( // an interrupted caller gets its mark back
             target(owner(JavaClass.Predicates.type(Thread.class)))
                 .and(DescribedPredicate.not(target(nameMatching("currentThread|getId|interrupt")))))
-        .check(library);
+        .check(LIBRARY);
   }
 
   @Test
   void publicTypes_areThoseThatUsersNeed() {
     Set<String> found =
-        library.stream()
+        LIBRARY.stream()
             .filter(type -> !INNER.contains(type.getPackageName()))
             .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))

@@ -12,12 +12,14 @@ import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.nio.file.Path;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** Stores from Spring Boot's own Redis properties, on real servers. */
+@Tag("slow")
 class SpringDataRedisTest {
 
   private static final Path BINARY = RedisBinary.bundled();

@@ -52,6 +52,7 @@ record RequestSource(String word, VaryBy varyBy) implements Source<RequestRule.C
     }
     return switch (source) {
       case "host" -> value.toLowerCase(Locale.ROOT);
+      case "method" -> value.toUpperCase(Locale.ROOT);
       case "path" -> value.startsWith("/") ? value : "/" + value;
       default -> value;
     };
