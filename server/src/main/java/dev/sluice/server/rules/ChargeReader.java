@@ -71,10 +71,10 @@ final class ChargeReader<C> {
   }
 
   static ChargeReader<RequestRule.Context> ofRequests(
-      List<PathPattern> paths, LimitReferences limits, Problems problems) {
+      List<PathPattern> paths, boolean ignoresCase, LimitReferences limits, Problems problems) {
     return new ChargeReader<>(
         false,
-        word -> RequestSource.parse(word, paths),
+        word -> RequestSource.parse(word, paths, ignoresCase),
         header -> context -> header.of(context.facts()),
         limits,
         problems);

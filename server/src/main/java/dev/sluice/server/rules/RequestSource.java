@@ -13,15 +13,17 @@ import org.jspecify.annotations.Nullable;
  * A value of a request. Immutable and thread-safe.
  *
  * @param word its placeholder, without braces
+ * @param ignoresCase whether the rule has paths in lower case
  */
-record RequestSource(String word, VaryBy varyBy) implements Source<RequestRule.Context> {
+record RequestSource(String word, boolean ignoresCase, VaryBy varyBy)
+    implements Source<RequestRule.Context> {
 
   /**
    * Reads a placeholder of a rule.
    *
    * @param paths the rule's, which must all have the variable that it names
    */
-  static RequestSource parse(String word, List<PathPattern> paths) {
+  static RequestSource parse(String word, List<PathPattern> paths, boolean ignoresCase) {
     VaryBy varyBy = RequestKey.parse(word);
     String variable = varyBy.pathVariable();
     for (PathPattern path : paths) {
@@ -31,7 +33,7 @@ record RequestSource(String word, VaryBy varyBy) implements Source<RequestRule.C
                 .formatted(word, path, Suggestion.didYouMean(variable, path.variables())));
       }
     }
-    return new RequestSource(word, varyBy);
+    return new RequestSource(word, ignoresCase, varyBy);
   }
 
   @Override
@@ -50,11 +52,16 @@ record RequestSource(String word, VaryBy varyBy) implements Source<RequestRule.C
       int bits = source.equals("ip") ? 0 : Integer.parseInt(source.substring("ip/".length()));
       return GroupedAddress.lowest(value) == null ? null : GroupedAddress.of(value, bits);
     }
-    return switch (source) {
+    return switch (source.startsWith("path:") ? "path:" : source) {
       case "host" -> value.toLowerCase(Locale.ROOT);
       case "method" -> value.toUpperCase(Locale.ROOT);
-      case "path" -> value.startsWith("/") ? value : "/" + value;
+      case "path" -> ofPath(value.startsWith("/") ? value : "/" + value);
+      case "path:" -> ofPath(value);
       default -> value;
     };
+  }
+
+  private String ofPath(String value) {
+    return ignoresCase ? PathPattern.folded(value) : value;
   }
 }

@@ -160,8 +160,9 @@ final class RuleReader {
         pathNode == null
             ? List.of(PathPattern.parse("/**"))
             : list(pathNode, "a path such as /login", PathPattern::parse);
-    ChargeReader<RequestRule.Context> charges = ChargeReader.ofRequests(paths, limits, problems);
     boolean ignoresCase = flag(fields, "ignoreCase", ignoreCase);
+    ChargeReader<RequestRule.Context> charges =
+        ChargeReader.ofRequests(paths, ignoresCase, limits, problems);
     return new RequestRule(
         methods(fields.find("methods")),
         list(fields.find("host"), "a host such as api.example.com", RuleReader::host),
