@@ -87,7 +87,8 @@ class SluiceAutoConfiguration {
       Environment environment,
       ObjectProvider<TimeSource> time,
       ObjectProvider<LimiterObserver> observers) {
-    Limiter.Builder limiter = Limiter.builder(limits, store);
+    Limiter.Builder limiter =
+        Limiter.builder(limits, store).missingDefault(properties.missingDefault());
     TimeSource clock = time.getIfUnique();
     if (clock != null) {
       limiter.time(clock);

@@ -83,9 +83,6 @@ final class GrpcDoor implements Door {
           }
           room.ready().run();
         };
-    return RlsPart.builder(room.limiter(), ready, room.meters())
-        .overrides(overrides)
-        .onMissing(room.onMissing())
-        .build();
+    return RlsPart.builder(room.limiter(), ready, room.meters()).overrides(overrides).build();
   }
 }
