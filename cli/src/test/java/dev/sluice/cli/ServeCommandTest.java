@@ -510,7 +510,7 @@ final class ServeCommandTest {
         Cli.run(
             "serve", "--http", ":0", "--limits", limits.toString(), "--rules", rules.toString());
     assertThat(bad.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(bad.err()).contains(rules + ":1:26: found LoginsPerIPAddress, which is not");
+    assertThat(bad.err()).contains(rules + ":1:26: found LoginsPerIPAddress, which has no default");
     Cli proxies = Cli.run("serve", "--http", ":0", "--trusted-proxies", "10.0.0.0/8,lan");
     assertThat(proxies.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(proxies.err()).contains("--trusted-proxies: found \"lan\", expected an address");

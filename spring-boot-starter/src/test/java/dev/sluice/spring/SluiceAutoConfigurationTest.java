@@ -280,7 +280,7 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(analysis(context.getStartupFailure()))
-                    .contains("Forgetful.call: the limit SignUpsPerIPAddress is not configured"));
+                    .contains("Forgetful.call: the limit SignUpsPerIPAddress has no default"));
   }
 
   @ParameterizedTest

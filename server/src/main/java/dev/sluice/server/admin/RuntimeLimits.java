@@ -414,9 +414,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
     LimitName name = override.name();
     if (!name.overridesOnly() && !before.isConfigured(name) && inForce.get().isConfigured(name)) {
-      // A request for this limit was refused so far, where the server refuses such.
-      log.warn(
-          "an override was set for {}, which has no default: its other ids are not limited", name);
+      log.warn("an override was set for {}, which has no default for its other ids", name);
     }
     List<String> doubts = new ArrayList<>(OverrideDoubts.of(override, before));
     String unasked = RuleBook.of(before).doubt(override);

@@ -377,13 +377,13 @@ class AdminTest {
   @Test
   void override_getsEveryWarningOfAFile() throws Exception {
     String order = "{\"limit\":\"NewOrdersPerAccount\",\"id\":\"2\"}";
-    assertThat(send("POST", "/v1/spend", order).statusCode()).as("not configured").isEqualTo(404);
+    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"disabled\"");
     String path = "/v1/admin/overrides/NewOrdersPerAccount/1";
     assertThat(send("PUT", path, "{\"burst\":1,\"count\":1,\"period\":\"1m\"}").body())
         .contains(
             "\"warnings\":[\"found overrides of NewOrdersPerAccount, which has no default: other ids"
                 + " are not limited\"]");
-    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"noDefault\"");
+    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"disabled\"");
     String rounded = "{\"burst\":1,\"count\":700000000,\"period\":\"1s\"}";
     assertThat(send("PUT", OVERRIDES + "k", rounded).body())
         .contains("\"warnings\":[\"found 700000000, but one token every 1 ns");
