@@ -61,6 +61,8 @@ record SluiceProperties(
       @DefaultValue("-110") int order,
       @DefaultValue("ietf") HeaderProfile headers,
       @DefaultValue Client clientAddress,
+      @DefaultValue("false") boolean ignoreCase,
+      @DefaultValue("true") boolean methodOverride,
       @DefaultValue List<FilterRule> rules) {}
 
   /** How the client's address is found. */
@@ -73,6 +75,8 @@ record SluiceProperties(
   record FilterRule(
       @DefaultValue List<String> path,
       @DefaultValue List<String> methods,
+      @Nullable Boolean ignoreCase,
+      @Nullable Boolean methodOverride,
       @Nullable String limit,
       @DefaultValue List<String> id,
       @DefaultValue("1") long cost,

@@ -179,15 +179,22 @@ public final class RuleBook {
   }
 
   /**
-   * Finds the rule for a request. Its {@code Host} is that which the client asked for.
+   * Finds the rules for a request, by each way in which the application may read it. They charge
+   * together, and none of them opens what another one closes. The request's {@code Host} is that
+   * which the client asked for.
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return the rule, and what it charges; empty if no rule is for it
-   * @throws dev.sluice.web.UnusableRequestException if the request lacks what the rule needs
+   * @return what they charge, with the line of the first one; empty if no rule is for it
+   * @throws dev.sluice.web.UnusableRequestException if the request lacks what a rule needs, or may
+   *     be read in still more ways
    */
   public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
-    return finder.match(new RequestFacts(request, client));
+    List<RuleMatch> matches = new ArrayList<>(1);
+    for (RequestFacts reading : new RequestFacts(request, client).readings()) {
+      finder.match(reading).ifPresent(matches::add);
+    }
+    return matches.stream().reduce(RuleMatch::with);
   }
 
   /**
@@ -213,15 +220,13 @@ public final class RuleBook {
   }
 
   /**
-   * Explains which rule is for a request, and why those before it are not.
+   * Explains which rule is for one reading of a request, and why those before it are not.
    *
-   * @param request the request
-   * @param client how the client's address is found
-   * @return the explanation; its match is that of {@link #match(WebRequest, ClientAddress)}, and it
-   *     is unusable where that throws for a rule
+   * @param facts one of {@link RequestFacts#readings}
+   * @return the explanation; {@link #match(WebRequest, ClientAddress)} joins the matches of all
+   *     readings, and throws where one of them is unusable
    */
-  public Explanation explain(WebRequest request, ClientAddress client) {
-    RequestFacts facts = new RequestFacts(request, client);
+  public Explanation explain(RequestFacts facts) {
     List<PassedOver> passedOver = new ArrayList<>();
     for (AnyRule rule : rules) {
       String mismatch = "it is for descriptors, not requests";
@@ -230,7 +235,7 @@ public final class RuleBook {
           RequestRule.Result result = candidate.match(facts);
           RequestRule.Context context = result.context();
           if (context != null) {
-            return new Explanation(passedOver, candidate.charging().match(context), null);
+            return new Explanation(passedOver, candidate.charge(context), null);
           }
           mismatch = result.mismatch().get();
         } catch (UnusableRequestException e) {

@@ -58,14 +58,16 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     if (map == null) {
       return null;
     }
-    Fields fields = Fields.of(map, root, List.of(RULES_ONLY, RULES), problems);
+    List<String> names = new ArrayList<>(List.of(RULES_ONLY, RULES));
+    names.addAll(RuleReader.COMPARING);
+    Fields fields = Fields.of(map, root, names, problems);
     Node list = fields.require(RULES);
     List<AnyRule> rules = new ArrayList<>();
     Set<String> named = new LinkedHashSet<>();
     Node.Sequence sequence = Values.list(list, "a list of rules", problems);
     if (sequence != null) {
       LimitReferences references = new LimitReferences(limits, known, onMissing, named, problems);
-      RuleReader reader = new RuleReader(references, problems);
+      RuleReader reader = new RuleReader(fields, references, problems);
       for (Node item : sequence.items()) {
         AnyRule rule = reader.read(item);
         if (rule != null) {

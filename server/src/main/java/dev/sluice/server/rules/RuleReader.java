@@ -6,6 +6,7 @@ import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.server.rules.RuleMatch.Verdict;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
@@ -26,15 +27,36 @@ final class RuleReader {
   private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries", "replaces");
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
-  private static final List<String> ALL = concat(concat(OF_DESCRIPTORS, OF_REQUESTS), CHARGES);
+
+  /** How requests are compared: fields of a rule, or of the whole book. */
+  static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
+
+  private static final List<String> ALL =
+      concat(concat(OF_DESCRIPTORS, concat(OF_REQUESTS, COMPARING)), CHARGES);
+  private static final String ANY_VALUE = "a value; \"*\" for any";
   private static final String ENTRY = "a key, or key: value";
 
   private final LimitReferences limits;
   private final Problems problems;
+  private final boolean ignoreCase;
+  private final boolean methodOverride;
 
-  RuleReader(LimitReferences limits, Problems problems) {
+  /**
+   * Makes a reader.
+   *
+   * @param book the fields of the whole book
+   */
+  RuleReader(Fields book, LimitReferences limits, Problems problems) {
     this.limits = limits;
     this.problems = problems;
+    this.ignoreCase = flag(book, "ignoreCase", false);
+    this.methodOverride = flag(book, "methodOverride", true);
+  }
+
+  private boolean flag(Fields fields, String name, boolean otherwise) {
+    Node node = fields.find(name);
+    Boolean value = node == null ? null : Values.bool(node, problems);
+    return value == null ? otherwise : value;
   }
 
   /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
@@ -45,7 +67,7 @@ final class RuleReader {
     }
     Fields fields = Fields.of(map, item, ALL, problems);
     boolean descriptor = OF_DESCRIPTORS.stream().anyMatch(name -> fields.find(name) != null);
-    for (String name : descriptor ? OF_REQUESTS : List.<String>of()) {
+    for (String name : descriptor ? concat(OF_REQUESTS, COMPARING) : List.<String>of()) {
       if (fields.find(name) != null) {
         problems.mistake(
             fields.at(name),
@@ -119,7 +141,7 @@ final class RuleReader {
   }
 
   private @Nullable ValuePattern pattern(Node node) {
-    return parsed(node, "a value; \"*\" for any", ValuePattern::parse);
+    return parsed(node, ANY_VALUE, ValuePattern::parse);
   }
 
   private AnyRule requestRule(Fields fields) {
@@ -129,15 +151,18 @@ final class RuleReader {
             ? List.of(PathPattern.parse("/**"))
             : list(pathNode, "a path such as /login", PathPattern::parse);
     ChargeReader<RequestRule.Context> charges = ChargeReader.ofRequests(paths, limits, problems);
+    boolean ignoresCase = flag(fields, "ignoreCase", ignoreCase);
     return new RequestRule(
         methods(fields.find("methods")),
         list(fields.find("host"), "a host such as api.example.com", RuleReader::host),
-        paths,
+        ignoresCase ? paths.stream().map(PathPattern::ignoringCase).toList() : paths,
         headers(fields.find("headers")),
         list(
             fields.find("clients"),
             "an address or a range such as 10.0.0.0/8",
             AddressRange::parse),
+        ignoresCase,
+        flag(fields, "methodOverride", methodOverride),
         charging(fields, charges));
   }
 
@@ -171,8 +196,12 @@ final class RuleReader {
     Map<String, ValuePattern> headers = new LinkedHashMap<>();
     if (node instanceof Node.Mapping map) {
       for (Node.Entry entry : map.entries()) {
-        ValuePattern value = pattern(entry.value());
         String name = entry.key().text().toLowerCase(Locale.ROOT);
+        ValuePattern value =
+            parsed(
+                entry.value(),
+                ANY_VALUE,
+                text -> ValuePattern.parse(RequestFacts.comparable(name, text)));
         if (value != null && headers.put(name, value) != null) {
           problems.mistake(
               entry.key(), "found the header %s again, expected it once".formatted(name));

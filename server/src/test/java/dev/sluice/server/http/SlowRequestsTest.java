@@ -40,10 +40,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Many requests that wait take few threads, and hold up no others. */
+@Tag("slow")
 final class SlowRequestsTest {
 
   private static final String CHANGE = "/v1/admin/penalties/ApiCallsPerKey/k";

@@ -10,6 +10,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.ProxyHeader;
+import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import java.nio.file.Path;
@@ -298,7 +299,7 @@ class RuleBookTest {
                 - {clients: 10.0.0.0/8, limit: PerKey, id: x}
                 - {path: "/{any}", limit: PerKey, id: "{path:any}"}
                 """));
-    Explanation why = book.explain(get("/search"), DIRECT);
+    Explanation why = book.explain(new RequestFacts(get("/search"), DIRECT));
     assertThat(why.passedOver())
         .extracting(Explanation.PassedOver::reason)
         .containsExactly(
@@ -321,7 +322,7 @@ class RuleBookTest {
                 - {path: /search, limit: PerKey, id: "{header:X-Key}"}
                 - {path: /**, clients: 10.0.0.0/8, unlimited: true}
                 """));
-    Explanation lacks = book.explain(get("/search"), DIRECT);
+    Explanation lacks = book.explain(new RequestFacts(get("/search"), DIRECT));
     assertThat(lacks.passedOver()).extracting(Explanation.PassedOver::line).containsExactly(2);
     assertThat(lacks.match()).isNull();
     assertThat(lacks.unusable())

@@ -23,10 +23,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Overrides and penalties that are set on a running server. */
+@Tag("slow")
 class AdminTest {
 
   private static final String OVERRIDES = "/v1/admin/overrides/ApiCallsPerKey/";

@@ -43,6 +43,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,6 +55,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * others. Those that Debian has run here, before an application and beside a service. Of the
  * others, the requests that they send are sent byte by byte.
  */
+@Tag("slow")
 final class ProxiesTest {
 
   private static final Path EXAMPLES = Path.of("..", "examples");
