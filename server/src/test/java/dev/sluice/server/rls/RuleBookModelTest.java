@@ -19,6 +19,7 @@ import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -215,15 +216,15 @@ final class RuleBookModelTest {
     StringBuilder path = new StringBuilder();
     for (String segment : sent.path) {
       path.append(path.isEmpty() || in(2) ? "/" : "//");
-      for (char c : segment.toCharArray()) {
-        byte[] bytes = String.valueOf(c).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+      for (int i = 0; i < segment.length(); i++) {
+        byte[] bytes = segment.substring(i, i + 1).getBytes(StandardCharsets.UTF_8);
         if (bytes.length > 1 || in(4)) {
           for (byte b : bytes) {
             path.append(
                 String.format(Locale.ROOT, in(2) ? "%%%02x" : "%%%02X", Byte.toUnsignedInt(b)));
           }
         } else {
-          path.append(c);
+          path.append(segment.charAt(i));
         }
       }
     }
@@ -241,7 +242,7 @@ final class RuleBookModelTest {
   /** Null where the pattern is not for the path. */
   private static @Nullable Matcher match(String pattern, List<String> path, boolean ignoreCase) {
     StringBuilder form = new StringBuilder();
-    for (String segment : pattern.split("/")) {
+    for (String segment : pattern.split("/", -1)) {
       form.append(
           switch (segment) {
             case "" -> "";

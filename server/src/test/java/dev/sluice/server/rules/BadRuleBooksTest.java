@@ -111,9 +111,10 @@ class BadRuleBooksTest {
         - PerIp: {burst: 6, count: 5, period: 1s, ids: ["2001:db8:7:7::5", 192.0.2.7]}
         - PerUserAtIp: {burst: 6, count: 5, period: 1s, ids: ["[2001:db8::1]:ann"]}
         """);
-    RuleBookFixture.files(
-        folder,
-        """
+    var unused =
+        RuleBookFixture.files(
+            folder,
+            """
         rules:
           - {path: /a, limit: PerIp, id: "{ip}"}
           - {entries: [remote_address], limit: PerIp, id: "{remote_address}"}
