@@ -289,7 +289,10 @@ final class HttpErrorsTest {
     problem(server.send("POST", "/v1/spend", BodyPublishers.ofString(LOGIN), null), 415);
     HttpResponse<String> charset =
         server.send(
-            "POST", "/v1/check", BodyPublishers.ofString(LOGIN), "Application/JSON; Charset=\"UTF-8\"");
+            "POST",
+            "/v1/check",
+            BodyPublishers.ofString(LOGIN),
+            "Application/JSON; Charset=\"UTF-8\"");
     assertThat(charset.statusCode()).isEqualTo(200);
   }
 
