@@ -26,8 +26,8 @@ enum LimitFileKind {
 
   /**
    * Overrides are a list. A file with nothing but the section {@code names:} declares names. One
-   * that starts with a field of rule books, such as {@code rules:}, is a rule book, and one that starts with
-   * {@code tokens:} or {@code certificates:} is a file of tokens.
+   * that starts with a field of rule books, such as {@code rules:}, is a rule book, and one that
+   * starts with {@code tokens:} or {@code certificates:} is a file of tokens.
    */
   static LimitFileKind of(Path file) {
     InputFiles.require(file);

@@ -75,7 +75,7 @@ class SpringReadingsTest {
 
   private WebServer web;
 
-  private static Stream<Arguments> sites() {
+  static Stream<Arguments> sites() {
     return Stream.of(Container.values())
         .flatMap(
             container ->
@@ -156,7 +156,7 @@ class SpringReadingsTest {
 
   private static String handled(String answer) {
     int start = answer.indexOf("handler:");
-    return start < 0 ? "" : answer.substring(start + 8).split("[\\r\\n]")[0];
+    return start < 0 ? "" : answer.substring(start + 8).lines().findFirst().orElse("");
   }
 
   private String send(String start, String... headers) throws IOException {
@@ -228,7 +228,9 @@ class SpringReadingsTest {
         URLDecoder.decode(handled(send(request, headers)), StandardCharsets.UTF_8)
             .replace("/", "%2F");
     if (!seen.isEmpty()) {
-      assertThat(Limiters.remaining(limiter, "PerKey", seen)).as("%s %s", request, seen).isLessThan(2);
+      assertThat(Limiters.remaining(limiter, "PerKey", seen))
+          .as("%s %s", request, seen)
+          .isLessThan(2);
     }
   }
 }
