@@ -187,7 +187,7 @@ public record ServerConfig(
    * @param files the limit files, which are watched
    * @param table the overrides that win over those of the file, null for none
    * @param required the limits that must not be missing, at the start and after each reload
-   * @param onMissing what a request gets for a limit that is known, and not configured
+   * @param onMissing what a request gets for an id that has neither a default nor an override
    * @param copy the copy of the limit files of the last good load, null for none
    */
   public record Sources(
@@ -206,7 +206,7 @@ public record ServerConfig(
      * @param files the limit files, which are watched
      * @param table the overrides that win over those of the file, null for none
      * @param required copied
-     * @param onMissing what a request gets for a limit that is known, and not configured
+     * @param onMissing what a request gets for an id that has neither a default nor an override
      * @param copy the copy of the limit files of the last good load, null for none
      */
     public Sources {
@@ -219,7 +219,7 @@ public record ServerConfig(
      * @param files the limit files, which are watched
      * @param table the overrides that win over those of the file, null for none
      * @param required copied
-     * @param onMissing what a request gets for a limit that is known, and not configured
+     * @param onMissing what a request gets for an id that has neither a default nor an override
      */
     public Sources(
         Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
