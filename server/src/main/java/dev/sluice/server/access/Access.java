@@ -236,15 +236,13 @@ public final class Access implements AutoCloseable {
       }
       Watched watch = new Watched(this, door, grant, Caller.Kind.TOKEN);
       watch.asks();
-      return Caller.of(grant, Caller.Kind.TOKEN, address, watch)
-          .about(acts);
+      return Caller.of(grant, Caller.Kind.TOKEN, address, watch).about(acts);
     }
     Grant grant = known.ofCertificate(certificateNames);
     if (grant != null) {
       Watched watch = new Watched(this, door, grant, Caller.Kind.CERTIFICATE);
       watch.asks();
-      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, watch)
-          .about(acts);
+      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, watch).about(acts);
     }
     if (!certificateNames.isEmpty()) {
       String why = "the tokens file has no entry for a name in the client's certificate";

@@ -2,7 +2,6 @@
 package dev.sluice.server.service;
 
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
@@ -55,7 +54,7 @@ final class LoadedFiles {
    *
    * @throws LimitFilesException if there are mistakes, with those of all kinds
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
-   * @throws MissingDefaultException if a required limit is not configured
+   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
    */
   static LoadedFiles load(ServerConfig config) {
     LoadedFiles loaded = new LoadedFiles();
@@ -99,7 +98,7 @@ final class LoadedFiles {
     Copy copy = sources.copy();
     try {
       return required(sources, all.load());
-    } catch (LimitFilesException | UnknownLimitException | MissingDefaultException e) {
+    } catch (LimitFilesException | UnknownLimitException e) {
       if (copy != null && copy.startsWithLastGood()) {
         return lastGood(all, copy, sources, e, mistakes);
       }
