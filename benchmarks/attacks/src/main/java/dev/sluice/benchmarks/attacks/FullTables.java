@@ -66,7 +66,7 @@ final class FullTables {
         for (String token : tokens) {
           client.send("SLUICE.CANCEL " + token);
         }
-        for (String token : tokens) {
+        for (int i = 0; i < tokens.size(); i++) {
           String answer = client.read();
           BrokenPromise.unless(
               answer.equals("+OK") || answer.startsWith("-THROTTLED"),
@@ -166,8 +166,7 @@ final class FullTables {
     HttpResponse<String> answer =
         server
             .http()
-            .send(
-                HttpRequest.newBuilder(server.wire().uri(path)).build(), BodyHandlers.ofString());
+            .send(HttpRequest.newBuilder(server.wire().uri(path)).build(), BodyHandlers.ofString());
     return answer.body();
   }
 
@@ -218,7 +217,7 @@ final class FullTables {
 
     private void skip(String first) throws IOException {
       if (first.startsWith("$") && !first.equals("$-1")) {
-        read();
+        var unused = read();
       } else if (first.startsWith("*")) {
         int elements = Integer.parseInt(first.substring(1));
         for (int i = 0; i < elements; i++) {
