@@ -214,6 +214,12 @@ final class ReadingsTest {
     assertThat(values("query:k", WebRequest.builder("GET", "/?k=a+b%2B")))
         .containsExactly("a b+", "a+b+");
     assertThat(values("query:k", WebRequest.builder("GET", "/?k=a%20b"))).containsExactly("a b");
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=a;x=1")))
+        .containsExactly("a;x=1", "a");
+    PlainRequest.Builder several = WebRequest.builder("GET", "/?x=1;k=a&k=b");
+    assertThatThrownBy(() -> values("query:k", several))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageContaining("2 times");
     PlainRequest.Builder fragment = WebRequest.builder("GET", "/?k=a#1");
     assertThatThrownBy(() -> values("query:k", fragment))
         .isInstanceOf(UnusableRequestException.class)
@@ -254,7 +260,7 @@ final class ReadingsTest {
 
   @Test
   void otherHeaders_areAsTheyWereSent() {
-    assertThat(values("header:X", WebRequest.builder("GET", "/").header("X", "bearer  t")))
+    assertThat(values("header:X", WebRequest.builder("GET", "/").header("X", " bearer  t ")))
         .containsExactly("bearer  t");
     assertThat(
             Stream.of("Bearer", "", "*", "aPI-Key a B")
