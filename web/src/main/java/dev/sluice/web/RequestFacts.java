@@ -37,7 +37,7 @@ public final class RequestFacts {
       Stream.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
           .flatMap(name -> underscored(name).stream())
           .toList();
-  private static final int MOST_METHODS = 4;
+  private static final int MOST_READINGS = 16;
   private static final Pattern MANGLED =
       Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
 
@@ -123,6 +123,10 @@ public final class RequestFacts {
     if (each == null) {
       List<List<String>> all = paths();
       Set<String> overrides = overrides();
+      if (all.size() * (1 + overrides.size()) > MOST_READINGS) {
+        throw new UnusableRequestException(
+            "the request asks for many methods, and can be read in too many ways");
+      }
       each = all.size() == 1 && overrides.isEmpty() ? List.of(this) : readings(all, overrides);
       readings = each;
     }
@@ -155,9 +159,6 @@ public final class RequestFacts {
           .forEach(method -> addMethod(method, methods));
     }
     methods.remove(upperCase(request.method()));
-    if (methods.size() > MOST_METHODS) {
-      throw new UnusableRequestException("the request asks for more methods than one");
-    }
     return methods;
   }
 
@@ -199,12 +200,13 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes something in each way in which the application may read escapes in cookies, and a plus
-   * in the query.
+   * Computes something in each way in which the application may read the values of cookies,
+   * parameters and headers: their escapes, what separates them, and their names.
    *
    * @param value computes it
    * @param <T> what it is
-   * @return each result once; one, unless the first call came upon such a cookie or parameter
+   * @return each result once; one, unless the first call came upon a value that can be read in
+   *     several ways
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     Set<T> results = new LinkedHashSet<>();
