@@ -2,7 +2,6 @@
 package dev.sluice.cli;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
@@ -116,9 +115,9 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "POLICY",
       defaultValue = REFUSE,
       description =
-          "The outcome where --for, --on-failure, a rule or a request names a limit that has neither a"
-              + " default nor an override: refuse (the start, the reload, the request), warn, or"
-              + " allow (${DEFAULT-VALUE}).")
+          "The outcome where --for, --on-failure or a rule names a limit that has no default, or a"
+              + " request an id that has neither a default nor an override: refuse (the start, the"
+              + " reload, the request), warn, or allow (${DEFAULT-VALUE}).")
   private String missingDefault = REFUSE;
 
   @Option(
@@ -158,7 +157,7 @@ final class ServeCommand implements Callable<Integer> {
     Service service;
     try {
       service = start(config());
-    } catch (UnknownLimitException | MissingDefaultException e) { // a line for each limit
+    } catch (UnknownLimitException e) { // a line for each limit
       refuse(settings, String.valueOf(e.getMessage()).lines().map(settings::placed).toList());
       throw e;
     } catch (InputException e) {

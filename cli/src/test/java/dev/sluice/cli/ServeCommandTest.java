@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -42,6 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("slow")
 final class ServeCommandTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -508,7 +510,7 @@ final class ServeCommandTest {
         Cli.run(
             "serve", "--http", ":0", "--limits", limits.toString(), "--rules", rules.toString());
     assertThat(bad.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(bad.err()).contains(rules + ":1:26: found LoginsPerIPAddress, which is not");
+    assertThat(bad.err()).contains(rules + ":1:26: found LoginsPerIPAddress, which has no default");
     Cli proxies = Cli.run("serve", "--http", ":0", "--trusted-proxies", "10.0.0.0/8,lan");
     assertThat(proxies.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(proxies.err()).contains("--trusted-proxies: found \"lan\", expected an address");

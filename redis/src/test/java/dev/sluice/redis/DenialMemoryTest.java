@@ -4,7 +4,6 @@ package dev.sluice.redis;
 import static dev.sluice.redis.Spending.LIMIT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;

@@ -3,7 +3,6 @@ package dev.sluice.yaml;
 
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Limits.Coverage;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -35,9 +34,7 @@ final class EmptyReload {
   }
 
   private static long defaults(Limits limits) {
-    return limits.configured().stream()
-        .filter(name -> limits.coverage(name) != Coverage.NO_DEFAULT)
-        .count();
+    return limits.configured().stream().filter(limits::hasDefault).count();
   }
 
   private static long overrides(Limits limits) {

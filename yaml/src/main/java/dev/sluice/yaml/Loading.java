@@ -85,6 +85,9 @@ final class Loading {
     Limits built = mistaken ? null : whole;
     if (built != null) {
       require(built, snapshot);
+      if (isWhole) {
+        warnOfDisabled(built, snapshot);
+      }
     }
     problems.sort(null);
     return new Loaded(mistaken ? null : built, List.copyOf(problems));
@@ -172,6 +175,22 @@ final class Loading {
         mistaken |= refused;
         problems.add(missing(one, limits, snapshot, refused ? Severity.MISTAKE : Severity.WARNING));
       }
+    }
+  }
+
+  /** Some names belong together, and files that configure none of them are for other limits. */
+  private void warnOfDisabled(Limits limits, Snapshot snapshot) {
+    List<LimitName> mayBe =
+        limits.catalogue().names().stream()
+            .filter(name -> name.disabledWithoutDefault() && !name.overridesOnly())
+            .toList();
+    List<String> disabled =
+        mayBe.stream().filter(name -> !limits.hasDefault(name)).map(LimitName::name).toList();
+    if (!disabled.isEmpty() && mayBe.stream().anyMatch(limits::isConfigured)) {
+      String message =
+          "found no default for %s: as in Boulder, these limits are disabled and allow everything"
+              .formatted(String.join(", ", disabled));
+      problems.add(new Problem(snapshot.firstFile(), 1, 1, Severity.WARNING, message));
     }
   }
 

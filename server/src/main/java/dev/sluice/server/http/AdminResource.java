@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
@@ -19,6 +20,7 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.wire.WireException;
+import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -176,6 +178,16 @@ abstract class AdminResource implements HttpService {
 
   private Fault notThere(String limit) {
     return Fault.notThere("there is no %s of %s for this id".formatted(thing, limit));
+  }
+
+  static void writeWarnings(List<String> warnings, JsonGenerator json) throws IOException {
+    if (!warnings.isEmpty()) {
+      json.writeArrayFieldStart("warnings");
+      for (String warning : warnings) {
+        json.writeString(warning);
+      }
+      json.writeEndArray();
+    }
   }
 
   private static @Nullable Done removed(boolean wasThere) {

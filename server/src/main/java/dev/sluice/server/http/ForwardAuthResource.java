@@ -21,7 +21,6 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.WholeAnswer;
@@ -79,15 +78,12 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
 
   private final Limiter limiter;
   private final AsyncLimiter async;
-  private final MissingDefault onMissing;
   private final ClientAddress clientAddress;
   private final Counter unmatched;
 
-  ForwardAuthResource(
-      Limiter limiter, MissingDefault onMissing, ClientAddress clientAddress, Counter unmatched) {
+  ForwardAuthResource(Limiter limiter, ClientAddress clientAddress, Counter unmatched) {
     this.limiter = limiter;
     this.async = limiter.async();
-    this.onMissing = onMissing;
     this.clientAddress = clientAddress;
     this.unmatched = unmatched;
   }
@@ -231,7 +227,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     WireRequest request =
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
     List<Transaction> together =
-        caller.lookUp(request.limits(), () -> request.toTransactions(limits, onMissing));
+        caller.lookUp(request.limits(), () -> request.toTransactions(limits, limiter));
     return new Charges(together, List.of(), false);
   }
 

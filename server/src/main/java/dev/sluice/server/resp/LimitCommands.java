@@ -5,7 +5,6 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
@@ -51,7 +50,7 @@ final class LimitCommands {
   private final Acts acts;
   private final FastThreadLocal<LimitRuns> runs;
 
-  LimitCommands(Limiter limiter, MissingDefault onMissing, AuditLog audit) {
+  LimitCommands(Limiter limiter, AuditLog audit) {
     this.runs =
         new FastThreadLocal<>() {
           @Override
@@ -59,7 +58,7 @@ final class LimitCommands {
             return new LimitRuns(limiter);
           }
         };
-    this.acts = new Acts(limiter, onMissing, audit, "resp");
+    this.acts = new Acts(limiter, audit, "resp");
   }
 
   List<Command> all() {

@@ -37,7 +37,8 @@ import java.util.regex.Pattern;
 final class JsonService implements HttpService {
 
   private static final String ALLOWED = "POST, OPTIONS";
-  private static final JsonFormat.Parser PARSER = JsonFormat.parser();
+  private static final JsonFormat.Parser PARSER =
+      JsonFormat.parser().ignoringUnknownFields(); // JsonShape refuses those of descriptors
   private static final JsonFormat.Printer PRINTER =
       JsonFormat.printer().omittingInsignificantWhitespace();
 
@@ -92,7 +93,7 @@ final class JsonService implements HttpService {
   }
 
   private CompletionStage<RateLimitResponse> decide(ServiceRequestContext context, String json) {
-    JsonNumbers.requireBounded(json);
+    JsonShape.require(json);
     RateLimitRequest.Builder request = RateLimitRequest.newBuilder();
     try {
       PARSER.merge(json, request);
@@ -101,7 +102,7 @@ final class JsonService implements HttpService {
     }
     requireUnicode(request);
     return requests.decide(
-        request.build(), AccessPart.caller(context), context.whenRequestCancelling());
+        request.build(), AccessPart.caller(context), "http", context.whenRequestCancelling());
   }
 
   /** Some mistakes are told with the name of a class, and with advice for its callers. */

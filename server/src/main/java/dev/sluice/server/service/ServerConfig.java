@@ -175,7 +175,7 @@ public record ServerConfig(
    * @param files the limit files, which are watched
    * @param table the overrides that win over those of the file, null for none
    * @param required the limits that must not be missing, at the start and after each reload
-   * @param onMissing what a request gets for a limit that is known, and not configured
+   * @param onMissing what a request gets for an id that has neither a default nor an override
    */
   public record Sources(
       Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
@@ -189,7 +189,7 @@ public record ServerConfig(
      * @param files the limit files, which are watched
      * @param table the overrides that win over those of the file, null for none
      * @param required copied
-     * @param onMissing what a request gets for a limit that is known, and not configured
+     * @param onMissing what a request gets for an id that has neither a default nor an override
      */
     public Sources {
       required = List.copyOf(required);

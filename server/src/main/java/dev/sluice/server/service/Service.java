@@ -102,8 +102,7 @@ public final class Service implements AutoCloseable {
    * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
-   * @throws dev.sluice.limit.CurrentLimits.MissingDefaultException if a required limit is not
-   *     configured
+   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
    * @throws dev.sluice.server.AddressException if a port cannot be opened
    */
   public static Service start(ServerConfig config) {
@@ -159,7 +158,7 @@ public final class Service implements AutoCloseable {
             System::nanoTime);
     Runnable ready = decidesAlone(config.storage()) ? table::requireReady : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
-    Limiter limiter = limiter(config.storage(), limits, store, metrics.metrics(), topDenied);
+    Limiter limiter = limiter(config, limits, store, metrics.metrics(), topDenied);
     Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
@@ -173,7 +172,6 @@ public final class Service implements AutoCloseable {
             reservations,
             meters,
             ready,
-            config.sources().onMissing(),
             traffic,
             access,
             runtime,
@@ -340,15 +338,19 @@ public final class Service implements AutoCloseable {
   }
 
   private static Limiter limiter(
-      Storage storage,
+      ServerConfig config,
       CurrentLimits limits,
       BucketStore store,
       LimiterObserver metrics,
       @Nullable TopDenied topDenied) {
     LimiterObserver observer =
         topDenied == null ? metrics : LimiterObserver.all(List.of(metrics, topDenied));
+    Storage storage = config.storage();
     Limiter.Builder limiter =
-        Limiter.builder(limits, store).observer(observer).onFailure(storage.onFailure());
+        Limiter.builder(limits, store)
+            .observer(observer)
+            .onFailure(storage.onFailure())
+            .missingDefault(config.sources().onMissing());
     storage.onFailureByLimit().forEach(limiter::onFailure);
     return limiter.build();
   }

@@ -11,7 +11,6 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
@@ -118,7 +117,7 @@ final class ForwardAuthTest {
     server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
-            .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, client, meters))
+            .part(new ForwardAuthPart(limiter, client, meters))
             .start();
   }
 

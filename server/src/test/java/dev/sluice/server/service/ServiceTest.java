@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;

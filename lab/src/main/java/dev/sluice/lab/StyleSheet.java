@@ -13,38 +13,50 @@ import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The style sheets, which lie beside the classes. Stateless. */
-final class ReportStyle {
+/*
+ * chart.css begins with the colours, as variables: light, dark, and for print. The rules for charts
+ * follow. A page keeps the variables. A chart gets its colours written out, for two reasons: a chart
+ * that is cut out of a page keeps its colours, and librsvg, which draws pictures on many desktops,
+ * does not know CSS variables.
+ */
+
+/**
+ * The style sheets of pages and charts, read from the resources {@code chart.css} and {@code
+ * page.css}.
+ */
+final class StyleSheet {
 
   private static final Pattern COLOUR = Pattern.compile("--(\\w+):(#[0-9a-f]+)");
 
   private static final String CHART_RULES = ".chart{";
 
-  private ReportStyle() {}
+  private StyleSheet() {}
 
   /**
-   * Returns the style of a chart that is a file: the light colours, written out, as librsvg knows
-   * no variables and a file does not know what surrounds it.
+   * Returns the style of a page: the colours as variables, and every rule that is not for charts.
    */
-  static String forFiles() {
+  static String ofPage() {
+    String style = resource("chart.css");
+    return style.substring(0, style.indexOf(CHART_RULES)) + resource("page.css");
+  }
+
+  /** Returns the style of a chart in a file of its own: the light colours, written out. */
+  static String ofFile() {
     return inColours(chartRules(), lightColours());
   }
 
-  /**
-   * Returns the style of a chart in a page: that of a file, and the dark colours for a dark screen.
-   * It uses no rule of the page, so a chart that is cut out keeps its colours.
-   */
-  static String forInlineCharts() {
+  /** Returns the style of a chart in a page: as in a file, and dark colours for a dark screen. */
+  static String ofInlineChart() {
     String coloured =
         chartRules().lines().filter(rule -> rule.contains("var(--")).collect(joining("\n"));
-    return forFiles()
+    return ofFile()
         + "\n@media screen and (prefers-color-scheme:dark){\n"
         + inColours(coloured, darkColours())
         + "\n}";
   }
 
   private static String chartRules() {
-    String style = text("chart.css");
+    String style = resource("chart.css");
     return style.substring(style.indexOf(CHART_RULES));
   }
 
@@ -56,18 +68,18 @@ final class ReportStyle {
     return written;
   }
 
-  /** The colours on a light page, by name. */
+  /** Returns the colours of a light page, by name. */
   static Map<String, String> lightColours() {
     return colours(":root{");
   }
 
-  /** The colours on a dark page, by name. */
+  /** Returns the colours of a dark page, by name. */
   static Map<String, String> darkColours() {
     return colours("@media (prefers-color-scheme:dark){:root{");
   }
 
   private static Map<String, String> colours(String begin) {
-    String style = text("chart.css");
+    String style = resource("chart.css");
     int from = style.indexOf(begin) + begin.length();
     Map<String, String> colours = new LinkedHashMap<>();
     Matcher each = COLOUR.matcher(style.substring(from, style.indexOf('}', from)));
@@ -77,14 +89,8 @@ final class ReportStyle {
     return colours;
   }
 
-  /** The colours by name and the style of all but the charts, which bring their own. */
-  static String forPages() {
-    String style = text("chart.css");
-    return style.substring(0, style.indexOf(CHART_RULES)) + text("page.css");
-  }
-
-  private static String text(String name) {
-    try (InputStream in = Objects.requireNonNull(ReportStyle.class.getResourceAsStream(name))) {
+  private static String resource(String name) {
+    try (InputStream in = Objects.requireNonNull(StyleSheet.class.getResourceAsStream(name))) {
       return new String(in.readAllBytes(), StandardCharsets.UTF_8).strip();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
