@@ -52,10 +52,6 @@ final class OverridesAddCommand implements Callable<Integer> {
     String id = override.canonical(catalogue, strict ? Strictness.STRICT : Strictness.LENIENT);
     LimitOverride made =
         new LimitOverride(catalogue.get(override.limit()), id, quota.quota(), comment);
-    String doubt = made.name().overrideId().doubt(id);
-    if (doubt != null) {
-      console.err().println("warning: " + doubt);
-    }
     PutResult written = database.onTable(catalogue, table -> table.put(List.of(made)));
     console
         .err()

@@ -110,6 +110,17 @@ public interface IdFormat {
   }
 
   /**
+   * Returns the id under which requests for a valid id are counted, such as a registered domain for
+   * a name below it. It is for people who name one of many; requests bring the wider id themselves.
+   *
+   * @param canonicalId an id that {@link #canonical} has returned
+   * @return a canonical id, the same where nothing is counted together
+   */
+  default String widened(String canonicalId) {
+    return canonicalId;
+  }
+
+  /**
    * An IPv4 or IPv6 address, parsed without a look-up; canonical as RFC 5952 writes it.
    *
    * @return the format {@code ipAddress}

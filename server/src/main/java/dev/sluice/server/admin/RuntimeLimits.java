@@ -574,7 +574,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Makes an id of an override canonical, as a file of overrides does.
+   * Makes an id of an override canonical; a name below a registered domain gives that domain.
    *
    * @param name the limit's name
    * @param id the id
@@ -582,6 +582,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @throws InvalidIdException if it has another form
    */
   public static String overrideId(LimitName name, String id) {
-    return name.overrideId().canonical(id, Strictness.LENIENT);
+    return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 }
