@@ -27,8 +27,9 @@ final class Loading {
    *
    * @param limits null if there is any mistake
    * @param problems mistakes and warnings, sorted
+   * @param lacksOverrides whether the file of overrides is empty, or could not be read
    */
-  record Loaded(@Nullable Limits limits, List<Problem> problems) {
+  record Loaded(@Nullable Limits limits, List<Problem> problems, boolean lacksOverrides) {
 
     /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
@@ -87,7 +88,7 @@ final class Loading {
       require(built, snapshot);
     }
     problems.sort(null);
-    return new Loaded(mistaken ? null : built, List.copyOf(problems));
+    return new Loaded(mistaken ? null : built, List.copyOf(problems), overrides.isLacking);
   }
 
   /** The limits with what the companion files say; mistakes in them are collected. */
@@ -220,6 +221,9 @@ final class Loading {
     final @Nullable Node root;
     final boolean whole;
 
+    /** Whether there is nothing to read: no file, an empty one, or comments alone. */
+    final boolean isLacking;
+
     Source(@Nullable FileContent content, String expected, String none) {
       this(content, "%s; write %s for none".formatted(expected, none));
     }
@@ -229,7 +233,9 @@ final class Loading {
       NodeReader.Content read = content == null ? UNREAD : read(content, problems);
       this.root = read.root();
       this.whole = content == null || (read.whole() && root != null);
-      if (content != null && root == null && !problems.mistaken()) {
+      boolean isEmpty = content != null && root == null && !problems.mistaken();
+      this.isLacking = isEmpty || (content != null && content.fault() != null);
+      if (isEmpty) {
         problems.mistake("found an empty file, expected " + expected);
       }
     }

@@ -13,6 +13,8 @@ import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.LoweredException;
+import dev.sluice.limit.LoweredException.Lowered;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Periodic;
@@ -351,7 +353,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Sets an override: it is kept, and then in force.
+   * Sets an override, also a lower one: it is kept, and then in force.
    *
    * @param override the override, of a name of the limits in force
    * @return the warnings that a file with this override would get, a line each
@@ -359,8 +361,31 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   @CanIgnoreReturnValue
   public List<String> put(LimitOverride override) {
+    return put(override, /* mayLower= */ true);
+  }
+
+  /**
+   * Sets an override: it is kept, and then in force. Without a comment, the one that is there
+   * stays.
+   *
+   * @param asked the override, of a name of the limits in force
+   * @param mayLower whether it may be lower than the one in force
+   * @return the warnings that a file with this override would get, a line each
+   * @throws LoweredException if it is lower and must not be
+   * @throws KeepException if it could not be kept; then nothing has changed
+   */
+  @CanIgnoreReturnValue
+  public List<String> put(LimitOverride asked, boolean mayLower) {
     Limits before = inForce.get();
+    LimitOverride override = asked;
     synchronized (place) {
+      LimitOverride present = override(asked.name(), asked.id());
+      if (present != null && !mayLower && asked.quota().isLowerThan(present.quota())) {
+        throw new LoweredException(List.of(new Lowered(asked, present.quota())));
+      }
+      if (present != null && asked.comment().isEmpty()) {
+        override = new LimitOverride(asked.name(), asked.id(), asked.quota(), present.comment());
+      }
       keeper.put(override, base.get().catalogue());
       reload();
     }
