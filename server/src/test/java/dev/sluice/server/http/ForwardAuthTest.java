@@ -499,6 +499,18 @@ final class ForwardAuthTest {
   }
 
   @Test
+  void pathBehindTheDoors_isReadInEachWayToo() throws IOException {
+    startWithRules();
+    String[] client = {"X-Forwarded-For", "192.0.2.7"};
+    assertThat(send("POST", "//x/login", client).statusCode()).isEqualTo(200);
+    assertThat(send("post", "/login", client).statusCode()).isEqualTo(200);
+    assertThat(send("Post", "/login", client).statusCode()).isEqualTo(429);
+    String[] wish = {"X-Forwarded-For", "192.0.2.7", "X-HTTP-Method-Override", "POST"};
+    assertThat(send("PUT", "/login", wish).statusCode()).isEqualTo(429);
+    assertThat(send("PUT", "/login", client).statusCode()).isEqualTo(200);
+  }
+
+  @Test
   void keyOfTheQuery_isChargedInEachReading() throws IOException {
     start(FailureRule.fail(), behindLoopback(), false);
     String asked = "?limit=ApiCallsPerKey&key=cookie:s";
