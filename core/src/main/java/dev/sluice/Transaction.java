@@ -37,8 +37,8 @@ public final class Transaction {
   }
 
   /**
-   * A transaction that checks and spends one token; one that allows only where the limit is
-   * disabled for the id.
+   * A transaction that checks and spends one token; one that allows only where nothing limits the
+   * id. A limiter refuses the latter if {@linkplain Coverage#isMissing nobody wrote so}.
    *
    * @param limits the limits to look the quota up in
    * @param limit the limit's name
@@ -138,7 +138,7 @@ public final class Transaction {
   }
 
   /**
-   * This transaction, which always allows and stores nothing, whatever its limit says.
+   * This transaction, which always allows and stores nothing, whatever the quota of its limit.
    *
    * @return a new transaction
    */
@@ -166,6 +166,13 @@ public final class Transaction {
 
   Terms terms() {
     return terms;
+  }
+
+  /** This transaction, held to a share of its quota. */
+  Transaction heldTo(Quota share) {
+    return share.equals(quota())
+        ? this
+        : new Transaction(terms.heldTo(share), id, kind, cost, shadow);
   }
 
   /** Returns the quota of the id under the limits that hold now, null where nothing limits it. */

@@ -79,6 +79,7 @@ class ArchitectureTest {
           "LimitName",
           "LimitOverride",
           "Limits",
+          "MissingDefaultException",
           "Penalty",
           "Requirement",
           "UnknownLimitException",

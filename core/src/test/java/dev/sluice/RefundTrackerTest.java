@@ -11,6 +11,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -353,6 +354,7 @@ class RefundTrackerTest {
             BucketStore.inMemory(() -> 1),
             Engine.NOBODY,
             new FailureRules(FailureRule.fail(), Map.of(), TimeSource.system()),
+            MissingDefault.REFUSE,
             TimeSource.system(),
             Parking.OF_THREADS);
     Transaction two = Transaction.of(samples, "ApiCallsPerKey", "a").withCost(2);

@@ -104,8 +104,8 @@ final class LintCommandTest {
     assertThat(run.out())
         .isEqualTo(
             limits
-                + ":1:1: SignUpsPerIPAddress has no default, but --for asks for it and would not be"
-                + " limited; write burst, count and period, or unlimited: true\n");
+                + ":1:1: SignUpsPerIPAddress has no default, but --for asks for it; write burst, count"
+                + " and period, or \"SignUpsPerIPAddress: {unlimited: true}\"\n");
   }
 
   @Test

@@ -62,8 +62,7 @@ final class ServeLogTest {
   }
 
   @Test
-  void server_withOverridesAlone_warnsThatOthersAreNotLimited(@TempDir Path folder)
-      throws Exception {
+  void server_withOverridesAlone_warnsThatOthersAreRefused(@TempDir Path folder) throws Exception {
     Path overrides = folder.resolve("overrides.yml");
     Files.writeString(
         overrides, "- ApiCallsPerKey: {burst: 9, count: 9, period: 1m, ids: [key-of-ann]}\n");
@@ -80,7 +79,7 @@ final class ServeLogTest {
       JsonNode loaded = until(err, "limits loaded: 0 defaults, 1 override");
       assertThat(loaded.get("level").asText()).isEqualTo("warn");
       assertThat(loaded.get("message").asText())
-          .contains("ApiCallsPerKey, which has no default: other ids are not limited");
+          .contains("ApiCallsPerKey, which has no default: requests for other ids are refused");
     }
   }
 

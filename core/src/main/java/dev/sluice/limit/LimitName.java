@@ -32,6 +32,7 @@ public final class LimitName {
   private final IdFormat id;
   private final IdFormat overrideId;
   private final boolean overridesOnly;
+  private final boolean disabledWithoutDefault;
   private final String message;
   private final @Nullable String helpLink;
   private final double jitter;
@@ -44,6 +45,7 @@ public final class LimitName {
     this.id = builder.id;
     this.overrideId = builder.overrideId == null ? builder.id : builder.overrideId;
     this.overridesOnly = builder.overridesOnly;
+    this.disabledWithoutDefault = builder.disabledWithoutDefault;
     this.message = builder.message;
     this.helpLink = builder.helpLink;
     this.jitter = builder.jitter;
@@ -115,6 +117,16 @@ public final class LimitName {
   }
 
   /**
+   * Returns whether the limit is disabled for an id that has neither a default nor an override: the
+   * id is allowed, and nothing is stored. Requests for such an id of any other limit are refused.
+   *
+   * @return true if declared so, and for a name that has {@linkplain #overridesOnly overrides only}
+   */
+  public boolean disabledWithoutDefault() {
+    return disabledWithoutDefault || overridesOnly;
+  }
+
+  /**
    * Returns the message for a denied client, with its placeholders as they were declared.
    *
    * @return the text; {@link #denial} fills it in
@@ -177,6 +189,7 @@ public final class LimitName {
             .longestWait(longestWait)
             .deepestDebt(bursts);
     copy.overridesOnly = overridesOnly;
+    copy.disabledWithoutDefault = disabledWithoutDefault;
     copy.helpLink = helpLink;
     return copy.build();
   }
@@ -194,7 +207,9 @@ public final class LimitName {
   /**
    * The key for an id as somebody writes it in an override file or on a command line.
    *
-   * <p>Where an override names only the first parts of an id, both forms are understood.
+   * <p>Where an override names only the first parts of an id, both forms are understood. An id that
+   * is counted together with others, such as a name below a registered domain, gives the key of
+   * them all.
    *
    * @param text the id
    * @param strictness whether a text that is not canonical already is refused
@@ -203,7 +218,8 @@ public final class LimitName {
    */
   public String keyOf(String text, Strictness strictness) {
     boolean whole = overridesByPrefix() && text.indexOf(':') >= 0;
-    return bucketKey((whole ? id : overrideId).canonical(text, strictness));
+    IdFormat format = whole ? id : overrideId;
+    return bucketKey(format.widened(format.canonical(text, strictness)));
   }
 
   /**
@@ -302,6 +318,7 @@ public final class LimitName {
         && id.equals(that.id)
         && overrideId.equals(that.overrideId)
         && overridesOnly == that.overridesOnly
+        && disabledWithoutDefault == that.disabledWithoutDefault
         && message.equals(that.message)
         && Objects.equals(helpLink, that.helpLink)
         && Double.compare(jitter, that.jitter) == 0
@@ -331,6 +348,7 @@ public final class LimitName {
     private IdFormat id = IdFormat.string();
     private @Nullable IdFormat overrideId;
     private boolean overridesOnly;
+    private boolean disabledWithoutDefault;
     private String message;
     private @Nullable String helpLink;
     private double jitter = DEFAULT_JITTER;
@@ -383,6 +401,18 @@ public final class LimitName {
     @CanIgnoreReturnValue
     public Builder overridesOnly() {
       this.overridesOnly = true;
+      return this;
+    }
+
+    /**
+     * Declares that a missing default disables the limit, as in Boulder. Only for limits that
+     * somebody else's contract says so of: a forgotten line then opens the limit.
+     *
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder disabledWithoutDefault() {
+      this.disabledWithoutDefault = true;
       return this;
     }
 

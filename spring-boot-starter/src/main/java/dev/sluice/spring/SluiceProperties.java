@@ -24,6 +24,7 @@ record SluiceProperties(
     @Nullable List<Map<String, Object>> overrides,
     @DefaultValue Files files,
     @DefaultValue(StoreAddress.MEMORY) String store,
+    @DefaultValue Redis redis,
     @DefaultValue OnFailure onFailure,
     @DefaultValue("refuse") MissingDefault missingDefault,
     @DefaultValue Filter filter,
@@ -43,6 +44,9 @@ record SluiceProperties(
       return limits == null && overrides == null && names == null;
     }
   }
+
+  /** The keys in Redis; a null prefix is that of the application's name. */
+  record Redis(@Nullable String prefix) {}
 
   /**
    * The failure rule while the store does not answer: {@code fail, allow, deny, local, local/N}.

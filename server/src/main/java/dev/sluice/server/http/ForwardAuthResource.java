@@ -21,7 +21,6 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.WholeAnswer;
@@ -68,7 +67,6 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static final String KEY_HEADER = "RateLimit-Key";
   private static final String ID_HEADER = "RateLimit-Id";
   private static final String STATUS_HEADER = "X-RateLimit-Status";
-  private static final String DEGRADED_HEADER = "RateLimit-Degraded";
 
   /** Without a time to wait for: the next request is denied too. */
   private static final Refusal DENIED_BY_RULE =
@@ -79,15 +77,12 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
 
   private final Limiter limiter;
   private final AsyncLimiter async;
-  private final MissingDefault onMissing;
   private final ClientAddress clientAddress;
   private final Counter unmatched;
 
-  ForwardAuthResource(
-      Limiter limiter, MissingDefault onMissing, ClientAddress clientAddress, Counter unmatched) {
+  ForwardAuthResource(Limiter limiter, ClientAddress clientAddress, Counter unmatched) {
     this.limiter = limiter;
     this.async = limiter.async();
-    this.onMissing = onMissing;
     this.clientAddress = clientAddress;
     this.unmatched = unmatched;
   }
@@ -231,7 +226,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     WireRequest request =
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
     List<Transaction> together =
-        caller.lookUp(request.limits(), () -> request.toTransactions(limits, onMissing));
+        caller.lookUp(request.limits(), () -> request.toTransactions(limits, limiter));
     return new Charges(together, List.of(), false);
   }
 
@@ -294,11 +289,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static AggregatedHttpResponse allowed(
       Optional<Decision> decision, HeaderProfile profile) {
     ResponseHeadersBuilder headers = headers(HttpStatus.OK);
-    if (decision.isPresent() && decision.get().degraded()) {
-      headers.set(DEGRADED_HEADER, "true"); // nobody knows what is left
-    } else {
-      decision.ifPresent(made -> DecisionFields.set(profile.headers(made), headers));
-    }
+    decision.ifPresent(made -> DecisionFields.set(profile.headers(made), headers));
     return WholeAnswer.of(headers, HttpData.empty());
   }
 

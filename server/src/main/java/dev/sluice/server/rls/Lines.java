@@ -157,8 +157,8 @@ final class Lines {
   }
 
   /**
-   * A rule that denies, which no limit of the caller's opens, or a limit that is not configured. So
-   * is a value that makes no id, or a brought limit whose unit does not exist. A client may cause
+   * A rule that denies, which no limit of the caller's opens, or a limit that has no default. So is
+   * a value that makes no id, or a brought limit whose unit does not exist. A client may cause
    * these, and they must not fail the whole request: a proxy lets requests pass whose question
    * fails, past all the other limits too.
    */

@@ -20,7 +20,7 @@ interface Mapping {
    * @param limits the limits that hold now
    * @return what the descriptor stands for
    * @throws dev.sluice.limit.InvalidRequestException if a limit is meant, and a value is not a
-   *     valid id of its, or the limit is not configured and must not be missing
+   *     valid id of its, or the limit has no default and must have one
    */
   Mapped map(String domain, List<Entry> entries, Limits limits);
 

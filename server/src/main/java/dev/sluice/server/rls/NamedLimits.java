@@ -7,23 +7,14 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rules.GroupedAddress;
 import dev.sluice.server.rules.JoinedIds;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/*
- * A limit that is named and not configured must not be open because somebody forgot a line. It is
- * declared as asked for, so that the metric of missing defaults counts it. Where missing defaults
- * are refused, the descriptor is: an error would open the other limits of the request too, where
- * the proxy lets requests pass whose question fails.
- */
 /**
  * Descriptors that name a limit themselves, so that no rule is needed: the only entry's key, or the
  * first entry's value where its key is {@code limit} or {@code generic_key}. In a domain {@code d}
@@ -32,21 +23,16 @@ import org.jspecify.annotations.Nullable;
 final class NamedLimits implements Mapping {
 
   private static final Set<String> NAMING_KEYS = Set.of("limit", "generic_key");
-  private static final String ASKS = "a descriptor at Envoy's door";
 
-  private final MissingDefault onMissing;
-  private final Consumer<Requirement> declared;
-  private final Set<String> missing = ConcurrentHashMap.newKeySet(); // of the catalogue's names
+  private final Consumer<Transaction> requireDefault;
 
   /**
    * Makes a mapping.
    *
-   * @param onMissing what a descriptor comes to whose limit is not configured
-   * @param declared is told once of each such limit
+   * @param requireDefault throws for a transaction whose default is missing
    */
-  NamedLimits(MissingDefault onMissing, Consumer<Requirement> declared) {
-    this.onMissing = onMissing;
-    this.declared = declared;
+  NamedLimits(Consumer<Transaction> requireDefault) {
+    this.requireDefault = requireDefault;
   }
 
   @Override
@@ -64,16 +50,11 @@ final class NamedLimits implements Mapping {
     if (limit == null) {
       return Unmatched.INSTANCE;
     }
-    if (!limits.isConfigured(limit)) {
-      declare(limit.name());
-      if (onMissing != MissingDefault.REFUSE) {
-        return Unmatched.INSTANCE;
-      }
-      limit = limits.configured(limit.name()); // throws, and says what is missing
-    }
-    return new Limited(
-        List.of(Line.of(Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent))))),
-        List.of());
+    Transaction named = Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
+    requireDefault.accept(named);
+    return named.coverage().isMissing()
+        ? Unmatched.INSTANCE
+        : new Limited(List.of(Line.of(named)), List.of());
   }
 
   /** The values; what is an address stands for its group, as in a rule. */
@@ -105,15 +86,6 @@ final class NamedLimits implements Mapping {
               : texts.get(i));
     }
     return format.join(texts, Strictness.LENIENT);
-  }
-
-  /** Not as one that refuses: the door does that, and a reload must not fail by a request. */
-  private void declare(String limit) {
-    if (missing.add(limit)) {
-      boolean warns = onMissing == MissingDefault.WARN;
-      MissingDefault told = warns ? MissingDefault.WARN : MissingDefault.ALLOW;
-      declared.accept(new Requirement(limit, ASKS, told));
-    }
   }
 
   /** One that is configured goes before one that only has a name. */

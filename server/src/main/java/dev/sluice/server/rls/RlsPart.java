@@ -7,7 +7,6 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
@@ -16,7 +15,6 @@ import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -132,7 +130,6 @@ public final class RlsPart implements Part {
     private final Runnable ready;
     private final MeterRegistry meters;
     private OverridePolicy overrides = OverridePolicy.ALLOW;
-    private MissingDefault onMissing = MissingDefault.REFUSE;
     private AuditLog audit = AuditLog.none();
     private @Nullable Mapping mapping;
 
@@ -151,19 +148,6 @@ public final class RlsPart implements Part {
     @CanIgnoreReturnValue
     public Builder overrides(OverridePolicy policy) {
       this.overrides = policy;
-      return this;
-    }
-
-    /**
-     * Sets what becomes of a descriptor that names a limit which is not configured; it is refused
-     * if not called.
-     *
-     * @param rule refuse, or let it pass, with a warning or without one
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder onMissing(MissingDefault rule) {
-      this.onMissing = rule;
       return this;
     }
 
@@ -187,8 +171,7 @@ public final class RlsPart implements Part {
 
     private Mapping mapping() {
       return mapping == null
-          ? new RulesFirst(
-              new NamedLimits(onMissing, one -> limiter.limits().require(List.of(one))))
+          ? new RulesFirst(new NamedLimits(limiter::requireDefault), limiter::requireDefault)
           : mapping;
     }
 

@@ -40,7 +40,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   /**
    * Makes a reader.
    *
-   * @param onMissing what a rule comes to whose limit is not configured
+   * @param onMissing what a rule comes to whose limit has no default
    */
   RuleBookFile(MissingDefault onMissing) {
     this.onMissing = onMissing;

@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.server.Aside;
 import dev.sluice.server.Decorators;
@@ -98,7 +97,6 @@ final class SlowRequestsTest {
                     limiter,
                     new Reservations(limiter, store, TokenKey.random()),
                     this::ask,
-                    MissingDefault.REFUSE,
                     audit,
                     generations))
             .part(new AdminPart(runtime, audit))

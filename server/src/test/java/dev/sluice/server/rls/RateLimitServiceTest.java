@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.UInt64Value;
 import com.google.protobuf.UnknownFieldSet;
+import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -20,10 +21,12 @@ import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.UnchargedException;
 import dev.sluice.server.rules.Excess;
+import dev.sluice.server.rules.RuleBook;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.yaml.LimitFiles;
 import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
@@ -34,9 +37,11 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.RateLimit.Unit
 import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -44,6 +49,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -609,7 +615,7 @@ final class RateLimitServiceTest {
     Mapping mapping =
         (domain, entries, limits) -> {
           if (!entries.get(0).getKey().equals("tokens")) {
-            return new NamedLimits(MissingDefault.REFUSE, one -> {}).map(domain, entries, limits);
+            return new NamedLimits(one -> {}).map(domain, entries, limits);
           }
           Transaction bucket = Transaction.of(limits, "PerUser", entries.get(0).getValue());
           return new Mapping.Limited(
@@ -621,56 +627,68 @@ final class RateLimitServiceTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"REFUSE, OVER_LIMIT, ALLOW", "WARN, OK, WARN", "ALLOW, OK, ALLOW"})
-  void limitThatIsNotConfigured_isRefusedOrPasses_andIsCountedAsMissing(
-      MissingDefault policy, Code code, MissingDefault declared) {
+  @CsvSource({"REFUSE, OVER_LIMIT", "WARN, OK", "ALLOW, OK"})
+  void limitWithoutADefault_isRefusedOrPasses_andIsCountedAsMissing(
+      MissingDefault policy, Code code) {
     Catalogue names =
         Catalogue.of(
             LimitName.builder(1, "PerUser").id(IdFormat.string()).build(),
             LimitName.builder(2, "SignUps").id(IdFormat.string()).build(),
-            LimitName.builder(3, "edge.PerUser").id(IdFormat.string()).build());
+            LimitName.builder(3, "edge.PerUser").id(IdFormat.string()).build(),
+            LimitName.builder(4, "PerPlan").id(IdFormat.string()).build());
+    Quota quota = Quota.per(5, Duration.ofMinutes(1));
     CurrentLimits current =
         new CurrentLimits(
-            Limits.builder(names).limit("PerUser", Quota.per(5, Duration.ofMinutes(1))).build());
-    List<Requirement> told = new ArrayList<>();
-    Mapping mapping =
-        new NamedLimits(
-            policy,
-            one -> {
-              told.add(one);
-              current.require(List.of(one));
-            });
-    try (TestRlsServer own =
-        new TestRlsServer(current.get(), store, part -> part.mapping(mapping))) {
+            Limits.builder(names)
+                .limit("PerUser", quota)
+                .override("PerPlan", "vip", quota)
+                .build());
+    Limiter limiter = Limiter.builder(current, store).missingDefault(policy).build();
+    try (TestRlsServer own = new TestRlsServer(limiter, store)) {
       for (int i = 0; i < 2; i++) {
-        RateLimitResponse both =
-            own.ask(descriptor("generic_key", "SignUps"), descriptor("SignUps", "ann"));
-        assertThat(both.getStatusesList()).extracting(one -> one.getCode()).containsOnly(code);
-        assertThat(both.getOverallCode()).isEqualTo(code);
+        RateLimitResponse all =
+            own.ask(
+                descriptor("generic_key", "SignUps"),
+                descriptor("SignUps", "ann"),
+                descriptor("PerPlan", "ann"));
+        assertThat(all.getStatusesList()).extracting(one -> one.getCode()).containsOnly(code);
+        assertThat(all.getOverallCode()).isEqualTo(code);
       }
       // The domain's own limit is not configured either, and the plain one is.
       assertThat(own.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
           .isEqualTo(4);
+      assertThat(own.ask(descriptor("PerPlan", "vip")).getStatuses(0).getLimitRemaining())
+          .isEqualTo(4);
     }
-    assertThat(told)
-        .containsExactly(new Requirement("SignUps", "a descriptor at Envoy's door", declared));
-    assertThat(current.unmet(current.get())).hasSize(1);
+    assertThat(current.unmet(current.get()))
+        .extracting(Requirement::limit)
+        .containsExactly("SignUps", "PerPlan");
   }
 
+  /** A rule whose limit lost its default is not open either; a trial refuses nobody. */
   @Test
-  void limitThatIsNotConfigured_isRefusedUnlessSaid() {
-    Limits limits =
-        Limits.builder(Catalogue.of(LimitName.builder(2, "SignUps").id(IdFormat.string()).build()))
-            .build();
-    try (TestRlsServer own = new TestRlsServer(limits, store)) {
-      RateLimitResponse response = own.ask(descriptor("generic_key", "SignUps"));
-      assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
-      assertThat(response.getRawBody().toStringUtf8()).contains("SignUps is not configured");
-      assertThat(own.ask(descriptor("generic_key", "other")).getOverallCode()).isEqualTo(Code.OK);
-    }
-    try (TestRlsServer own =
-        new TestRlsServer(limits, store, part -> part.onMissing(MissingDefault.ALLOW))) {
-      assertThat(own.ask(descriptor("generic_key", "SignUps")).getOverallCode()).isEqualTo(Code.OK);
+  void limitOfARule_withoutADefault_isRefused_unlessInShadow(@TempDir Path folder)
+      throws IOException {
+    String text =
+        """
+        rules:
+          - {entries: [plan], limit: PerPlan, id: x}
+          - {entries: [trial], limits: [{limit: PerPlan, id: x, shadow: true}]}
+        """;
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "names: [{number: 1, name: PerPlan, id: string}]\nPerPlan: {unlimited: true}\n");
+    Path rules = Files.writeString(folder.resolve("rules.yml"), text);
+    Limits loaded =
+        LimitFiles.builder().defaults(limits).companion(rules, RuleBook.reader()).build().load();
+    Limits missing =
+        Limits.builder(loaded.catalogue()).build().with(RuleBook.class, RuleBook.of(loaded));
+    try (TestRlsServer own = new TestRlsServer(missing, store)) {
+      RateLimitResponse refused = own.ask(descriptor("plan", "ann"));
+      assertThat(refused.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(refused.getRawBody().toStringUtf8()).contains("PerPlan has no default");
+      assertThat(own.ask(descriptor("trial", "ann")).getOverallCode()).isEqualTo(Code.OK);
     }
   }
 

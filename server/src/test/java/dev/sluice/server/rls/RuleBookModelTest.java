@@ -9,7 +9,6 @@ import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.rules.RuleMatch;
 import dev.sluice.web.ClientAddress;
@@ -551,7 +550,7 @@ final class RuleBookModelTest {
   }
 
   private static Map<String, Long> found(Limits limits, RateLimitRequest request) {
-    Mapping mapping = new RulesFirst(new NamedLimits(MissingDefault.REFUSE, one -> {}));
+    Mapping mapping = new RulesFirst(new NamedLimits(one -> {}), one -> {});
     Lines lines = Lines.of(request, mapping, OverridePolicy.IGNORE, limits);
     Map<String, Long> costs = new TreeMap<>();
     for (Lines.Line line : lines.all()) {

@@ -172,6 +172,25 @@ class AdminTest {
     assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
   }
 
+  /** A script with an old number took away what an operator had granted since. */
+  @Test
+  void overrideThatWouldBecomeLower_isRefused_untilItIsForced_andKeepsItsComment()
+      throws Exception {
+    String high = "{\"burst\":500,\"count\":500,\"period\":\"1m\",\"comment\":\"Ticket 17\"}";
+    String low = "{\"burst\":500,\"count\":499,\"period\":\"1m\"}";
+    assertThat(send("PUT", OVERRIDES + "k", high).statusCode()).isEqualTo(200);
+
+    HttpResponse<String> refused = send("PUT", OVERRIDES + "k", low);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(refused.body()).contains("lowered-override", "burst 500, 500 per", "force=true");
+    assertThat(send("PUT", OVERRIDES + "k?force=maybe", low).statusCode()).isEqualTo(400);
+    assertThat(send("GET", OVERRIDES + "k", null).body()).contains("\"count\":500");
+
+    HttpResponse<String> forced = send("PUT", OVERRIDES + "k?force=true", low);
+    assertThat(forced.statusCode()).isEqualTo(200);
+    assertThat(forced.body()).contains("\"count\":499", "\"comment\":\"Ticket 17\"");
+  }
+
   /** A path cannot hold each of them: "..", in any spelling, is refused before it is read. */
   @Test
   void idInTheQuery_isAnyId_andIsNoted() throws Exception {
@@ -366,24 +385,26 @@ class AdminTest {
     String told = "\"runtime\":{\"mistakes\":[\"" + kept + ":1:";
     assertThat(refused.body()).contains("\"applied\":false", "\"mistakes\":[]", told);
     assertThat(send("GET", "/v1/limits", null).body()).contains(told);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 1.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 1.0");
     assertThat(Files.readString(audit))
         .contains("\"what\":\"reload\",\"result\":\"refused\",\"detail\":\"" + kept + ":1:");
     Files.writeString(kept, good);
     assertThat(send("POST", "/v1/admin/reload", null).statusCode()).isEqualTo(200);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 0.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 0.0");
   }
 
   @Test
   void override_getsEveryWarningOfAFile() throws Exception {
     String order = "{\"limit\":\"NewOrdersPerAccount\",\"id\":\"2\"}";
-    assertThat(send("POST", "/v1/spend", order).statusCode()).as("not configured").isEqualTo(404);
+    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"disabled\"");
     String path = "/v1/admin/overrides/NewOrdersPerAccount/1";
     assertThat(send("PUT", path, "{\"burst\":1,\"count\":1,\"period\":\"1m\"}").body())
         .contains(
             "\"warnings\":[\"found overrides of NewOrdersPerAccount, which has no default: other ids"
                 + " are not limited\"]");
-    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"noDefault\"");
+    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"disabled\"");
     String rounded = "{\"burst\":1,\"count\":700000000,\"period\":\"1s\"}";
     assertThat(send("PUT", OVERRIDES + "k", rounded).body())
         .contains("\"warnings\":[\"found 700000000, but one token every 1 ns");

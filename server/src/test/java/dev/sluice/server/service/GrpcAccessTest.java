@@ -89,7 +89,7 @@ class GrpcAccessTest {
             LoginsPerIPAddress: {burst: 10, count: 1, period: 1h}
             """);
     Sources sources = Sources.of(new ServerConfig.Files(limits, null, null, null));
-    Doors doors = new Doors(Http.on(ANY), null, ANY, OverridePolicy.ALLOW, null, false);
+    Doors doors = new Doors(Http.on(ANY), null, ANY, OverridePolicy.ALLOW, null, false, false);
     service =
         Service.start(
             new ServerConfig(doors, sources, Configs.inMemory(), control, Telemetry.NONE));
