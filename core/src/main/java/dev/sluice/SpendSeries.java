@@ -193,6 +193,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
     } else if (decision != null && decision.degraded()) {
       outcome.degraded(
           index,
+          decision.decidedBy().word(),
           quota,
           decision.allowed(),
           decision.remaining(),
@@ -237,6 +238,14 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   public boolean allowed(int observed) {
     int index = plain[observed];
     return Objects.requireNonNull(effects[index]).fits(nowNanos[index], tatNanos[index]);
+  }
+
+  @Override
+  public boolean startedBucket(int observed) {
+    int index = plain[observed];
+    return costs[index] > 0
+        && Long.compareUnsigned(tatNanos[index], nowNanos[index]) <= 0
+        && allowed(observed);
   }
 
   @Override

@@ -222,7 +222,8 @@ final class ServeCommandTest {
                   "--store",
                   "redis://127.0.0.1:1/0",
                   "--on-failure",
-                  rule);
+                  rule,
+                  "--ready-without-store");
           BufferedReader err = cli.err()) {
         String ready = get(untilReady(err) + "/readyz");
         assertThat(ready.contains("incident"))
@@ -591,7 +592,13 @@ final class ServeCommandTest {
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.err())
         .startsWith("sluice: 0.0.0.0:0 is not loopback")
-        .contains("--tls-certificate FILE", "--insecure");
+        .contains("--tls-certificate FILE", "--plaintext", "--tokens FILE", "--open");
+    assertThat(Cli.run("serve", "--http", "0.0.0.0:0", "--plaintext").err())
+        .contains("everybody who reaches it could spend", "--tokens FILE", "--open")
+        .doesNotContain("--tls-certificate");
+    assertThat(Cli.run("serve", "--http", "0.0.0.0:0", "--open").err())
+        .contains("nothing would be encrypted", "--plaintext")
+        .doesNotContain("--tokens");
     Cli alone = Cli.run("serve", "--http", ":0", "--tls-certificate", "any");
     assertThat(alone.err()).contains("--tls-certificate requires --tls-key FILE");
   }

@@ -64,6 +64,15 @@ final class JoinedFormat implements IdFormat {
     return String.join(":", canonical);
   }
 
+  @Override
+  public String widened(String canonicalId) {
+    List<String> wide = split(canonicalId);
+    for (int i = 0; i < wide.size(); i++) {
+      wide.set(i, parts.get(i).widened(wide.get(i)));
+    }
+    return join(wide, Strictness.LENIENT);
+  }
+
   private static String unambiguous(String part, IdFormat format) {
     if (part.indexOf(':') < 0) {
       return part;
@@ -76,7 +85,8 @@ final class JoinedFormat implements IdFormat {
             .formatted(format.name(), SafeText.quote(part)));
   }
 
-  private List<String> split(String text) {
+  @Override
+  public List<String> split(String text) {
     List<String> texts = new ArrayList<>(parts.size());
     int start = 0;
     while (texts.size() < parts.size() - 1) {

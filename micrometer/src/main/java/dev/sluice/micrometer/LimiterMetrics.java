@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.micrometer;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -34,17 +34,18 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>and besides {@code ratelimits_decisions_total{limit,decision}} with shadow rules apart, {@code
- * ratelimits_not_limited_total{limit,reason}}, {@code ratelimits_missing_defaults}, {@code
- * ratelimits_overrides_age_seconds}, {@code ratelimits_live_buckets}, and of the limit files {@code
+ * ratelimits_not_limited_total{limit,reason}}, {@code ratelimits_new_buckets_total{limit}}, {@code
+ * ratelimits_missing_defaults}, {@code ratelimits_overrides_age_seconds}, {@code
+ * ratelimits_live_buckets}, and of the limit files {@code
  * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and {@code
  * ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total} counts
  * reservations that stay spent because too many are open. Limits that callers may wait for have
  * {@code ratelimits_waiting{limit}}, {@code ratelimits_wait_duration{limit,ending}}, a histogram in
  * seconds, and {@code ratelimits_waits_refused_total{limit}}.
  *
- * <p>A label is a limit's name or a word of a closed set, never an id or a quota. So there are at
- * most as many series as there are names: those of the catalogue, and those for which the
- * application supplies quotas.
+ * <p>A label is a limit's name or a word of a closed set, never an id or a quota. The series of a
+ * limit appear with its first use, those of its overrides and penalties when there are some. So the
+ * number of series is bounded by the number of names that are used.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -60,6 +61,7 @@ public final class LimiterMetrics implements LimiterObserver {
   private final LoadMeters overrides;
   private final Counter filesBroken;
   private final Counter settledEarly;
+  private volatile Limits bound; // those whose overrides have their gauges
 
   /**
    * Binds the meters.
@@ -71,6 +73,7 @@ public final class LimiterMetrics implements LimiterObserver {
   public LimiterMetrics(MeterRegistry registry, CurrentLimits limits, BucketStore store) {
     this.registry = registry;
     this.limits = limits;
+    this.bound = limits.get();
     this.successes = calls(registry, "success");
     this.errors = calls(registry, "error");
     this.files = new LoadMeters(registry, "ratelimits.limit.files", "limit files");
@@ -83,7 +86,7 @@ public final class LimiterMetrics implements LimiterObserver {
         Counter.builder("ratelimits.reservations.settled.early")
             .description("Reservations that stay spent, since too many are open")
             .register(registry);
-    bindNames();
+    bindOverrides();
     bindGauges(store);
   }
 
@@ -103,28 +106,25 @@ public final class LimiterMetrics implements LimiterObserver {
     }
   }
 
-  /**
-   * Every limit that is configured has its series from the start, so that a rate over the first
-   * denial is right.
-   */
-  private void bindNames() {
-    for (LimitName name : limits.get().configured()) {
-      meters(name);
-      if (!name.longestWait().isZero()) {
-        waitMeters(name);
+  private void bindOverrides() {
+    Limits now = limits.get();
+    bound = now;
+    for (LimitName name : now.configured()) {
+      if (!now.overridesOf(name).isEmpty() || !now.penaltiesOf(name).isEmpty()) {
+        bindGauges(name);
       }
     }
   }
 
-  @CanIgnoreReturnValue
   private WaitMeters waitMeters(LimitName name) {
     return waitsByLimit.computeIfAbsent(name, limit -> new WaitMeters(registry, limit));
   }
 
-  @CanIgnoreReturnValue
   private LimitMeters meters(LimitName name) {
     LimitMeters known = byLimit.get(name);
-    return known == null ? byLimit.computeIfAbsent(name, this::bind) : known;
+    return known == null
+        ? byLimit.computeIfAbsent(name, limit -> new LimitMeters(registry, limit))
+        : known;
   }
 
   /** By this process's clock, which is close enough for a number that people read. */
@@ -133,7 +133,8 @@ public final class LimiterMetrics implements LimiterObserver {
     return limits.penaltiesOf(name).stream().filter(one -> one.holdsAt(nowNanos)).count();
   }
 
-  private LimitMeters bind(LimitName name) {
+  /** The registry has them once, however often they are bound. */
+  private void bindGauges(LimitName name) {
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
         .description("Overrides that hold now")
         .tag("limit", name.name())
@@ -142,11 +143,13 @@ public final class LimiterMetrics implements LimiterObserver {
         .description("Penalties that hold now")
         .tag("limit", name.name())
         .register(registry);
-    return new LimitMeters(registry, name);
   }
 
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
+    if (!limits.isStill(bound)) { // overrides were set at run time
+      bindOverrides();
+    }
     Transaction transaction = decision.transaction();
     if (transaction != null && !decision.limited() && (act == Act.SPEND || act == Act.CHECK)) {
       notLimited(transaction.name(), transaction.coverage());
@@ -156,6 +159,8 @@ public final class LimiterMetrics implements LimiterObserver {
       meters.decided(decision.allowed(), transaction.isShadow(), elapsedNanos);
       if (decision.degraded()) {
         meters.degraded();
+      } else if (startedBucket(decision, transaction)) {
+        meters.startedBuckets(1);
       }
     }
   }
@@ -163,10 +168,23 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {
     int allowed = 0;
+    int started = 0;
     for (int i = 0; i < spends.count(); i++) {
       allowed += spends.allowed(i) ? 1 : 0;
+      started += spends.startedBucket(i) ? 1 : 0;
     }
-    meters(limit).spent(allowed, spends.count() - allowed, elapsedNanos);
+    LimitMeters meters = meters(limit);
+    meters.spent(allowed, spends.count() - allowed, elapsedNanos);
+    meters.startedBuckets(started);
+  }
+
+  /** Whether the bucket was full: only then has the store made room for it. */
+  private static boolean startedBucket(Decision decision, Transaction transaction) {
+    Quota quota = transaction.quota();
+    return quota != null
+        && decision.allowed()
+        && transaction.cost() > 0
+        && decision.remaining() == quota.burst() - transaction.cost();
   }
 
   /** Rare where all is well, so that looking the counter up costs nothing that matters. */
@@ -223,7 +241,7 @@ public final class LimiterMetrics implements LimiterObserver {
    */
   public void filesLoaded(Instant at) {
     files.loaded(at);
-    bindNames();
+    bindOverrides();
   }
 
   /**
@@ -251,6 +269,7 @@ public final class LimiterMetrics implements LimiterObserver {
    */
   public void overridesLoaded(Instant at) {
     overrides.loaded(at);
+    bindOverrides();
   }
 
   /**

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -65,14 +66,26 @@ public final class PlainRequest implements WebRequest {
   public List<String> cookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : headers("Cookie")) {
-      for (String pair : line.split(";", -1)) {
-        int equals = pair.indexOf('=');
-        if (equals >= 0 && pair.substring(0, equals).strip().equals(name)) {
-          values.add(unquoted(pair.substring(equals + 1).strip()));
-        }
-      }
+      eachCookie(
+          line,
+          (found, value) -> {
+            if (found.equals(name)) {
+              values.add(value);
+            }
+          });
     }
     return values;
+  }
+
+  /** Takes the name and the value of each cookie of a header. */
+  static void eachCookie(String header, BiConsumer<String, String> taker) {
+    for (String pair : header.split(";", -1)) {
+      int equals = pair.indexOf('=');
+      if (equals >= 0) {
+        taker.accept(
+            pair.substring(0, equals).strip(), unquoted(pair.substring(equals + 1).strip()));
+      }
+    }
   }
 
   private static String unquoted(String value) {

@@ -8,6 +8,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -17,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  *  - its path (see WebPath);
  *  - its method, which a header or the query may override;
- *  - a cookie or a parameter, where escapes are decoded or not.
+ *  - a cookie, a parameter or a header, where escapes are decoded or not, ";" separates parameters
+ *    or does not, and names are compared without case or with "_" for other characters.
  *
  * The first two decide which rules are for the request: each pair of them is a reading. The third
  * decides on a value alone, so it is looked at only where a rule takes such a value.
@@ -29,20 +32,30 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestFacts {
 
+  private static final List<String> SEPARATORS = List.of("-", "_");
   private static final List<String> OVERRIDES =
-      List.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override");
-  private static final int MOST_METHODS = 4;
+      Stream.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
+          .flatMap(name -> underscored(name).stream())
+          .toList();
+  private static final int MOST_READINGS = 16;
+  private static final Pattern MANGLED =
+      Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
 
-  /** How an application reads an escape in a cookie, or a plus in a query. */
+  /** Express reads JSON behind "j:". A text or a number there can be written without end. */
+  private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
+
+  /** How an application reads an escape in a cookie, a plus in a query, or a name. */
   private enum Spelling {
     AS_SENT,
     PERCENT,
     FORM,
-    QUOTED;
+    QUOTED,
+    OTHER_NAME,
+    SEMICOLON;
 
     String ofCookie(String value) {
       return switch (this) {
-        case AS_SENT -> value;
+        case AS_SENT, OTHER_NAME, SEMICOLON -> value;
         case PERCENT -> Escapes.lenient(value, false);
         case FORM -> Escapes.lenient(value, true);
         case QUOTED -> Escapes.unslashed(value);
@@ -110,6 +123,10 @@ public final class RequestFacts {
     if (each == null) {
       List<List<String>> all = paths();
       Set<String> overrides = overrides();
+      if (all.size() * (1 + overrides.size()) > MOST_READINGS) {
+        throw new UnusableRequestException(
+            "the request asks for many methods, and can be read in too many ways");
+      }
       each = all.size() == 1 && overrides.isEmpty() ? List.of(this) : readings(all, overrides);
       readings = each;
     }
@@ -138,13 +155,10 @@ public final class RequestFacts {
     String query = request.query();
     if (query != null && query.contains("method")) {
       String[] beforeFragment = query.split("#", 2);
-      QueryString.values(beforeFragment[0], "_method", true)
+      QueryString.values(beforeFragment[0], name -> mangled(name).equals("_method"), "[&;]", true)
           .forEach(method -> addMethod(method, methods));
     }
     methods.remove(upperCase(request.method()));
-    if (methods.size() > MOST_METHODS) {
-      throw new UnusableRequestException("the request asks for more methods than one");
-    }
     return methods;
   }
 
@@ -186,12 +200,13 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes something in each way in which the application may read escapes in cookies, and a plus
-   * in the query.
+   * Computes something in each way in which the application may read the values of cookies,
+   * parameters and headers: their escapes, what separates them, and their names.
    *
    * @param value computes it
    * @param <T> what it is
-   * @return each result once; one, unless the first call came upon such a cookie or parameter
+   * @return each result once; one, unless the first call came upon a value that can be read in
+   *     several ways
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     Set<T> results = new LinkedHashSet<>();
@@ -225,18 +240,55 @@ public final class RequestFacts {
 
   /** The values of a cookie, in this spelling. */
   List<String> cookies(String name) {
-    List<String> values = request.cookies(name);
+    List<String> values = named(request.cookies(name), otherCookies(name));
     for (String value : values) {
       spellingMatters |= value.chars().anyMatch(c -> "%+\\".indexOf(c) >= 0);
+      if (JSON_SCALAR.matcher(Spelling.PERCENT.ofCookie(value)).matches()) {
+        throw new UnusableRequestException(
+            "found JSON of a text or a number in the cookie %s, expected the value itself"
+                .formatted(name));
+      }
     }
     return values.stream().map(spelling::ofCookie).toList();
+  }
+
+  private List<String> otherCookies(String name) {
+    List<String> values = new ArrayList<>();
+    for (String line : request.headers("Cookie")) {
+      PlainRequest.eachCookie(
+          line,
+          (found, value) -> {
+            String decoded = Escapes.lenient(found, false);
+            if (!found.equals(name) && mangled(decoded).equals(mangled(name))) {
+              values.add(value);
+            }
+          });
+    }
+    return values;
   }
 
   /** The values of a parameter of the query, in this spelling. */
   List<String> parameters(String name) {
     String query = request.query();
-    spellingMatters |= query != null && query.indexOf('+') >= 0;
-    return QueryString.values(query, name, spelling != Spelling.PERCENT);
+    boolean plusIsSpace = spelling != Spelling.PERCENT;
+    String separators = spelling == Spelling.SEMICOLON ? "[&;]" : "&";
+    Predicate<String> isOther =
+        found -> !found.equals(name) && mangled(found).equals(mangled(name));
+    spellingMatters |= query != null && query.chars().anyMatch(c -> "+;".indexOf(c) >= 0);
+    return named(
+        QueryString.values(query, name::equals, separators, plusIsSpace),
+        QueryString.values(query, isOther, separators, plusIsSpace));
+  }
+
+  /** Some applications know a value by another name than others do. */
+  private List<String> named(List<String> values, List<String> ofOtherNames) {
+    spellingMatters |= !ofOtherNames.isEmpty();
+    return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
+  }
+
+  /** As PHP, qs and ASP.NET see a name: without case, brackets, and what is behind a zero. */
+  private static String mangled(String name) {
+    return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
 
   /**
@@ -247,8 +299,24 @@ public final class RequestFacts {
    * @return one for each line
    */
   public List<String> headers(String name) {
-    List<String> values = request.headers(name);
-    return Credentials.areIn(name) ? values.stream().map(Credentials::canonical).toList() : values;
+    List<String> others = new ArrayList<>();
+    underscored(name).stream().skip(1).forEach(other -> others.addAll(request.headers(other)));
+    return named(request.headers(name), others).stream()
+        .map(value -> Credentials.areIn(name) ? Credentials.canonical(value) : value.strip())
+        .toList();
+  }
+
+  /** A header's name, and then those that CGI cannot tell from it, as they have "_" for "-". */
+  private static List<String> underscored(String name) {
+    List<String> names = new ArrayList<>(List.of(""));
+    for (String part : name.split("-", 5)) {
+      List<String> longer = new ArrayList<>();
+      for (String separator : names.get(0).isEmpty() ? List.of("") : SEPARATORS) {
+        names.forEach(start -> longer.add(start + separator + part));
+      }
+      names = longer;
+    }
+    return names;
   }
 
   /**

@@ -72,10 +72,10 @@ final class ReadingsTest {
   @Test
   void moreMethodsThanAnyApplicationReads_areRefused() {
     RequestFacts facts =
-        facts(WebRequest.builder("POST", "/").header("X-HTTP-Method-Override", "a,b,c,d,e"));
+        facts(WebRequest.builder("POST", "//x;a").header("X-HTTP-Method-Override", "a,b,c,d,e"));
     assertThatThrownBy(facts::readings)
         .isInstanceOf(UnusableRequestException.class)
-        .hasMessage("the request asks for more methods than one");
+        .hasMessage("the request asks for many methods, and can be read in too many ways");
   }
 
   @Test
@@ -142,6 +142,17 @@ final class ReadingsTest {
         .hasSizeLessThanOrEqualTo(4);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"j:\"e1\"", "j%3A%22e1%22", "j: \"\\u0065\"", "j:12", "\"j:-1\""})
+  void cookieOfJson_thatIsATextOrANumber_isRefused(String value) {
+    PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Cookie", "s=" + value);
+    assertThatThrownBy(() -> values("cookie:s", request))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageContaining("the cookie s");
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=j:{}")))
+        .containsExactly("j:{}");
+  }
+
   @Test
   void cookieWithoutEscapes_isOneValue_andAMalformedEscapeStays() {
     assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=a; t=%20")))
@@ -150,11 +161,65 @@ final class ReadingsTest {
         .containsExactly("%zz%31+", "%zz1+", "%zz1 ");
   }
 
+  /**
+   * ASP.NET ignores case, PHP has "_" for other characters, Rack decodes names, qs has brackets.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"S-id", "s%2Did", "s-ID", "%53-id"})
+  void cookieOfANameThatApplicationsTakeForTheSame_isChargedToo(String name) {
+    PlainRequest.Builder both =
+        WebRequest.builder("GET", "/").header("Cookie", "s-id=a; other=c; " + name + "=b");
+    assertThat(values("cookie:s-id", both)).containsExactly("a", "b");
+    PlainRequest.Builder alone = WebRequest.builder("GET", "/").header("Cookie", name + "=\"b\"");
+    assertThat(values("cookie:s-id|none", alone)).containsExactly("none", "b");
+    assertThatThrownBy(() -> values("cookie:s-id", alone))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "USER_ID",
+        "user.id",
+        "+user_id",
+        "user%20id",
+        "user_id[]",
+        "user_id[x]",
+        "[user_id]",
+        "user_id%00x",
+        "user_id["
+      })
+  void parameterOfANameThatApplicationsTakeForTheSame_isChargedToo(String name) {
+    assertThat(
+            values("query:user_id", WebRequest.builder("GET", "/?user_id=a&user=c&" + name + "=b")))
+        .contains("a", "b")
+        .doesNotContain("c");
+    assertThat(values("query:user_id|none", WebRequest.builder("GET", "/?" + name + "=b")))
+        .containsExactly("none", "b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"X_Api_Key", "x-api_KEY", "X_Api-Key"})
+  void headerThatCgiCannotTellFromAnother_isChargedToo(String name) {
+    PlainRequest.Builder both =
+        WebRequest.builder("GET", "/").header("X-Api-Key", "a").header(name, "b");
+    assertThat(values("header:X-Api-Key", both)).containsExactly("a", "b");
+    assertThat(methods(WebRequest.builder("POST", "/").header("X_HTTP_Method-Override", "PUT")))
+        .containsExactly("POST", "PUT");
+    assertThat(methods(WebRequest.builder("POST", "/?.method=PUT"))).containsExactly("POST", "PUT");
+  }
+
   @Test
   void plusInTheQuery_isReadAsASpaceAndAsAPlus() {
     assertThat(values("query:k", WebRequest.builder("GET", "/?k=a+b%2B")))
         .containsExactly("a b+", "a+b+");
     assertThat(values("query:k", WebRequest.builder("GET", "/?k=a%20b"))).containsExactly("a b");
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=a;x=1")))
+        .containsExactly("a;x=1", "a");
+    PlainRequest.Builder several = WebRequest.builder("GET", "/?x=1;k=a&k=b");
+    assertThatThrownBy(() -> values("query:k", several))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageContaining("2 times");
     PlainRequest.Builder fragment = WebRequest.builder("GET", "/?k=a#1");
     assertThatThrownBy(() -> values("query:k", fragment))
         .isInstanceOf(UnusableRequestException.class)
@@ -195,7 +260,7 @@ final class ReadingsTest {
 
   @Test
   void otherHeaders_areAsTheyWereSent() {
-    assertThat(values("header:X", WebRequest.builder("GET", "/").header("X", "bearer  t")))
+    assertThat(values("header:X", WebRequest.builder("GET", "/").header("X", " bearer  t ")))
         .containsExactly("bearer  t");
     assertThat(
             Stream.of("Bearer", "", "*", "aPI-Key a B")

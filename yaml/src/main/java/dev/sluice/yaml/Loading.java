@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,8 +28,14 @@ final class Loading {
    *
    * @param limits null if there is any mistake
    * @param problems mistakes and warnings, sorted
+   * @param reduced takes from the limits in force what files with mistakes take away all the same
+   * @param lacksOverrides whether the file of overrides is empty, or could not be read
    */
-  record Loaded(@Nullable Limits limits, List<Problem> problems) {
+  record Loaded(
+      @Nullable Limits limits,
+      List<Problem> problems,
+      UnaryOperator<Limits> reduced,
+      boolean lacksOverrides) {
 
     /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
@@ -40,6 +47,7 @@ final class Loading {
   private final boolean isWhole;
   private final List<Problem> problems = new ArrayList<>();
   private boolean mistaken;
+  private UnaryOperator<Limits> reduced = before -> before;
 
   private Loading(LimitFiles files, boolean isWhole) {
     this.files = files;
@@ -78,10 +86,10 @@ final class Loading {
           .forEach(limits::override);
     }
     List.of(names, defaults, overrides).forEach(this::collect);
-    boolean none =
-        snapshot.names() == null && snapshot.defaults() == null && snapshot.overrides() == null;
-    Limits read = none && files.otherwise != null ? files.otherwise : limits.build();
-    Limits whole = withAttached(withCompanions(read, snapshot, !mistaken), snapshot);
+    Limits whole =
+        withAttached(
+            withCompanions(withReservations(limits.build(), quotas), snapshot, !mistaken),
+            snapshot);
     Limits built = mistaken ? null : whole;
     if (built != null) {
       require(built, snapshot);
@@ -90,7 +98,12 @@ final class Loading {
       }
     }
     problems.sort(null);
-    return new Loaded(mistaken ? null : built, List.copyOf(problems));
+    return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, overrides.isLacking);
+  }
+
+  private static Limits withReservations(Limits limits, DefaultsReader defaults) {
+    LongestReservations declared = defaults.longestReservations();
+    return declared.byLimit().isEmpty() ? limits : limits.with(LongestReservations.class, declared);
   }
 
   /** The limits with what the companion files say; mistakes in them are collected. */
@@ -108,7 +121,12 @@ final class Loading {
     Source source = new Source(content, reader.expected());
     T companion = null;
     if (source.root != null) {
-      companion = reader.read(source.root, content.file(), limits, known, source.problems);
+      Node root = source.root;
+      companion = reader.read(root, content.file(), limits, known, source.problems);
+      if (companion == null && source.whole) {
+        UnaryOperator<Limits> others = reduced;
+        reduced = before -> reader.reduced(root, others.apply(before));
+      }
     }
     collect(source);
     return companion == null ? limits : reader.joined(limits, companion);
@@ -239,6 +257,9 @@ final class Loading {
     final @Nullable Node root;
     final boolean whole;
 
+    /** Whether there is nothing to read: no file, an empty one, or comments alone. */
+    final boolean isLacking;
+
     Source(@Nullable FileContent content, String expected, String none) {
       this(content, "%s; write %s for none".formatted(expected, none));
     }
@@ -248,7 +269,9 @@ final class Loading {
       NodeReader.Content read = content == null ? UNREAD : read(content, problems);
       this.root = read.root();
       this.whole = content == null || (read.whole() && root != null);
-      if (content != null && root == null && !problems.mistaken()) {
+      boolean isEmpty = content != null && root == null && !problems.mistaken();
+      this.isLacking = isEmpty || (content != null && content.fault() != null);
+      if (isEmpty) {
         problems.mistake("found an empty file, expected " + expected);
       }
     }

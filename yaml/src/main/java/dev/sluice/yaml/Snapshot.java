@@ -28,6 +28,11 @@ record Snapshot(
         .orElse("");
   }
 
+  /** The same with other overrides. */
+  Snapshot withOverrides(@Nullable FileContent others) {
+    return new Snapshot(names, defaults, others, companions, attached);
+  }
+
   /** The files of YAML, in a fixed order. */
   List<@Nullable FileContent> texts() {
     List<@Nullable FileContent> texts = new ArrayList<>();
@@ -36,6 +41,11 @@ record Snapshot(
     texts.add(overrides);
     texts.addAll(companions);
     return texts;
+  }
+
+  /** The files of YAML that there are, in the same order. */
+  List<FileContent> contents() {
+    return texts().stream().filter(Objects::nonNull).map(Objects::requireNonNull).toList();
   }
 
   /** Equal as long as no content changes. */

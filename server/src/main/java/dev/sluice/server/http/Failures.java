@@ -19,6 +19,7 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LoweredException;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.NotReadyException;
@@ -84,6 +85,9 @@ final class Failures implements ServerErrorHandler {
       return Fault.ofStatus(
           HttpStatus.REQUEST_TIMEOUT, "the request was incomplete; send it again");
     }
+    if (cause instanceof LoweredException lowered) {
+      return Fault.lowered(lowered);
+    }
     if (cause instanceof WireException wire) {
       return Fault.of(wire);
     }
@@ -100,7 +104,8 @@ final class Failures implements ServerErrorHandler {
       return Fault.notKept(FailureLog.notKept(String.valueOf(cause.getMessage())));
     }
     if (cause instanceof NotReadyException && cause.getCause() instanceof StoreException store) {
-      return Fault.storeAway(FailureLog.undecided(store));
+      return Fault.notReady(String.valueOf(cause.getMessage()))
+          .withIncident(FailureLog.undecided(store));
     }
     if (cause instanceof NotReadyException) {
       return Fault.notReady(String.valueOf(cause.getMessage()));

@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import dev.sluice.limit.LoweredException;
 import dev.sluice.server.Counted;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.TokenException;
@@ -51,7 +52,7 @@ record Fault(
     return new Fault(status, type, title, detail, field, all, incident, refused);
   }
 
-  private Fault withIncident(String id) {
+  Fault withIncident(String id) {
     return new Fault(status, type, title, detail, field, mistakes, id, refused);
   }
 
@@ -153,10 +154,6 @@ record Fault(
         .withIncident(incident);
   }
 
-  static Fault storeAway(String incident) {
-    return notReady("the store does not answer").withIncident(incident);
-  }
-
   static Fault notReady(String detail) {
     return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
   }
@@ -178,6 +175,16 @@ record Fault(
               detail,
               "token");
     };
+  }
+
+  /** The override stays as it is; the detail tells its quota. */
+  static Fault lowered(LoweredException lowered) {
+    return new Fault(
+        HttpStatus.CONFLICT,
+        "lowered-override",
+        "The override would be lowered",
+        lowered.getMessage() + "; add force=true to the query to lower it",
+        null);
   }
 
   /** Internal details are not exposed. */

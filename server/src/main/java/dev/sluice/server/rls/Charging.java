@@ -3,6 +3,7 @@ package dev.sluice.server.rls;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
 import dev.sluice.server.rls.Lines.Line;
@@ -39,6 +40,13 @@ final class Charging {
   record Charged(Map<Line, LineOutcome> outcomes, @Nullable Decision whole) {
 
     static final Charged NOTHING = new Charged(Map.of(), null);
+
+    /** With what was given back, by outcomes alone: no decision is on both. */
+    Charged withRefunds(Map<Line, LineOutcome> refunded) {
+      Map<Line, LineOutcome> both = new LinkedHashMap<>(outcomes);
+      both.putAll(refunded);
+      return new Charged(both, null);
+    }
 
     /** With what was found in shadow. */
     Charged with(Charged trial) {
@@ -92,6 +100,27 @@ final class Charging {
         });
   }
 
+  /**
+   * Gives back what lines say.
+   *
+   * @param lines each bucket once
+   * @param givenUp as above
+   * @return what became of them
+   */
+  CompletionStage<Map<Line, LineOutcome>> refund(List<Line> lines, CompletableFuture<?> givenUp) {
+    CompletionStage<Decision> refunded =
+        limiter.refund(lines.stream().map(Line::givenBack).toList());
+    cancelWith(givenUp, refunded.toCompletableFuture());
+    return refunded.thenApply(
+        decision -> {
+          Map<Line, LineOutcome> outcomes = new LinkedHashMap<>();
+          for (int i = 0; i < lines.size(); i++) {
+            outcomes.put(lines.get(i), LineOutcome.refunded(lines.get(i), decision.parts().get(i)));
+          }
+          return outcomes;
+        });
+  }
+
   private static void cancelWith(CompletableFuture<?> givenUp, CompletableFuture<?> decided) {
     if (!decided.isDone()) {
       Stages.onSuccess(givenUp, why -> decided.cancel(false));
@@ -104,7 +133,7 @@ final class Charging {
     boolean degraded = false;
     for (LineOutcome outcome : outcomes.values()) {
       over |= outcome.over();
-      degraded |= outcome.isDegraded();
+      degraded |= outcome.decidedBy() != DecidedBy.STORE;
     }
     if (!over || degraded) {
       return CompletableFuture.completedFuture(null);

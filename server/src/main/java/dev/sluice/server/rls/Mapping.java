@@ -70,6 +70,17 @@ interface Mapping {
       return fixedCost == null || hits == 0 ? hits : fixedCost;
     }
 
+    /**
+     * Returns what is given back: at most what the descriptor names, and at most what a request is
+     * charged here.
+     *
+     * @param hits how many the descriptor names
+     * @return tokens
+     */
+    long refund(long hits) {
+      return Math.min(hits, cost(hits));
+    }
+
     /** The same charge to another bucket. */
     Line with(Transaction other) {
       return new Line(other, fixedCost, excess);

@@ -3,10 +3,13 @@ package dev.sluice.server.rls;
 
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.rules.GroupedAddress;
 import dev.sluice.server.rules.JoinedIds;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
@@ -38,20 +41,51 @@ final class NamedLimits implements Mapping {
       return Unmatched.INSTANCE;
     }
     Entry first = entries.get(0);
-    List<String> values = List.of(first.getValue());
+    List<Entry> sent = entries;
     LimitName limit = entries.size() == 1 ? find(domain, first.getKey(), limits) : null;
     if (limit == null && NAMING_KEYS.contains(first.getKey())) {
       limit = find(domain, first.getValue(), limits);
-      values = entries.stream().skip(1).map(Entry::getValue).toList();
+      sent = entries.subList(1, entries.size());
     }
     if (limit == null) {
       return Unmatched.INSTANCE;
     }
-    Transaction named = Transaction.of(limits, limit.name(), id(limit, values));
+    Transaction named = Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
     requireDefault.accept(named);
     return named.coverage().isMissing()
         ? Unmatched.INSTANCE
         : new Limited(List.of(Line.of(named)), List.of());
+  }
+
+  /** The values; what is an address stands for its group, as in a rule. */
+  private static List<String> grouped(LimitName limit, List<Entry> sent) {
+    List<IdFormat> parts = limit.id().parts();
+    List<String> values = new ArrayList<>(sent.size());
+    for (int i = 0; i < sent.size(); i++) {
+      IdFormat format = parts.size() == sent.size() ? parts.get(i) : limit.id();
+      String value = sent.get(i).getValue();
+      values.add(
+          GroupedAddress.isIn(sent.get(i).getKey(), format)
+              ? GroupedAddress.of(value)
+              : sent.size() == 1 ? groupedWithin(limit.id(), value) : value);
+    }
+    return values;
+  }
+
+  /** A single value may be a whole id of several parts. */
+  private static String groupedWithin(IdFormat format, String value) {
+    if (format.parts().size() == 1) {
+      return value;
+    }
+    List<String> texts = new ArrayList<>(format.split(format.canonical(value, Strictness.LENIENT)));
+    for (int i = 0; i < texts.size(); i++) {
+      texts.set(
+          i,
+          GroupedAddress.isIn("", format.parts().get(i))
+              ? GroupedAddress.of(texts.get(i))
+              : texts.get(i));
+    }
+    return format.join(texts, Strictness.LENIENT);
   }
 
   /** One that is configured goes before one that only has a name. */

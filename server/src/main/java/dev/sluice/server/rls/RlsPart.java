@@ -10,6 +10,7 @@ import dev.sluice.Limiter;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.access.AuditLog;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
@@ -37,7 +38,8 @@ public final class RlsPart implements Part {
   private RlsPart(Builder builder) {
     this.meters = new RlsMeters(builder.meters);
     this.requests =
-        new RateLimitRequests(builder.limiter, builder.mapping(), builder.overrides, meters);
+        new RateLimitRequests(
+            builder.limiter, builder.mapping(), builder.overrides, meters, builder.audit);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
@@ -128,6 +130,7 @@ public final class RlsPart implements Part {
     private final Runnable ready;
     private final MeterRegistry meters;
     private OverridePolicy overrides = OverridePolicy.ALLOW;
+    private AuditLog audit = AuditLog.none();
     private @Nullable Mapping mapping;
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
@@ -145,6 +148,18 @@ public final class RlsPart implements Part {
     @CanIgnoreReturnValue
     public Builder overrides(OverridePolicy policy) {
       this.overrides = policy;
+      return this;
+    }
+
+    /**
+     * Sets the log that takes refunds; none if not called.
+     *
+     * @param log the log
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder audit(AuditLog log) {
+      this.audit = log;
       return this;
     }
 

@@ -75,6 +75,7 @@ final class RulesFirst implements Mapping {
         }
       }
     }
-    return new Limited(lines, match.replaces());
+    // Where each of its limits is skipped, it charges nothing in the place of others.
+    return new Limited(lines, lines.isEmpty() ? List.of() : match.replaces());
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rules;
 
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
@@ -55,6 +57,7 @@ public final class RuleBook {
   private final List<Requirement> requirements;
   private final boolean forRequests;
   private final RuleFinder finder = new RuleFinder();
+  private final AskedIds asked;
 
   RuleBook(
       String file,
@@ -71,6 +74,7 @@ public final class RuleBook {
             .map(limit -> new Requirement(limit, "a rule", MissingDefault.ALLOW))
             .toList();
     this.rules.forEach(finder::add);
+    this.asked = new AskedIds(this.rules);
     this.forRequests = this.rules.stream().anyMatch(RequestRule.class::isInstance);
   }
 
@@ -152,6 +156,28 @@ public final class RuleBook {
    */
   public boolean isRulesOnly(String domain) {
     return rulesOnly.contains(domain);
+  }
+
+  /**
+   * Returns why an override would act on no request that the rules are for.
+   *
+   * @param override an override of the limits from which the book came
+   * @return that no rule asks for its id, and which id is asked for in its place; null if one does,
+   *     or no rule is for its limit
+   */
+  public @Nullable String doubt(LimitOverride override) {
+    return asked.doubt(override.name(), override.name().overrideId(), override.id());
+  }
+
+  /**
+   * Returns why a penalty would act on no request that the rules are for.
+   *
+   * @param name the limit
+   * @param id the penalized id
+   * @return as for an override
+   */
+  public @Nullable String doubt(LimitName name, String id) {
+    return asked.doubt(name, name.id(), id);
   }
 
   /** The names of limits that a rule may bring into debt. */

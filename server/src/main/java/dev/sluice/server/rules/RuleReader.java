@@ -38,6 +38,7 @@ final class RuleReader {
 
   private final LimitReferences limits;
   private final Problems problems;
+  private final Replacements replacements = new Replacements();
   private final boolean ignoreCase;
   private final boolean methodOverride;
 
@@ -57,6 +58,11 @@ final class RuleReader {
     Node node = fields.find(name);
     Boolean value = node == null ? null : Values.bool(node, problems);
     return value == null ? otherwise : value;
+  }
+
+  /** Reports what only several rules together show. To be called after the last rule. */
+  void end() {
+    replacements.report(problems);
   }
 
   /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
@@ -87,11 +93,12 @@ final class RuleReader {
     Node entries = fields.require("entries");
     List<Wanted> wanted = wanted(entries);
     boolean whole = entries instanceof Node.Sequence list && list.items().size() == wanted.size();
-    List<String> keys = wanted.stream().map(Wanted::key).toList();
     ChargeReader<List<Entry>> charges =
-        ChargeReader.ofDescriptors(whole ? keys : List.of(), limits, problems);
-    return new DescriptorRule(
-        name, wanted, replaces(fields.find("replaces")), charging(fields, charges));
+        ChargeReader.ofDescriptors(whole ? wanted : List.of(), limits, problems);
+    List<String> replaces = replaces(fields.find("replaces"));
+    RuleCharging<List<Entry>> charging = charging(fields, charges);
+    replacements.add(name, charges.limits(), replaces, fields.owner());
+    return new DescriptorRule(name, wanted, replaces, charging);
   }
 
   private List<String> replaces(@Nullable Node node) {
@@ -99,8 +106,11 @@ final class RuleReader {
     Node.Sequence list = Values.list(node, "a list of names of limits", problems);
     for (Node item : list == null ? List.<Node>of() : list.items()) {
       String text = Values.text(item, "the name of a limit", problems);
-      if (text != null && limits.find(item, text) != null) {
+      if (text != null && text.isBlank()) {
+        problems.mistake(item, "found an empty name, expected the name of a limit");
+      } else if (text != null) {
         names.add(text);
+        var unused = limits.find(item, text); // reports an unknown one
       }
     }
     return List.copyOf(names);
@@ -150,8 +160,9 @@ final class RuleReader {
         pathNode == null
             ? List.of(PathPattern.parse("/**"))
             : list(pathNode, "a path such as /login", PathPattern::parse);
-    ChargeReader<RequestRule.Context> charges = ChargeReader.ofRequests(paths, limits, problems);
     boolean ignoresCase = flag(fields, "ignoreCase", ignoreCase);
+    ChargeReader<RequestRule.Context> charges =
+        ChargeReader.ofRequests(paths, ignoresCase, limits, problems);
     return new RequestRule(
         methods(fields.find("methods")),
         list(fields.find("host"), "a host such as api.example.com", RuleReader::host),

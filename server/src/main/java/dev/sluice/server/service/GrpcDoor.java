@@ -83,6 +83,9 @@ final class GrpcDoor implements Door {
           }
           room.ready().run();
         };
-    return RlsPart.builder(room.limiter(), ready, room.meters()).overrides(overrides).build();
+    return RlsPart.builder(room.limiter(), ready, room.meters())
+        .overrides(overrides)
+        .audit(room.access().audit())
+        .build();
   }
 }

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.UInt64Value;
+import com.google.protobuf.UnknownFieldSet;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
@@ -128,6 +129,32 @@ final class RateLimitServiceTest {
         .isEqualTo(Code.OK);
     assertThat(askOne(descriptor("Pair", "[2001:db8::1]:ann")).getCode())
         .isEqualTo(Code.OVER_LIMIT);
+  }
+
+  @Test
+  void addresses_ofOneSubscriber_areOneBucket() {
+    assertThat(askOne(descriptor("PerIp", "2001:DB8:7:7::1")).getLimitRemaining()).isEqualTo(9);
+    assertThat(askOne(descriptor("PerIp", "2001:db8:7:7:8::2")).getLimitRemaining()).isEqualTo(8);
+    assertThat(
+            askOne(descriptor("limit", "PerIp", "masked_remote_address", "2001:db8:7:7::/64"))
+                .getLimitRemaining())
+        .isEqualTo(7);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7/32")).getLimitRemaining()).isEqualTo(9);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7")).getLimitRemaining()).isEqualTo(8);
+    assertThat(askOne(descriptor("PerIp", "2001:db8:7:7::1/64")).getCode())
+        .as("neither an address nor a range")
+        .isEqualTo(Code.OVER_LIMIT);
+    assertThat(
+            askOne(descriptor("limit", "PerUser", "remote_address", "2001:db8::1", "user", "ann"))
+                .getLimitRemaining())
+        .isEqualTo(4);
+    assertThat(
+            askOne(descriptor("limit", "PerUser", "remote_address", "2001:db8::2", "user", "ann"))
+                .getLimitRemaining())
+        .isEqualTo(3);
+    assertThat(askOne(descriptor("PerUser", "2001:db8::2")).getLimitRemaining())
+        .as("a name that looks like an address")
+        .isEqualTo(4);
   }
 
   @Test
@@ -703,6 +730,115 @@ final class RateLimitServiceTest {
         assertThat(left.getDurationUntilReset().getSeconds()).isEqualTo(waitSeconds);
       }
     }
+  }
+
+  /** As a newer Envoy sends it: the published classes do not know the field yet. */
+  private static RateLimitDescriptor.Builder negative(RateLimitDescriptor.Builder descriptor) {
+    return descriptor.setUnknownFields(field(4));
+  }
+
+  private static UnknownFieldSet field(int number) {
+    return UnknownFieldSet.newBuilder()
+        .addField(number, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+        .build();
+  }
+
+  @Test
+  void negativeHits_areGivenBack_neverBeyondFull() {
+    RateLimitDescriptor.Builder ann = descriptor("PerUser", "ann");
+    assertThat(askOne(ann.clone().setHitsAddend(hits(4))).getLimitRemaining()).isEqualTo(1);
+
+    DescriptorStatus back = askOne(negative(ann.clone().setHitsAddend(hits(3))));
+
+    assertThat(back.getCode()).isEqualTo(Code.OK);
+    assertThat(back.getLimitRemaining()).isEqualTo(4);
+    assertThat(back.getCurrentLimit().getName()).isEqualTo("PerUser");
+    assertThat(back.getDurationUntilReset().getSeconds()).isEqualTo(30);
+    assertThat(askOne(negative(ann.clone().setHitsAddend(hits(0)))).getLimitRemaining())
+        .as("0 hits give nothing back")
+        .isEqualTo(4);
+    assertThat(askOne(negative(ann.clone())).getLimitRemaining()).as("1 hit").isEqualTo(5);
+    assertThat(askOne(negative(ann.clone().setHitsAddend(hits(-1)))).getLimitRemaining())
+        .as("2^64 - 1 hits on a full bucket")
+        .isEqualTo(5);
+    assertThat(askOne(negative(descriptor("PerUser", "new")).clone()).getLimitRemaining())
+        .isEqualTo(5);
+    assertThat(askOne(ann.clone().setHitsAddend(hits(5))).getCode()).isEqualTo(Code.OK);
+    assertThat(askOne(ann).getCode()).isEqualTo(Code.OVER_LIMIT);
+  }
+
+  @Test
+  void negativeHits_besideHitsOfTheSameBucket_areGivenBackFirst() {
+    RateLimitDescriptor.Builder ann = descriptor("PerUser", "ann");
+    assertThat(askOne(ann.clone().setHitsAddend(hits(5))).getLimitRemaining()).isZero();
+
+    RateLimitResponse both =
+        server.ask(
+            negative(ann.clone().setHitsAddend(hits(1))),
+            ann.clone().setHitsAddend(hits(2)),
+            negative(ann.clone().setHitsAddend(hits(2))),
+            descriptor("PerUser", "bob"));
+
+    assertThat(both.getOverallCode()).isEqualTo(Code.OK);
+    assertThat(both.getStatusesList())
+        .extracting(DescriptorStatus::getLimitRemaining)
+        .containsExactly(3, 1, 3, 4);
+    assertThat(headers(both).get("ratelimit")).isEqualTo("\"PerUser\";r=1");
+
+    RateLimitResponse over =
+        server.ask(negative(descriptor("PerUser", "bob")), ann.clone().setHitsAddend(hits(2)));
+    assertThat(over.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(over.getStatuses(0).getLimitRemaining())
+        .as("a refund is due whatever else is refused")
+        .isEqualTo(5);
+  }
+
+  @Test
+  void negativeHits_ofADebt_areGivenBackWhole_andTrialsApart() {
+    try (TestRlsServer own = withRule(store, false, Excess.DEBT)) {
+      var unused = tokens(own, 23);
+      DescriptorStatus back =
+          own.ask(negative(descriptor("tokens", "ann").setHitsAddend(hits(20)))).getStatuses(0);
+      assertThat(back.getLimitRemaining()).as("3 of 5 are still spent").isEqualTo(2);
+      assertThat(tokens(own, 0).getLimitRemaining()).isEqualTo(2);
+    }
+    try (TestRlsServer own = withRule(store, true, Excess.REJECT)) {
+      assertThat(tokens(own, 3).getLimitRemaining()).isEqualTo(2);
+      var unused = own.ask(negative(descriptor("tokens", "ann")));
+      assertThat(tokens(own, 0).getLimitRemaining()).as("of the trial").isEqualTo(3);
+      assertThat(own.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
+          .as("of the limit in force: 3 of 5 are still spent")
+          .isEqualTo(1);
+    }
+  }
+
+  @Test
+  void unknownField_ofADescriptorIsRefused_andElsewhereIgnored() {
+    RateLimitDescriptor.Builder ann = descriptor("PerUser", "ann");
+    assertInvalid(
+        request(ann, ann.clone().setUnknownFields(field(5))).build(),
+        "descriptors[1]: found the field number 5, which this version of Sluice does not know");
+    assertInvalid(
+        request(
+                ann.clone()
+                    .setEntries(
+                        0, ann.getEntries(0).toBuilder().setUnknownFields(field(3)).build()))
+            .build(),
+        "descriptors[0].entries[0]: found the field number 3");
+    assertInvalid(
+        request(
+                ann.clone()
+                    .setLimit(RateLimitOverride.newBuilder().setUnknownFields(field(4)).build()))
+            .build(),
+        "descriptors[0].limit: found the field number 4");
+    assertThat(
+            server
+                .client()
+                .shouldRateLimit(request(ann).setUnknownFields(field(4)).build())
+                .getStatuses(0)
+                .getLimitRemaining())
+        .as("nothing was charged before")
+        .isEqualTo(4);
   }
 
   private static DescriptorStatus tokens(TestRlsServer server, long cost) {

@@ -105,6 +105,55 @@ class AdminTest {
         .body();
   }
 
+  /** It is kept, and would be in force for nobody that the rules are for. */
+  @Test
+  void idThatNoRuleAsksFor_isWarnedOf_withTheOneThatIsAskedFor() throws Exception {
+    Path byIp =
+        Files.writeString(
+            folder.resolve("by-ip.yml"),
+            """
+            names: [{number: 1001, name: PerIp, id: ipAddress}]
+            PerIp: {burst: 3, count: 3, period: 1h}
+            """);
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            "rules: [{entries: [remote_address], limit: PerIp, id: \"{remote_address}\"}]\n");
+    Service own =
+        Service.start(
+            new ServerConfig(
+                Configs.onPort(0),
+                Sources.of(new ServerConfig.Files(byIp, null, null, rules)),
+                Configs.inMemory(),
+                new ServerConfig.Control(null, null, null, null),
+                Telemetry.NONE));
+    try {
+      String warning =
+          "\"warnings\":[\"no rule asks for the id \\\"2001:db8:7:7::5\\\" of PerIp: the rule on line 1"
+              + " asks for \\\"2001:db8:7:7::\\\" in its place\"]";
+      String under = "/v1/admin/penalties/PerIp/";
+      String hour = "{\"for\":\"1h\"}";
+      assertThat(send(own, "PUT", under + "2001:db8:7:7::5", hour).body()).contains(warning);
+      assertThat(send(own, "PUT", under + "2001:db8:7:7::", hour).body())
+          .doesNotContain("warnings");
+      assertThat(send(own, "PUT", under + "192.0.2.7", hour).body()).doesNotContain("warnings");
+      String quota = "{\"burst\":9,\"count\":9,\"period\":\"1h\"}";
+      assertThat(send(own, "PUT", "/v1/admin/overrides/PerIp/2001:db8:7:7::5", quota).body())
+          .contains(warning);
+      assertThat(
+              send(
+                      own,
+                      "POST",
+                      "/json",
+                      "{\"domain\":\"d\",\"descriptors\":[{\"entries\":[{\"key\":\"remote_address\",\"value\":\"2001:db8:7:7::9\"}]}]}")
+                  .statusCode())
+          .as("the penalty on the group holds for each of its addresses")
+          .isEqualTo(429);
+    } finally {
+      close(own);
+    }
+  }
+
   @Test
   void override_isInForceAtOnce_keptAndLinted_andRemoved() throws Exception {
     String body = "{\"burst\":500,\"count\":500,\"period\":\"1m\",\"comment\":\"Ticket 17\"}";
@@ -121,6 +170,25 @@ class AdminTest {
     assertThat(spend("k")).contains("\"burst\":10");
     assertThat(send("GET", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
     assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
+  }
+
+  /** A script with an old number took away what an operator had granted since. */
+  @Test
+  void overrideThatWouldBecomeLower_isRefused_untilItIsForced_andKeepsItsComment()
+      throws Exception {
+    String high = "{\"burst\":500,\"count\":500,\"period\":\"1m\",\"comment\":\"Ticket 17\"}";
+    String low = "{\"burst\":500,\"count\":499,\"period\":\"1m\"}";
+    assertThat(send("PUT", OVERRIDES + "k", high).statusCode()).isEqualTo(200);
+
+    HttpResponse<String> refused = send("PUT", OVERRIDES + "k", low);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(refused.body()).contains("lowered-override", "burst 500, 500 per", "force=true");
+    assertThat(send("PUT", OVERRIDES + "k?force=maybe", low).statusCode()).isEqualTo(400);
+    assertThat(send("GET", OVERRIDES + "k", null).body()).contains("\"count\":500");
+
+    HttpResponse<String> forced = send("PUT", OVERRIDES + "k?force=true", low);
+    assertThat(forced.statusCode()).isEqualTo(200);
+    assertThat(forced.body()).contains("\"count\":499", "\"comment\":\"Ticket 17\"");
   }
 
   /** A path cannot hold each of them: "..", in any spelling, is refused before it is read. */
@@ -317,12 +385,14 @@ class AdminTest {
     String told = "\"runtime\":{\"mistakes\":[\"" + kept + ":1:";
     assertThat(refused.body()).contains("\"applied\":false", "\"mistakes\":[]", told);
     assertThat(send("GET", "/v1/limits", null).body()).contains(told);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 1.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 1.0");
     assertThat(Files.readString(audit))
         .contains("\"what\":\"reload\",\"result\":\"refused\",\"detail\":\"" + kept + ":1:");
     Files.writeString(kept, good);
     assertThat(send("POST", "/v1/admin/reload", null).statusCode()).isEqualTo(200);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 0.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 0.0");
   }
 
   @Test
