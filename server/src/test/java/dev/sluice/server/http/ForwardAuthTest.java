@@ -410,6 +410,9 @@ final class ForwardAuthTest {
     assertThat(get("", "RateLimit-Key", "ApiCallsPerKey").statusCode()).isEqualTo(400);
     assertThat(get("").body()).contains("the query names no limit");
     assertThat(get("", "RateLimit-Key", "Nope:k").statusCode()).isEqualTo(404);
+    HttpResponse<String> open = get("", "RateLimit-Key", "SignUpsPerIPAddress:192.0.2.7");
+    assertThat(open.statusCode()).isEqualTo(404);
+    assertThat(open.body()).contains("SignUpsPerIPAddress has no default");
   }
 
   @Test
