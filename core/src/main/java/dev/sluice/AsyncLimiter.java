@@ -52,7 +52,7 @@ public final class AsyncLimiter {
    * @return what a spend would have answered
    */
   public CompletionStage<Decision> check(Transaction transaction) {
-    return check(List.of(transaction));
+    return caught(() -> engine.decideAsync(Act.CHECK, transaction));
   }
 
   /**
@@ -129,7 +129,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(Transaction transaction) {
-    return refund(List.of(transaction));
+    return caught(() -> engine.decideAsync(Act.REFUND, transaction));
   }
 
   /**

@@ -30,7 +30,7 @@ public final class Decision {
 
   private final @Nullable Transaction transaction;
   private final Answer answer;
-  private final boolean degraded;
+  private final DecidedBy decidedBy;
   private final List<Decision> parts;
   private final @Nullable Penalty penalty;
 
@@ -38,42 +38,42 @@ public final class Decision {
    * A decision.
    *
    * @param transaction null for a batch in which nothing was checked
-   * @param degraded whether a failure rule took it in the store's place
+   * @param decidedBy the store, or the failure rule in its place
    * @param parts of a batch, none for a single transaction
    * @param penalty what made the bucket count as empty, null for nothing
    */
   private Decision(
       @Nullable Transaction transaction,
       Answer answer,
-      boolean degraded,
+      DecidedBy decidedBy,
       List<Decision> parts,
       @Nullable Penalty penalty) {
     this.transaction = transaction;
     this.answer = answer;
-    this.degraded = degraded;
+    this.decidedBy = decidedBy;
     this.parts = parts;
     this.penalty = penalty;
   }
 
   /** The decision on one transaction. */
   static Decision of(Transaction transaction, Answer answer) {
-    return new Decision(transaction, answer, false, List.of(), null);
+    return new Decision(transaction, answer, DecidedBy.STORE, List.of(), null);
   }
 
   /** The decision on one transaction whose bucket counts as empty. */
   static Decision of(Transaction transaction, Answer answer, Penalty penalty) {
-    return new Decision(transaction, answer, false, List.of(), penalty);
+    return new Decision(transaction, answer, DecidedBy.STORE, List.of(), penalty);
   }
 
   /** This decision, taken by a failure rule in the store's place. */
-  Decision asDegraded() {
-    return new Decision(transaction, answer, true, parts, penalty);
+  Decision by(DecidedBy rule) {
+    return new Decision(transaction, answer, rule, parts, penalty);
   }
 
   /** This decision of a spend that fits and did not happen, as another one denied the batch. */
   Decision unspent(Transaction asked, Quota quota) {
     return penalty == null
-        ? new Decision(asked, answer.unspent(asked.cost(), quota), degraded, parts, null)
+        ? new Decision(transaction, answer.unspent(asked.cost(), quota), decidedBy, parts, null)
         : this; // it would have spent nothing anyway
   }
 
@@ -88,14 +88,14 @@ public final class Decision {
       strictest = strictest == null ? one : one.stricter(strictest);
     }
     if (strictest == null) {
-      strictest = new Decision(null, otherwise, false, List.of(), null);
+      strictest = new Decision(null, otherwise, DecidedBy.STORE, List.of(), null);
     }
-    boolean degraded = strictest.degraded;
+    DecidedBy decidedBy = strictest.decidedBy;
     for (Decision part : parts) {
-      degraded |= part.degraded;
+      decidedBy = decidedBy == DecidedBy.STORE ? part.decidedBy : decidedBy;
     }
     return new Decision(
-        strictest.transaction, strictest.answer, degraded, List.copyOf(parts), strictest.penalty);
+        strictest.transaction, strictest.answer, decidedBy, List.copyOf(parts), strictest.penalty);
   }
 
   /**
@@ -139,15 +139,61 @@ public final class Decision {
         && transaction.quota() != null;
   }
 
+  /** What decided in place of the store, where it could not. */
+  public enum DecidedBy {
+    /** The store decided. */
+    STORE,
+    /**
+     * The store could not; this process decided, by the share of the limit that is the {@link
+     * #transaction}'s quota then.
+     */
+    LOCAL,
+    /** The store could not, and the rule allowed: nobody knows what is left. */
+    ALLOW,
+    /** The store could not, and the rule denied for a second: nobody knows what is left. */
+    DENY;
+
+    private final String word = name().toLowerCase(Locale.ROOT);
+
+    /**
+     * The value as answers and headers write it.
+     *
+     * @return the name in lower case
+     */
+    public String word() {
+      return word;
+    }
+
+    /**
+     * Whether {@link #remaining}, {@link #resetIn} and the quota are those of a bucket.
+     *
+     * @return false for the rules that ask no bucket
+     */
+    public boolean knowsBucket() {
+      return this == STORE || this == LOCAL;
+    }
+  }
+
+  /**
+   * Returns whether the store decided, or which {@link FailureRule} did in its place. That of a
+   * batch is the strictest part's; where the store decided that one and a rule another one, the
+   * rule.
+   *
+   * @return what decided
+   */
+  public DecidedBy decidedBy() {
+    return decidedBy;
+  }
+
   /**
    * Returns whether the store could not decide and a {@link FailureRule} did in its place. Unless
    * the rule is to decide locally, {@link #remaining} is 0 then, and a denial's {@link #retryIn}
    * one second.
    *
-   * @return true if the store, or for a batch one of its parts, was not asked or did not answer
+   * @return true if {@link #decidedBy} is not the store
    */
   public boolean degraded() {
-    return degraded;
+    return decidedBy != DecidedBy.STORE;
   }
 
   /**
@@ -260,7 +306,7 @@ public final class Decision {
     if (!mustWait || transaction == null || quota == null) {
       return "";
     }
-    if (degraded) {
+    if (!decidedBy.knowsBucket()) {
       return "the limit %s cannot be checked at the moment, retry after %s"
           .formatted(transaction.name(), SECONDS.format(retryAt()));
     }
@@ -343,7 +389,7 @@ public final class Decision {
     return "%s%s, remaining %s, retry in %s, reset in %s, %s"
         .formatted(
             allowed() ? "allowed" : "denied",
-            degraded ? " (degraded)" : "",
+            degraded() ? " (degraded)" : "",
             remaining(),
             retryIn(),
             resetIn(),

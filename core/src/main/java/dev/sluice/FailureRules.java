@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.FailureRule.Kind;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Effect;
@@ -163,13 +164,20 @@ final class FailureRules {
       // A rule that denies does so at a cost of 0 too, which passes any penalty.
       boolean denies = kind == Kind.DENY && transaction.cost() == 0;
       Penalty penalty = denies ? null : plan.penalties().at(i, time.nanos());
-      Answer answer =
-          kind == Kind.LOCAL
-              ? local(plan, transaction, share(transaction, quota), readings.get(next++))
-              : Answer.ofRule(kind == Kind.ALLOW, time.nanos());
-      decisions.add(
-          (penalty == null ? Decision.of(transaction, answer) : penalized(transaction, penalty))
-              .asDegraded());
+      Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
+      if (penalty != null) {
+        decisions.add(penalized(transaction, penalty).by(DecidedBy.LOCAL));
+      } else if (found != null) {
+        Quota share = share(transaction, quota);
+        decisions.add(
+            Decision.of(transaction.heldTo(share), local(plan, transaction, share, found))
+                .by(DecidedBy.LOCAL));
+      } else {
+        boolean allows = kind == Kind.ALLOW;
+        decisions.add(
+            Decision.of(transaction, Answer.ofRule(allows, time.nanos()))
+                .by(allows ? DecidedBy.ALLOW : DecidedBy.DENY));
+      }
     }
     return plan.asHappened(decisions, this::localShare);
   }

@@ -166,13 +166,14 @@ public final class Limiter {
   }
 
   /**
-   * Says whether a transaction could be spent, and changes nothing.
+   * Says whether a transaction could be spent, and changes nothing. Its kind does not matter, but
+   * that an allow-only transaction has no bucket.
    *
    * @param transaction which bucket, at what cost
    * @return what a spend would have answered
    */
   public Decision check(Transaction transaction) {
-    return check(List.of(transaction));
+    return engine.decide(Act.CHECK, transaction);
   }
 
   /**
@@ -262,7 +263,7 @@ public final class Limiter {
    */
   @CanIgnoreReturnValue
   public Decision refund(Transaction transaction) {
-    return refund(List.of(transaction));
+    return engine.decide(Act.REFUND, transaction);
   }
 
   /**

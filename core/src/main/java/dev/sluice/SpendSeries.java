@@ -193,6 +193,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
     } else if (decision != null && decision.degraded()) {
       outcome.degraded(
           index,
+          decision.decidedBy().word(),
           quota,
           decision.allowed(),
           decision.remaining(),

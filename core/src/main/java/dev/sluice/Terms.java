@@ -54,6 +54,11 @@ final class Terms {
     return override == null ? ofDefault(limits, name) : ofOverride(override, name);
   }
 
+  /** The same for a share of the quota. */
+  Terms heldTo(Quota share) {
+    return new Terms(name, share, origin, coverage);
+  }
+
   LimitName name() {
     return name;
   }

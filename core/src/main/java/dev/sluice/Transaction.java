@@ -168,6 +168,13 @@ public final class Transaction {
     return terms;
   }
 
+  /** This transaction, held to a share of its quota. */
+  Transaction heldTo(Quota share) {
+    return share.equals(quota())
+        ? this
+        : new Transaction(terms.heldTo(share), id, kind, cost, shadow);
+  }
+
   /** Returns the quota of the id under the limits that hold now, null where nothing limits it. */
   @Nullable Quota quotaIn(Limits now) {
     return terms.quotaIn(now, id);

@@ -52,6 +52,38 @@ final class EngineTest {
     return stage.toCompletableFuture().join();
   }
 
+  /** It answered 2^63-1 tokens and the year 1970. */
+  @Test
+  void refundOfOneCheckOnlyTransaction_saysWhatTheBucketHolds() {
+    Limiter limiter = Limiter.of(LIMITS, memory);
+    Decision spent = limiter.spend("Calls", "a");
+    Transaction checkOnly = limiter.transaction("Calls", "a").checkOnly();
+
+    for (Decision refund :
+        List.of(limiter.refund(checkOnly), joined(limiter.async().refund(checkOnly)))) {
+      assertThat(refund.denied()).isTrue();
+      assertThat(refund.remaining()).isEqualTo(2);
+      assertThat(refund.tat()).isEqualTo(spent.tat());
+      assertThat(refund.limited()).isTrue();
+    }
+    assertThat(limiter.check("Calls", "a").remaining()).isEqualTo(1);
+  }
+
+  /** As part of a batch it decides nothing; alone, it is what was asked about. */
+  @Test
+  void checkOfOneSpendOnlyTransaction_looksAtTheBucket() {
+    Limiter limiter = Limiter.of(LIMITS, memory);
+    var unused = limiter.spend("Calls", "a", 3);
+    Transaction spendOnly = limiter.transaction("Calls", "a").spendOnly();
+
+    for (Decision check :
+        List.of(limiter.check(spendOnly), joined(limiter.async().check(spendOnly)))) {
+      assertThat(check.denied()).isTrue();
+      assertThat(check.retryIn()).isEqualTo(Duration.ofHours(1));
+    }
+    assertThat(limiter.check(List.of(spendOnly)).allowed()).isTrue();
+  }
+
   /** A table that is full refuses at once, and the stage carries the refusal. */
   @Test
   void async_storeThatAnswersAtOnce_failsTheStage() {

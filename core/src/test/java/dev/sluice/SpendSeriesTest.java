@@ -98,6 +98,7 @@ final class SpendSeriesTest {
           @Override
           public void degraded(
               int index,
+              String rule,
               Quota quota,
               boolean allowed,
               long remaining,

@@ -80,7 +80,8 @@ public final class AcmeLimits {
    * Returns the names and ranges that cover some identifiers: the registered name (eTLD+1) of each
    * DNS name, the /32 or /64 of each address.
    *
-   * @param identifiers in any order; a wildcard counts as the name below it
+   * @param identifiers in any order; a wildcard is a label, as in Boulder, so that {@code
+   *     *.github.io} covers itself
    * @return each once, sorted
    */
   public List<String> covering(Collection<Identifier> identifiers) {

@@ -26,8 +26,8 @@ import java.util.stream.Stream;
  *
  * <p>As in Boulder, a limit without a default is disabled, and gives a transaction that only
  * allows. The log has a warning of each, now and when limits replace those that hold. An identifier
- * with a wildcard counts as itself in the set of an order, and as the name below it everywhere
- * else.
+ * with a wildcard counts as itself in the set of an order, as the name below it for authorizations,
+ * and with its covering domain for certificates.
  *
  * <p>Immutable and thread-safe; nothing blocks. The limits are read once for each request.
  */
@@ -107,27 +107,32 @@ public final class AcmeTransactions {
 
   /**
    * A certificate that was issued: one spent, as far as it fits, for each covering domain and for
-   * the set. An account with an override of its own pays there too. To spend after the issuance.
+   * the set. An account with an override of its own pays there too. A renewal spends from the set
+   * alone. To spend after the issuance.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param issued what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}; repetitions don't
    *     count
+   * @param isRenewal whether it renews a certificate that there is
    * @return the batch, which is never denied
    * @throws InvalidIdException if the account or the identifiers are missing, or one is under no
    *     public suffix
    * @throws InvalidRequestException if there are too many identifiers
    */
-  public List<Transaction> certificateIssued(long regId, Collection<Identifier> issued) {
+  public List<Transaction> certificateIssued(
+      long regId, Collection<Identifier> issued, boolean isRenewal) {
     Set<Identifier> identifiers = distinct(issued);
     Limits now = limits.get();
     String set = AcmeIds.fqdnSet(identifiers);
     List<Transaction> batch = new ArrayList<>();
-    for (String covering : acme.covering(identifiers)) {
-      Transaction ofAccount = perAccount(now, regId, covering);
-      if (ofAccount.overridden()) {
-        batch.add(ofAccount.spendOnly());
+    if (!isRenewal) {
+      for (String covering : acme.covering(identifiers)) {
+        Transaction ofAccount = perAccount(now, regId, covering);
+        if (ofAccount.overridden()) {
+          batch.add(ofAccount.spendOnly());
+        }
+        batch.add(perDomain(now, covering).spendOnly());
       }
-      batch.add(perDomain(now, covering).spendOnly());
     }
     batch.add(of(now, AcmeLimit.CERTIFICATES_PER_FQDN_SET, set).spendOnly());
     return List.copyOf(batch);

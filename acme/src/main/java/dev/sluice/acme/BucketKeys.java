@@ -2,6 +2,7 @@
 package dev.sluice.acme;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
@@ -82,7 +83,8 @@ public final class BucketKeys {
    *
    * @param limit 4, 6 or 8
    * @param regId the account's registration id, unsigned
-   * @param domainOrAddress a domain or an IP address; for 6 the address stands for its range
+   * @param domainOrAddress a domain or an IP address; for 6 they stand for the registered domain
+   *     and the range
    * @return the key
    * @throws InvalidIdException if a part is missing or of a wrong form
    * @throws IllegalArgumentException for a limit with ids of another form
@@ -98,7 +100,8 @@ public final class BucketKeys {
   /**
    * A key {@code 5:domain} or {@code 5:CIDR}.
    *
-   * @param domainOrAddress a registered domain, or an IP address, which stands for its range
+   * @param domainOrAddress a domain or an IP address, which stand for the registered domain and the
+   *     range
    * @return the key
    * @throws InvalidIdException if it is missing or of a wrong form
    */
@@ -123,12 +126,12 @@ public final class BucketKeys {
     return address == null ? domainOrAddress : Identifier.rangeOf(address);
   }
 
-  /** The key, its id checked and canonical; an account alone is the id of an override. */
+  /** The key, its id checked, canonical and widened; an account alone is the id of an override. */
   private String key(AcmeLimit limit, String id) {
     var name = catalogue.get(limit.limitName());
     boolean accountOnly = BY_ACCOUNT_AND_DOMAIN.contains(limit) && id.indexOf(':') < 0;
-    return name.bucketKey(
-        (accountOnly ? name.overrideId() : name.id()).canonical(id, Strictness.LENIENT));
+    IdFormat format = accountOnly ? name.overrideId() : name.id();
+    return name.bucketKey(format.widened(format.canonical(id, Strictness.LENIENT)));
   }
 
   private static void requireOneOf(Set<AcmeLimit> limits, AcmeLimit found) {

@@ -15,6 +15,7 @@ final class DnsNames {
 
   private static final int LONGEST_NAME = 253;
   private static final int LONGEST_LABEL = 63;
+  private static final int MOST_LABELS = 10; // in strict mode, as in Boulder's policy
 
   /*
    * UTS #46, without its mapping for IDNA2003 (transitional): ß stays ß. The JDK's java.net.IDN is
@@ -37,7 +38,11 @@ final class DnsNames {
       throw invalid(what, text, "ends with a dot, expected a name without one at its end");
     }
     requireLabels(text, what);
-    if (text.indexOf('.') < 0) {
+    long labels = 1 + text.chars().filter(c -> c == '.').count();
+    if (strictness == Strictness.STRICT && labels > MOST_LABELS) {
+      throw invalid(what, text, "has %s labels, expected at most 10".formatted(labels));
+    }
+    if (labels == 1) {
       throw invalid(what, text, "has no dot, expected at least two labels");
     }
     // No suffix is a number, so that a name is never taken for an IPv4 address, nor a bad one for

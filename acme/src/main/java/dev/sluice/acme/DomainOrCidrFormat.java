@@ -9,10 +9,11 @@ import dev.sluice.text.SafeText;
 
 /**
  * The format of what covers an identifier: a domain, or the /32 or /64 of an IP address in CIDR
- * form.
+ * form. A wildcard directly under a public suffix, such as {@code *.github.io}, is a domain here.
  */
 record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
 
+  private static final String WILDCARD = "*.";
   private static final String IPV4_MASK = "/32";
 
   @Override
@@ -32,7 +33,27 @@ record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
           "invalid domainOrCIDR, %s is an IP address, expected its range %s"
               .formatted(SafeText.quote(text), SafeText.quote(Identifier.rangeOf(address))));
     }
-    return domain.canonical(text, strictness);
+    return text.startsWith(WILDCARD)
+        ? wildcard(text.substring(WILDCARD.length()), strictness)
+        : domain.canonical(text, strictness);
+  }
+
+  /** Directly under a public suffix, a wildcard is a registered name like any other label. */
+  private String wildcard(String below, Strictness strictness) {
+    String name = WILDCARD + domain.canonical(below, strictness);
+    if (!widened(name).equals(name)) {
+      throw new InvalidIdException(
+          "invalid domainOrCIDR, %s has a wildcard, expected the domain that it is counted for: %s"
+              .formatted(SafeText.quote(name), SafeText.quote(widened(name))));
+    }
+    return name;
+  }
+
+  @Override
+  public String widened(String canonicalId) {
+    return canonicalId.indexOf('/') >= 0
+        ? canonicalId
+        : domain.suffixes().get().registeredOf(canonicalId);
   }
 
   private static String range(String text, Strictness strictness) {

@@ -113,7 +113,7 @@ public final class Identifier implements Comparable<Identifier> {
 
   /** The registered name, or the range of addresses that somebody is usually assigned. */
   String covering(PublicSuffixes suffixes) {
-    return address == null ? suffixes.registeredOf(authorized().value) : rangeOf(address);
+    return address == null ? suffixes.registeredOf(value) : rangeOf(address);
   }
 
   /** The range in CIDR form: an IPv4 address alone, an IPv6 address with its /64. */

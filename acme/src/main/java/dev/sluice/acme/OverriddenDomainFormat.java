@@ -40,11 +40,15 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
   }
 
   @Override
+  public String widened(String canonicalId) {
+    return canonicalId.indexOf('/') >= 0
+        ? canonicalId
+        : domain.suffixes().get().registeredOf(canonicalId);
+  }
+
+  @Override
   public @Nullable String doubt(String canonicalId) {
-    if (canonicalId.indexOf('/') >= 0) {
-      return null;
-    }
-    String registered = domain.suffixes().get().registeredOf(canonicalId);
+    String registered = widened(canonicalId);
     return registered.equals(canonicalId)
         ? null
         : "found %s, which no request can match: certificates are counted for %s"

@@ -8,6 +8,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.LimitName;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -153,6 +154,21 @@ class AcmeIdsTest {
     assertThat(CATALOGUE.get(limit).keyOf(id, Strictness.LENIENT)).isNotEmpty();
     assertThatThrownBy(() -> CATALOGUE.get(limit).keyOf(id, Strictness.STRICT))
         .hasMessageContaining("reserved");
+  }
+
+  /** As in Boulder's policy. */
+  @Test
+  void strictMode_takesMulticastAddresses_andRefusesElevenLabels() {
+    LimitName addresses = CATALOGUE.get("NewRegistrationsPerIPAddress");
+    assertThat(addresses.keyOf("224.0.0.1", Strictness.STRICT)).isEqualTo("1:224.0.0.1");
+    assertThat(addresses.keyOf("ff02::1", Strictness.STRICT)).isEqualTo("1:ff02::1");
+    LimitName failures = CATALOGUE.get("FailedAuthorizationsPerDomainPerAccount");
+    String ten = "7:" + "a.".repeat(8) + "example.com";
+    assertThat(failures.keyOf(ten, Strictness.STRICT)).isEqualTo("4:" + ten);
+    String eleven = "7:" + "a.".repeat(9) + "example.com";
+    assertThat(failures.keyOf(eleven, Strictness.LENIENT)).isEqualTo("4:" + eleven);
+    assertThatThrownBy(() -> failures.keyOf(eleven, Strictness.STRICT))
+        .hasMessageContaining("has 11 labels, expected at most 10");
   }
 
   @Test

@@ -100,7 +100,7 @@ class AcmeTransactionsTest {
 
   @Test
   void certificateIssued_spendsFromDomainsAndSet() {
-    assertThat(lines(acme.certificateIssued(ACCOUNT, ORDER)))
+    assertThat(lines(acme.certificateIssued(ACCOUNT, ORDER, false)))
         .containsExactly(
             "SPEND_ONLY 5:10.0.0.1/32",
             "SPEND_ONLY 5:example.co.uk",
@@ -108,17 +108,36 @@ class AcmeTransactionsTest {
             "SPEND_ONLY 7:" + SET);
   }
 
+  /** Renewals used up the certificates per domain that new certificates need. */
+  @Test
+  void certificateIssued_asARenewal_spendsFromTheSetAlone() {
+    overridePerAccount();
+    assertThat(lines(acme.certificateIssued(ACCOUNT, ORDER, true)))
+        .containsExactly("SPEND_ONLY 7:" + SET);
+  }
+
+  @Test
+  void wildcardDirectlyUnderASuffix_isItsOwnCoveringDomain() {
+    List<Identifier> names =
+        Identifier.parseAll(List.of("*.github.io", "*.co.uk", "*.example.com", "*.me.github.io"));
+    assertThat(AcmeLimits.bundled().covering(names))
+        .containsExactly("*.co.uk", "*.github.io", "example.com", "me.github.io");
+    assertThat(lines(acme.certificateIssued(ACCOUNT, names, false)))
+        .contains("SPEND_ONLY 5:*.github.io");
+    assertThat(limiter.spend(acme.newOrder(ACCOUNT, names, false)).allowed()).isTrue();
+  }
+
   @Test
   void certificateIssued_toAnAccountWithAnOverride_spendsFromBoth_evenWhenTheDomainIsEmpty() {
     overridePerAccount();
     List<Identifier> one = Identifier.parseAll(List.of("example.com"));
-    assertThat(lines(acme.certificateIssued(ACCOUNT, one)))
+    assertThat(lines(acme.certificateIssued(ACCOUNT, one, false)))
         .containsExactly(
             "SPEND_ONLY 6:12345:example.com",
             "SPEND_ONLY 5:example.com",
             "SPEND_ONLY 7:" + FqdnSets.hash(one));
     for (int i = 0; i < 3; i++) {
-      assertThat(limiter.spend(acme.certificateIssued(ACCOUNT, one)).allowed()).isTrue();
+      assertThat(limiter.spend(acme.certificateIssued(ACCOUNT, one, false)).allowed()).isTrue();
     }
     // The domain had 2 tokens, the account 50: the third certificate was paid by the account only.
     assertThat(limiter.check("CertificatesPerDomain", "example.com").denied()).isTrue();
@@ -184,7 +203,7 @@ class AcmeTransactionsTest {
     assertThatThrownBy(() -> acme.newOrder(ACCOUNT, names(101), false))
         .isInstanceOf(InvalidRequestException.class)
         .hasMessageContaining("at most 100");
-    assertThatThrownBy(() -> acme.certificateIssued(ACCOUNT, names(101)))
+    assertThatThrownBy(() -> acme.certificateIssued(ACCOUNT, names(101), false))
         .hasMessageContaining("at most 100");
     assertThatThrownBy(() -> acme.newOrder(ACCOUNT, List.of(), false))
         .isInstanceOf(InvalidIdException.class)
@@ -200,8 +219,8 @@ class AcmeTransactionsTest {
     List<Identifier> repeated = new ArrayList<>(names(100));
     repeated.add(repeated.get(0));
     assertThat(acme.newOrder(ACCOUNT, repeated, false)).hasSize(1 + 100 + 1 + 1);
-    assertThat(acme.certificateIssued(ACCOUNT, repeated))
-        .hasToString(acme.certificateIssued(ACCOUNT, names(100)).toString());
+    assertThat(acme.certificateIssued(ACCOUNT, repeated, false))
+        .hasToString(acme.certificateIssued(ACCOUNT, names(100), false).toString());
   }
 
   @Test

@@ -11,6 +11,8 @@ import static dev.sluice.acme.AcmeLimit.NEW_REGISTRATIONS_PER_IP_ADDRESS;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import java.util.List;
@@ -50,6 +52,24 @@ class BucketKeysTest {
             keys.newIpAddressBucketKey(
                 LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS, IpAddress.parse("::ffff:10.0.0.1")))
         .isEqualTo("9:10.0.0.1");
+  }
+
+  /** As an address is widened to its range. */
+  @Test
+  void nameBelowARegisteredDomain_hasTheKeyOfThatDomain() {
+    assertThat(keys.newDomainBucketKey("WWW.example.co.uk")).isEqualTo("5:example.co.uk");
+    assertThat(keys.newDomainBucketKey("*.github.io")).isEqualTo("5:*.github.io");
+    assertThat(
+            keys.newRegIdDomainBucketKey(CERTIFICATES_PER_DOMAIN_PER_ACCOUNT, 7, "a.b.example.com"))
+        .isEqualTo("6:7:example.com");
+    Catalogue names = AcmeLimits.bundled().catalogue();
+    assertThat(names.get("CertificatesPerDomain").keyOf("www.example.com", Strictness.LENIENT))
+        .isEqualTo("5:example.com");
+    assertThat(
+            names
+                .get("CertificatesPerDomainPerAccount")
+                .keyOf("7:www.example.com", Strictness.LENIENT))
+        .isEqualTo("6:7:example.com");
   }
 
   @Test

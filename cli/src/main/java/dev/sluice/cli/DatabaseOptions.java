@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LoweredException;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
 import java.nio.file.Path;
@@ -44,6 +45,8 @@ final class DatabaseOptions {
       return work.on(table(url, password(passwordFile), catalogue));
     } catch (SQLException e) {
       throw new DatabaseException(e);
+    } catch (LoweredException e) {
+      throw new NotDoneException(e.getMessage() + "\nnothing was written; --force lowers them", e);
     } catch (IllegalArgumentException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     }

@@ -17,6 +17,8 @@ import picocli.CommandLine.Parameters;
     footer = {
       "  sluice key NewOrdersPerAccount 12345678        3:12345678",
       "  sluice key CertificatesPerDomain 2001:db8::    5:2001:db8::/64",
+      "  sluice key CertificatesPerDomain www.example.com",
+      "                                                 5:example.com",
       "  sluice key LoginsPerIPAddress 2001:0DB8::1     101:2001:db8::1",
       "  sluice key CertificatesPerFQDNSet example.com,example.org",
       "  sluice key --names names.yml CallsPerShard -- -5",

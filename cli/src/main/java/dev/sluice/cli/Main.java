@@ -194,6 +194,10 @@ public final class Main {
       console.err().println("sluice: " + several.getMessage());
       return Exit.BROKEN_INPUT;
     }
+    if (e instanceof NotDoneException) {
+      console.err().println("sluice: " + e.getMessage());
+      return Exit.NO;
+    }
     boolean input =
         e instanceof InputException
             || e instanceof InvalidRequestException

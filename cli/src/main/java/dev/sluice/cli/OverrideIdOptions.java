@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
@@ -34,8 +35,9 @@ final class OverrideIdOptions {
     return limit;
   }
 
-  /** The id in canonical form; refused if it is none. */
+  /** The id that requests are counted under, in canonical form; refused if it is none. */
   String canonical(Catalogue catalogue, Strictness strictness) {
-    return catalogue.get(limit).overrideId().canonical(id, strictness);
+    IdFormat format = catalogue.get(limit).overrideId();
+    return format.widened(format.canonical(id, strictness));
   }
 }

@@ -42,6 +42,11 @@ final class OverridesAddCommand implements Callable<Integer> {
       description = "Refuse an id that is not canonical, and special-purpose addresses.")
   private boolean strict;
 
+  @Option(
+      names = "--force",
+      description = "Lower overrides too: to a lower rate, or to a smaller burst at the same rate.")
+  private boolean force;
+
   OverridesAddCommand(Console console) {
     this.console = console;
   }
@@ -52,11 +57,7 @@ final class OverridesAddCommand implements Callable<Integer> {
     String id = override.canonical(catalogue, strict ? Strictness.STRICT : Strictness.LENIENT);
     LimitOverride made =
         new LimitOverride(catalogue.get(override.limit()), id, quota.quota(), comment);
-    String doubt = made.name().overrideId().doubt(id);
-    if (doubt != null) {
-      console.err().println("warning: " + doubt);
-    }
-    PutResult written = database.onTable(catalogue, table -> table.put(List.of(made)));
+    PutResult written = database.onTable(catalogue, table -> table.put(List.of(made), force));
     console
         .err()
         .printf(

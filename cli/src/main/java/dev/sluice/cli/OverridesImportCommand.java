@@ -18,8 +18,9 @@ import picocli.CommandLine.Option;
     description = {
       "Writes the overrides of a file into the table: all or, if one is wrong, none.",
       "",
-      "New ones are enabled. Those that are there get the new quota and comment, and stay disabled"
-          + " if they are. Others are left alone."
+      "New ones are enabled. Those that are there get the new quota, and the new comment if there is"
+          + " one; they stay disabled if they are. Others are left alone. Where one would become"
+          + " lower, nothing is written without --force, and the exit code is 1."
     },
     footerHeading = "%nExample:%n",
     footer = {
@@ -38,6 +39,11 @@ final class OverridesImportCommand implements Callable<Integer> {
       description = "Refuse ids that are not canonical, and special-purpose addresses.")
   private boolean strict;
 
+  @Option(
+      names = "--force",
+      description = "Lower overrides too: to a lower rate, or to a smaller burst at the same rate.")
+  private boolean force;
+
   OverridesImportCommand(Console console) {
     this.console = console;
   }
@@ -54,7 +60,7 @@ final class OverridesImportCommand implements Callable<Integer> {
         limits.catalogue().names().stream()
             .flatMap(name -> limits.overridesOf(name).stream())
             .toList();
-    PutResult written = database.onTable(limits.catalogue(), table -> table.put(overrides));
+    PutResult written = database.onTable(limits.catalogue(), table -> table.put(overrides, force));
     console
         .err()
         .printf(

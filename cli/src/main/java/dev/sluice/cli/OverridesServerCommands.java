@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import java.util.Map;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
 
 /** {@code sluice overrides set}, {@code remove} and {@code list}: overrides of a running server. */
 final class OverridesServerCommands {
@@ -29,8 +30,19 @@ final class OverridesServerCommands {
 
     @Mixin private QuotaOptions quota = new QuotaOptions();
 
+    @Option(
+        names = "--force",
+        description =
+            "Lower an override too: to a lower rate, or to a smaller burst at the same rate.")
+    private boolean force;
+
     SetOne(Console console) {
       super(console, PATH);
+    }
+
+    @Override
+    boolean force() {
+      return force;
     }
 
     @Override

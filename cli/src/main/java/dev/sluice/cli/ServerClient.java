@@ -154,11 +154,15 @@ final class ServerClient {
    *
    * @param path of what is set
    * @return the answer, as JSON
+   * @param force whether what is there may be lowered
    * @throws InputException if the server refused the request
+   * @throws NotDoneException if it would lower what is there
    * @throws ServerException if there was no answer, or none to rely on
    */
-  String put(String path, String limit, String id, Map<String, Object> fields) {
-    return send("PUT", path(path, limit, id), fields);
+  String put(String path, String limit, String id, Map<String, Object> fields, boolean force) {
+    String where = path(path, limit, id);
+    String query = force ? (where.indexOf('?') < 0 ? "?" : "&") + "force=true" : "";
+    return send("PUT", where + query, fields);
   }
 
   /**
@@ -325,6 +329,9 @@ final class ServerClient {
       throw new InputException(
           "%s asks for a token; give %s FILE, or set SLUICE_TOKEN"
               .formatted(server, TokenFile.OPTION));
+    }
+    if (detail != null && String.valueOf(field(body, "type")).endsWith("lowered-override")) {
+      throw new NotDoneException(detail.replace("add force=true to the query", "use --force"));
     }
     if (detail != null && status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {
       List<String> errors = errors(body);

@@ -81,6 +81,11 @@ final class ServerSettings {
     /** Adds the fields of the setting to the body of the request. */
     abstract void addTo(Map<String, Object> body);
 
+    /** Whether what is there may be lowered. */
+    boolean force() {
+      return false;
+    }
+
     @Override
     public final Integer call() {
       Map<String, Object> body = new LinkedHashMap<>();
@@ -88,7 +93,7 @@ final class ServerSettings {
       if (comment != null) {
         body.put("comment", comment);
       }
-      print(server.client(console).put(path, limit, id, body));
+      print(server.client(console).put(path, limit, id, body, force()));
       return Exit.DONE;
     }
   }

@@ -74,14 +74,16 @@ public interface Spends {
      * overridden.
      *
      * @param index its place, from 0
+     * @param rule its word: {@code local}, {@code allow} or {@code deny}
      * @param quota what it was held to
      * @param allowed whether it may pass
-     * @param remaining whole tokens, as far as the rule knows
+     * @param remaining whole tokens; unknown but to the rule {@code local}
      * @param retryInNanos until the same cost may be spent (again)
      * @param resetInNanos until the bucket is full
      */
     default void degraded(
         int index,
+        String rule,
         Quota quota,
         boolean allowed,
         long remaining,

@@ -171,6 +171,24 @@ public final class Quota {
     return intervalNanos * cost;
   }
 
+  /**
+   * Returns whether this quota lets less through than another one: a lower rate, or a smaller burst
+   * at the same rate.
+   *
+   * @param other the quota to compare with
+   * @return true if it is lower
+   */
+  public boolean isLowerThan(Quota other) {
+    // count / period < other.count / other.period; the products have up to 126 bits
+    long highs = Math.multiplyHigh(count, other.periodNanos);
+    long otherHighs = Math.multiplyHigh(other.count, periodNanos);
+    int rates =
+        highs != otherHighs
+            ? Long.compare(highs, otherHighs)
+            : Long.compareUnsigned(count * other.periodNanos, other.count * periodNanos);
+    return rates < 0 || (rates == 0 && burst < other.burst);
+  }
+
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof Quota that

@@ -120,6 +120,17 @@ public interface IdFormat {
   }
 
   /**
+   * Returns the id under which requests for a valid id are counted, such as a registered domain for
+   * a name below it. It is for people who name one of many; requests bring the wider id themselves.
+   *
+   * @param canonicalId an id that {@link #canonical} has returned
+   * @return a canonical id, the same where nothing is counted together
+   */
+  default String widened(String canonicalId) {
+    return canonicalId;
+  }
+
+  /**
    * An IPv4 or IPv6 address, parsed without a look-up; canonical as RFC 5952 writes it. A range
    * such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as its lowest address if no bit
    * behind the mask is set. The format itself groups no addresses.

@@ -64,6 +64,15 @@ final class JoinedFormat implements IdFormat {
     return String.join(":", canonical);
   }
 
+  @Override
+  public String widened(String canonicalId) {
+    List<String> wide = split(canonicalId);
+    for (int i = 0; i < wide.size(); i++) {
+      wide.set(i, parts.get(i).widened(wide.get(i)));
+    }
+    return join(wide, Strictness.LENIENT);
+  }
+
   private static String unambiguous(String part, IdFormat format) {
     if (part.indexOf(':') < 0) {
       return part;

@@ -207,7 +207,9 @@ public final class LimitName {
   /**
    * The key for an id as somebody writes it in an override file or on a command line.
    *
-   * <p>Where an override names only the first parts of an id, both forms are understood.
+   * <p>Where an override names only the first parts of an id, both forms are understood. An id that
+   * is counted together with others, such as a name below a registered domain, gives the key of
+   * them all.
    *
    * @param text the id
    * @param strictness whether a text that is not canonical already is refused
@@ -216,7 +218,8 @@ public final class LimitName {
    */
   public String keyOf(String text, Strictness strictness) {
     boolean whole = overridesByPrefix() && text.indexOf(':') >= 0;
-    return bucketKey((whole ? id : overrideId).canonical(text, strictness));
+    IdFormat format = whole ? id : overrideId;
+    return bucketKey(format.widened(format.canonical(text, strictness)));
   }
 
   /**

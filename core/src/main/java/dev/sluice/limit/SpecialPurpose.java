@@ -9,9 +9,10 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The address ranges that IANA has set aside for a special purpose, and multicast: no client on the
- * Internet comes from them. Data with its date and source in the resource beside this class.
- * (IPv4-mapped IPv6, which is also in the registry, is IPv4 here before it is looked up.)
+ * The address ranges that IANA has set aside for a special purpose: no client on the Internet comes
+ * from them. Multicast addresses are not among them, as in Boulder. Data with its date and source
+ * in the resource beside this class. (IPv4-mapped IPv6, which is also in the registry, is IPv4 here
+ * before it is looked up.)
  */
 final class SpecialPurpose {
 

@@ -119,4 +119,17 @@ class QuotaTest {
         .isNotEqualTo(Quota.of(5, 4, Duration.ofSeconds(2)))
         .hasToString("burst 5, 2 per PT1S");
   }
+
+  @Test
+  void isLowerThan_comparesRatesFirst_thenBursts() {
+    Quota quota = Quota.of(10, 10, Duration.ofMinutes(1));
+    assertThat(Quota.of(10, 600, Duration.ofHours(1)).isLowerThan(quota)).isFalse();
+    assertThat(Quota.of(9, 600, Duration.ofHours(1)).isLowerThan(quota)).isTrue();
+    assertThat(Quota.of(900, 599, Duration.ofHours(1)).isLowerThan(quota)).isTrue();
+    assertThat(Quota.of(1, 601, Duration.ofHours(1)).isLowerThan(quota)).isFalse();
+    Quota slowest = Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE));
+    Quota next = Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE - 1));
+    assertThat(slowest.isLowerThan(next)).isTrue();
+    assertThat(next.isLowerThan(slowest)).isFalse();
+  }
 }

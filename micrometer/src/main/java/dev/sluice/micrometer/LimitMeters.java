@@ -6,50 +6,73 @@ import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A file may have thousands of limits, and a limit has up to 42 series. So each meter is bound when
+ * it is first needed. Counters come in pairs: a rate sees the first denial only where there was a 0
+ * before it.
+ *
+ * Two threads may bind the same meter at once. The registry returns the same meter to both.
+ */
 
 /** The meters of one limit's spends. Thread-safe. */
 final class LimitMeters {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
-  private final DistributionSummary allowedLatency;
-  private final DistributionSummary deniedLatency;
-  private final Counter allowed;
-  private final Counter denied;
-  private final Counter shadowAllowed;
-  private final Counter shadowDenied;
-  private final Counter degraded;
-  private final Counter newBuckets;
+  private final MeterRegistry registry;
+  private final LimitName name;
+  private volatile @Nullable DistributionSummary allowedLatency;
+  private volatile @Nullable DistributionSummary deniedLatency;
+  private volatile @Nullable Decisions decisions;
+  private volatile @Nullable Decisions shadowDecisions;
+  private volatile @Nullable Counter degraded;
+  private volatile @Nullable Counter newBuckets;
+
+  /** Counters of the same kind of decision. */
+  private record Decisions(Counter allowed, Counter denied) {}
 
   LimitMeters(MeterRegistry registry, LimitName name) {
-    this.allowedLatency = latency(registry, name, "allowed");
-    this.deniedLatency = latency(registry, name, "denied");
-    this.allowed = counter(registry, name, "allowed");
-    this.denied = counter(registry, name, "denied");
-    this.shadowAllowed = counter(registry, name, "shadow_allowed");
-    this.shadowDenied = counter(registry, name, "shadow_denied");
-    this.degraded =
-        Counter.builder("ratelimits.degraded")
-            .description("Decisions on spends that a failure rule took in the store's place")
-            .tag("limit", name.name())
-            .register(registry);
-    this.newBuckets =
-        Counter.builder("ratelimits.new.buckets")
-            .description("Spends from a full bucket, for which the store had to make room")
-            .tag("limit", name.name())
-            .register(registry);
+    this.registry = registry;
+    this.name = name;
   }
 
-  private static DistributionSummary latency(
-      MeterRegistry registry, LimitName name, String decision) {
-    return Latency.builder("ratelimits.spend.latency")
-        .description("How long spends took, in seconds")
-        .tag("limit", name.name())
-        .tag("decision", decision)
-        .register(registry);
+  private DistributionSummary latency(boolean isAllowed) {
+    DistributionSummary known = isAllowed ? allowedLatency : deniedLatency;
+    if (known != null) {
+      return known;
+    }
+    DistributionSummary bound =
+        Latency.builder("ratelimits.spend.latency")
+            .description("How long spends took, in seconds")
+            .tag("limit", name.name())
+            .tag("decision", isAllowed ? "allowed" : "denied")
+            .register(registry);
+    if (isAllowed) {
+      allowedLatency = bound;
+    } else {
+      deniedLatency = bound;
+    }
+    return bound;
   }
 
-  private static Counter counter(MeterRegistry registry, LimitName name, String decision) {
+  private Decisions decisions(boolean isShadow) {
+    Decisions known = isShadow ? shadowDecisions : decisions;
+    if (known != null) {
+      return known;
+    }
+    String prefix = isShadow ? "shadow_" : "";
+    Decisions bound = new Decisions(counter(prefix + "allowed"), counter(prefix + "denied"));
+    if (isShadow) {
+      shadowDecisions = bound;
+    } else {
+      decisions = bound;
+    }
+    return bound;
+  }
+
+  private Counter counter(String decision) {
     return Counter.builder("ratelimits.decisions")
         .description("Decisions on spends; those of shadow rules refuse nobody")
         .tag("limit", name.name())
@@ -58,32 +81,51 @@ final class LimitMeters {
   }
 
   void decided(boolean isAllowed, boolean isShadow, long elapsedNanos) {
-    (isAllowed ? allowedLatency : deniedLatency).record(elapsedNanos / NANOS_PER_SECOND);
-    Counter counter =
-        isAllowed ? isShadow ? shadowAllowed : allowed : isShadow ? shadowDenied : denied;
-    counter.increment();
+    latency(isAllowed).record(elapsedNanos / NANOS_PER_SECOND);
+    Decisions counters = decisions(isShadow);
+    (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
   /** Counts spends that were decided on together; none is in shadow. */
-  void spent(int allowedOnes, int deniedOnes, long elapsedNanos) {
+  void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
-    if (allowedOnes > 0) {
-      Latency.record(allowedLatency, seconds, allowedOnes);
-      allowed.increment(allowedOnes);
+    Decisions counters = decisions(/* isShadow= */ false);
+    if (allowed > 0) {
+      Latency.record(latency(/* isAllowed= */ true), seconds, allowed);
+      counters.allowed().increment(allowed);
     }
-    if (deniedOnes > 0) {
-      Latency.record(deniedLatency, seconds, deniedOnes);
-      denied.increment(deniedOnes);
+    if (denied > 0) {
+      Latency.record(latency(/* isAllowed= */ false), seconds, denied);
+      counters.denied().increment(denied);
     }
   }
 
   void startedBuckets(int started) {
-    if (started > 0) {
-      newBuckets.increment(started);
+    if (started == 0) {
+      return;
     }
+    Counter known = newBuckets;
+    if (known == null) {
+      known =
+          Counter.builder("ratelimits.new.buckets")
+              .description("Spends from a full bucket, for which the store had to make room")
+              .tag("limit", name.name())
+              .register(registry);
+      newBuckets = known;
+    }
+    known.increment(started);
   }
 
   void degraded() {
-    degraded.increment();
+    Counter known = degraded;
+    if (known == null) {
+      known =
+          Counter.builder("ratelimits.degraded")
+              .description("Decisions on spends that a failure rule took in the store's place")
+              .tag("limit", name.name())
+              .register(registry);
+      degraded = known;
+    }
+    known.increment();
   }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.micrometer;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
@@ -44,9 +43,9 @@ import org.jspecify.annotations.Nullable;
  * {@code ratelimits_waiting{limit}}, {@code ratelimits_wait_duration{limit,ending}}, a histogram in
  * seconds, and {@code ratelimits_waits_refused_total{limit}}.
  *
- * <p>A label is a limit's name or a word of a closed set, never an id or a quota. So there are at
- * most as many series as there are names: those of the catalogue, and those for which the
- * application supplies quotas.
+ * <p>A label is a limit's name or a word of a closed set, never an id or a quota. The series of a
+ * limit appear with its first use, those of its overrides and penalties when there are some. So the
+ * number of series is bounded by the number of names that are used.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -62,6 +61,7 @@ public final class LimiterMetrics implements LimiterObserver {
   private final LoadMeters overrides;
   private final Counter filesBroken;
   private final Counter settledEarly;
+  private volatile Limits bound; // those whose overrides have their gauges
 
   /**
    * Binds the meters.
@@ -73,6 +73,7 @@ public final class LimiterMetrics implements LimiterObserver {
   public LimiterMetrics(MeterRegistry registry, CurrentLimits limits, BucketStore store) {
     this.registry = registry;
     this.limits = limits;
+    this.bound = limits.get();
     this.successes = calls(registry, "success");
     this.errors = calls(registry, "error");
     this.files = new LoadMeters(registry, "ratelimits.limit.files", "limit files");
@@ -85,7 +86,7 @@ public final class LimiterMetrics implements LimiterObserver {
         Counter.builder("ratelimits.reservations.settled.early")
             .description("Reservations that stay spent, since too many are open")
             .register(registry);
-    bindNames();
+    bindOverrides();
     bindGauges(store);
   }
 
@@ -105,28 +106,25 @@ public final class LimiterMetrics implements LimiterObserver {
     }
   }
 
-  /**
-   * Every limit that is configured has its series from the start, so that a rate over the first
-   * denial is right.
-   */
-  private void bindNames() {
-    for (LimitName name : limits.get().configured()) {
-      meters(name);
-      if (!name.longestWait().isZero()) {
-        waitMeters(name);
+  private void bindOverrides() {
+    Limits now = limits.get();
+    bound = now;
+    for (LimitName name : now.configured()) {
+      if (!now.overridesOf(name).isEmpty() || !now.penaltiesOf(name).isEmpty()) {
+        bindGauges(name);
       }
     }
   }
 
-  @CanIgnoreReturnValue
   private WaitMeters waitMeters(LimitName name) {
     return waitsByLimit.computeIfAbsent(name, limit -> new WaitMeters(registry, limit));
   }
 
-  @CanIgnoreReturnValue
   private LimitMeters meters(LimitName name) {
     LimitMeters known = byLimit.get(name);
-    return known == null ? byLimit.computeIfAbsent(name, this::bind) : known;
+    return known == null
+        ? byLimit.computeIfAbsent(name, limit -> new LimitMeters(registry, limit))
+        : known;
   }
 
   /** By this process's clock, which is close enough for a number that people read. */
@@ -135,7 +133,8 @@ public final class LimiterMetrics implements LimiterObserver {
     return limits.penaltiesOf(name).stream().filter(one -> one.holdsAt(nowNanos)).count();
   }
 
-  private LimitMeters bind(LimitName name) {
+  /** The registry has them once, however often they are bound. */
+  private void bindGauges(LimitName name) {
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
         .description("Overrides that hold now")
         .tag("limit", name.name())
@@ -144,11 +143,13 @@ public final class LimiterMetrics implements LimiterObserver {
         .description("Penalties that hold now")
         .tag("limit", name.name())
         .register(registry);
-    return new LimitMeters(registry, name);
   }
 
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
+    if (!limits.isStill(bound)) { // overrides were set at run time
+      bindOverrides();
+    }
     Transaction transaction = decision.transaction();
     if (transaction != null && !decision.limited() && (act == Act.SPEND || act == Act.CHECK)) {
       notLimited(transaction.name(), transaction.coverage());
@@ -240,7 +241,7 @@ public final class LimiterMetrics implements LimiterObserver {
    */
   public void filesLoaded(Instant at) {
     files.loaded(at);
-    bindNames();
+    bindOverrides();
   }
 
   /**
@@ -268,6 +269,7 @@ public final class LimiterMetrics implements LimiterObserver {
    */
   public void overridesLoaded(Instant at) {
     overrides.loaded(at);
+    bindOverrides();
   }
 
   /**

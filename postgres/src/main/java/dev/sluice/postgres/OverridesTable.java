@@ -6,17 +6,22 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.LoweredException;
+import dev.sluice.limit.LoweredException.Lowered;
 import dev.sluice.text.SafeText;
+import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Timestamp;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The table {@code rate_limit_overrides}: read whole, written row by row.
@@ -105,17 +110,31 @@ public final class OverridesTable {
   }
 
   /**
-   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quota and
-   * comment, and stays enabled or disabled as it is.
+   * Writes overrides, lower ones too, as {@link #put(Collection, boolean)} does.
    *
    * @param overrides of names of the catalogue
    * @return how many were new, and how many were there
+   * @throws SQLException if the database fails; then nothing is written
+   */
+  @CanIgnoreReturnValue
+  public PutResult put(Collection<LimitOverride> overrides) throws SQLException {
+    return put(overrides, /* mayLower= */ true);
+  }
+
+  /**
+   * Writes overrides: all or none. A new one is enabled; one that is there gets the new quota, and
+   * the new comment unless that is empty. It stays enabled or disabled as it is.
+   *
+   * @param overrides of names of the catalogue
+   * @param mayLower whether those that are there may become lower
+   * @return how many were new, and how many were there
+   * @throws LoweredException if some would become lower and must not
    * @throws SQLException if the database fails; then nothing is written
    * @throws IllegalArgumentException if one has a name that is not in the catalogue, or a comment
    *     that PostgreSQL can't keep
    */
   @CanIgnoreReturnValue
-  public PutResult put(Collection<LimitOverride> overrides) throws SQLException {
+  public PutResult put(Collection<LimitOverride> overrides, boolean mayLower) throws SQLException {
     for (LimitOverride override : overrides) {
       var unused = catalogue.get(override.name().name());
       if (override.comment().indexOf('\0') >= 0) {
@@ -130,6 +149,9 @@ public final class OverridesTable {
     return Transactions.run(
         source,
         connection -> {
+          if (!mayLower) {
+            requireNoneLowered(connection, inOrder);
+          }
           int added = 0;
           int disabled = 0;
           // xmax is 0 in a row that no update has touched: so an upsert says what it did.
@@ -141,7 +163,8 @@ public final class OverridesTable {
                   VALUES (?, ?, ?, ?, ?, ?)
                   ON CONFLICT (limit_number, bucket_key) DO UPDATE
                     SET burst = excluded.burst, count = excluded.count,
-                        period_ns = excluded.period_ns, comment = excluded.comment,
+                        period_ns = excluded.period_ns,
+                        comment = coalesce(nullif(excluded.comment, ''), o.comment),
                         updated_at = now()
                   RETURNING o.xmax = 0, o.enabled""")) {
             for (LimitOverride override : inOrder) {
@@ -155,6 +178,37 @@ public final class OverridesTable {
           }
           return new PutResult(added, inOrder.size() - added, disabled);
         });
+  }
+
+  /** Locks the rows, in their order, so that nobody raises them before they are written. */
+  private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
+      throws SQLException {
+    List<Lowered> lowered = new ArrayList<>();
+    try (PreparedStatement look =
+        connection.prepareStatement(
+            """
+            SELECT burst, count, period_ns FROM rate_limit_overrides
+            WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""")) {
+      for (LimitOverride override : inOrder) {
+        look.setInt(1, override.name().number());
+        look.setString(2, keyOf(override));
+        try (ResultSet row = look.executeQuery()) {
+          Quota present = row.next() ? quota(row.getLong(1), row.getLong(2), row.getLong(3)) : null;
+          if (present != null && override.quota().isLowerThan(present)) {
+            lowered.add(new Lowered(override, present));
+          }
+        }
+      }
+    }
+    if (!lowered.isEmpty()) {
+      throw new LoweredException(lowered);
+    }
+  }
+
+  /** Null for a row that others have written, and that is no quota. */
+  private static @Nullable Quota quota(long burst, long count, long periodNanos) {
+    Duration period = Duration.ofNanos(periodNanos);
+    return Quota.faults(burst, count, period).isEmpty() ? Quota.of(burst, count, period) : null;
   }
 
   private static void fill(PreparedStatement upsert, LimitOverride override) throws SQLException {

@@ -11,6 +11,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.LoweredException;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
@@ -101,6 +102,37 @@ class OverridesTableTest {
             });
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", true)).isTrue();
     assertThat(table.load().overrides()).containsExactly(changed);
+  }
+
+  /** An import of an old file took away what an operator had granted since. */
+  @Test
+  void put_ofLowerOverrides_isRefusedAsAWhole_andNamesEach() throws SQLException {
+    table.migrate();
+    LimitOverride a = override("NewOrdersPerAccount", "17", "ticket 1");
+    LimitOverride b = override("NewOrdersPerAccount", "18", "ticket 2");
+    table.put(List.of(a, b));
+    LimitOverride lowerRate =
+        new LimitOverride(a.name(), "17", Quota.of(99, 1, Duration.ofDays(300)), "");
+    LimitOverride smallerBurst =
+        new LimitOverride(
+            b.name(),
+            "18",
+            Quota.of(b.quota().burst() - 1, b.quota().count(), b.quota().period()),
+            "");
+    LimitOverride added = override("NewOrdersPerAccount", "19", "");
+
+    assertThatThrownBy(() -> table.put(List.of(lowerRate, added, smallerBurst), false))
+        .isInstanceOf(LoweredException.class)
+        .hasMessageContainingAll("\"17\"", "\"18\"", a.quota().toString(), "burst 99")
+        .message()
+        .hasLineCount(2);
+    assertThat(table.load().overrides()).containsExactly(a, b);
+
+    table.put(List.of(lowerRate, added, smallerBurst), true);
+    assertThat(table.rows())
+        .extracting(OverrideRow::comment)
+        .containsExactly("ticket 1", "ticket 2", "");
+    assertThat(table.put(List.of(a, b), false)).isEqualTo(new PutResult(0, 2, 0));
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.servlet;
 
+import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebPath;
 import dev.sluice.web.WebRequest;
 import jakarta.servlet.http.Cookie;
@@ -51,7 +52,7 @@ final class ServletWebRequest implements WebRequest {
       paths.add(path.substring(0, lastSegmentStart()));
     }
     paths.addAll(readings);
-    if (sent.indexOf('%') >= 0) {
+    if (sent.indexOf('%') >= 0 || sent.indexOf('+') >= 0) {
       paths.addAll(WebPath.readingsIn(charset(), sent));
     }
     return paths;
@@ -59,11 +60,11 @@ final class ServletWebRequest implements WebRequest {
 
   /** The charset by which Spring's older matcher decodes a path. */
   private Charset charset() {
+    String name = request.getCharacterEncoding();
     try {
-      String name = request.getCharacterEncoding();
       return name == null ? StandardCharsets.ISO_8859_1 : Charset.forName(name);
     } catch (IllegalArgumentException e) {
-      return StandardCharsets.UTF_8; // no charset of that name
+      throw new UnusableRequestException("the charset of the request is unknown");
     }
   }
 

@@ -167,7 +167,8 @@ class SpringReadingsTest {
   void pathThatReachesTheHandler_isCharged() throws Exception {
     start(Rule.on("/login").methods("POST").limit("PerLogin", VaryBy.constant("all")).build());
     List<String> reached = new ArrayList<>();
-    for (String path : Spellings.ofPath()) {
+    Stream<String> ofOtherCharsets = Stream.of("/%93%96%87%89%95", "/%00l%00o%00g%00i%00n");
+    for (String path : Stream.concat(Spellings.ofPath().stream(), ofOtherCharsets).toList()) {
       for (String charset : CHARSETS) {
         String answer =
             send("POST /app" + path + " HTTP/1.1", "Content-Type: text/plain; charset=" + charset);
@@ -201,8 +202,11 @@ class SpringReadingsTest {
         List.of(
             "a%2Fb", "%C3%A9", "%E9", "a;b", "a%3Bb", "y/../a2", "y/%2e%2e/a3", "a+b", "a%5Cb")) {
       assertCharged("GET /app/users/" + user + "/x HTTP/1.1");
-      assertCharged(
-          "GET /app/users/" + user + "0/x HTTP/1.1", "Content-Type: text/plain; charset=Shift_JIS");
+      for (String charset : CHARSETS) {
+        assertCharged(
+            "GET /app/users/" + user + charset + "/x HTTP/1.1",
+            "Content-Type: text/plain; charset=" + charset);
+      }
     }
   }
 

@@ -6,6 +6,7 @@ import java.nio.CharBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.Charset;
 import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -13,33 +14,45 @@ import org.jspecify.annotations.Nullable;
 /** Decodes the escapes of URLs and cookies. Pure; takes time linear in the text. */
 final class Escapes {
 
+  private static final Pattern RUN = Pattern.compile("(?:%[0-9A-Fa-f]{2})+");
   private static final Pattern SLASHED = Pattern.compile("\\\\([0-3][0-7]{2}|.)", Pattern.DOTALL);
 
   private Escapes() {}
 
   /** Percent escapes of UTF-8, where a plus is a plus; null for a malformed escape. */
   static @Nullable String decoded(String text) {
-    return decoded(text, StandardCharsets.UTF_8);
+    return percent(text, false, true);
   }
 
-  static @Nullable String decoded(String text, Charset charset) {
-    return percent(text, false, true, charset);
+  /** Each run of escapes by a charset, and what is between them as it is. */
+  static String inRuns(String text, Charset charset) {
+    return RUN.matcher(text)
+        .replaceAll(
+            run -> {
+              byte[] bytes = HexFormat.of().parseHex(run.group().replace("%", ""));
+              return Matcher.quoteReplacement(new String(bytes, charset));
+            });
+  }
+
+  /** All bytes together by a charset, those between the escapes too. */
+  static String asAWhole(String text, Charset charset) {
+    return new String(
+        inRuns(text, StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.ISO_8859_1), charset);
   }
 
   /** As forms write them, where a plus is a space; null for a malformed escape. */
   static @Nullable String ofForm(String text) {
-    return percent(text, true, true, StandardCharsets.UTF_8);
+    return percent(text, true, true);
   }
 
   /** As lenient applications decode: a malformed escape stays as it is. */
   static String lenient(String text, boolean plusIsSpace) {
-    String decoded = percent(text, plusIsSpace, false, StandardCharsets.UTF_8);
+    String decoded = percent(text, plusIsSpace, false);
     return decoded == null ? text : decoded;
   }
 
   /** A character beyond ASCII may be a byte of UTF-8, which the client did not escape. */
-  private static @Nullable String percent(
-      String text, boolean plusIsSpace, boolean strict, Charset charset) {
+  private static @Nullable String percent(String text, boolean plusIsSpace, boolean strict) {
     if (text.chars().allMatch(c -> c != '%' && c < 0x80 && !(plusIsSpace && c == '+'))) {
       return text; // nearly all
     }
@@ -64,9 +77,7 @@ final class Escapes {
       }
     }
     String whole = wellFormed(ofBytes.flip());
-    return charset.equals(StandardCharsets.UTF_8) && whole != null
-        ? whole
-        : charset.decode(bytes.flip()).toString();
+    return whole != null ? whole : StandardCharsets.UTF_8.decode(bytes.flip()).toString();
   }
 
   private static @Nullable String wellFormed(ByteBuffer bytes) {

@@ -10,7 +10,9 @@ import java.util.Map;
 
 /**
  * The family of rate limit headers that a response carries. Every profile adds {@code Retry-After}
- * to a denial.
+ * to a denial, and {@code RateLimit-Degraded} where a failure rule decided in place of the store:
+ * {@code local}, {@code allow} or {@code deny}. The last two have no other field, as nobody knows
+ * what is left.
  *
  * <p>Pure: a profile and a decision give header names and values, to be <em>set</em> (not added) on
  * a response. Thread-safe, never blocking. Headers never contain an id.
@@ -70,6 +72,9 @@ public enum HeaderProfile {
     void put(Decision decision, Map<String, String> headers) {}
   };
 
+  /** The header that names the failure rule which decided in place of the store. */
+  public static final String DEGRADED = "RateLimit-Degraded";
+
   /**
    * The headers of a response.
    *
@@ -82,7 +87,12 @@ public enum HeaderProfile {
     if (decision.denied() && decision.retryInNanos() > 0) {
       headers.put("Retry-After", Long.toString(decision.retryAfterSeconds()));
     }
-    put(decision, headers);
+    if (decision.degraded()) {
+      headers.put(DEGRADED, decision.decidedBy().word());
+    }
+    if (decision.decidedBy().knowsBucket()) {
+      put(decision, headers);
+    }
     return headers;
   }
 

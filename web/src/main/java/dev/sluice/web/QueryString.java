@@ -15,14 +15,16 @@ final class QueryString {
    * All values of the parameters of some names, in order. A name that cannot be decoded matches
    * nothing.
    *
+   * @param separators a regular expression for one of them
    * @param plusIsSpace as in forms, which is how most applications read a query
    */
-  static List<String> values(@Nullable String query, Predicate<String> name, boolean plusIsSpace) {
+  static List<String> values(
+      @Nullable String query, Predicate<String> name, String separators, boolean plusIsSpace) {
     if (query != null && query.indexOf('#') >= 0) {
       throw new UnusableRequestException("the query has a \"#\", expected %23 in its place");
     }
     List<String> values = new ArrayList<>();
-    for (String pair : query == null ? new String[0] : query.split("&", -1)) {
+    for (String pair : query == null ? new String[0] : query.split(separators, -1)) {
       int equals = pair.indexOf('=');
       String key = decoded(equals < 0 ? pair : pair.substring(0, equals), plusIsSpace);
       if (key != null && name.test(key)) {

@@ -28,21 +28,17 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   }
 
   /**
-   * Returns the response to a request that a limit denied: a 429, or a 503 where a failure rule
-   * denied in place of the store.
+   * Returns the response to a request that a limit denied: a 429, or a 503 where the failure rule
+   * {@code deny} did in place of the store.
    *
    * @param decision the denial
    * @param profile the family of rate limit headers
    * @return the response
    */
   public static Refusal denied(Decision decision, HeaderProfile profile) {
-    if (decision.degraded()) {
-      return of(
-          503,
-          Map.of("Retry-After", Long.toString(decision.retryAfterSeconds())),
-          ProblemDetails.temporaryReducedCapacity());
-    }
-    return of(429, profile.headers(decision), ProblemDetails.quotaExceeded(decision));
+    return decision.decidedBy().knowsBucket()
+        ? of(429, profile.headers(decision), ProblemDetails.quotaExceeded(decision))
+        : of(503, profile.headers(decision), ProblemDetails.temporaryReducedCapacity());
   }
 
   /**

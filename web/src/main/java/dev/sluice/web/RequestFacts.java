@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -18,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  *  - its path (see WebPath);
  *  - its method, which a header or the query may override;
- *  - a cookie, a parameter or a header, where escapes are decoded or not, and names are compared
- *    without case or with "_" for other characters.
+ *  - a cookie, a parameter or a header, where escapes are decoded or not, ";" separates parameters
+ *    or does not, and names are compared without case or with "_" for other characters.
  *
  * The first two decide which rules are for the request: each pair of them is a reading. The third
  * decides on a value alone, so it is looked at only where a rule takes such a value.
@@ -36,7 +37,7 @@ public final class RequestFacts {
       Stream.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
           .flatMap(name -> underscored(name).stream())
           .toList();
-  private static final int MOST_METHODS = 4;
+  private static final int MOST_READINGS = 16;
   private static final Pattern MANGLED =
       Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
 
@@ -49,11 +50,12 @@ public final class RequestFacts {
     PERCENT,
     FORM,
     QUOTED,
-    OTHER_NAME;
+    OTHER_NAME,
+    SEMICOLON;
 
     String ofCookie(String value) {
       return switch (this) {
-        case AS_SENT, OTHER_NAME -> value;
+        case AS_SENT, OTHER_NAME, SEMICOLON -> value;
         case PERCENT -> Escapes.lenient(value, false);
         case FORM -> Escapes.lenient(value, true);
         case QUOTED -> Escapes.unslashed(value);
@@ -121,6 +123,10 @@ public final class RequestFacts {
     if (each == null) {
       List<List<String>> all = paths();
       Set<String> overrides = overrides();
+      if (all.size() * (1 + overrides.size()) > MOST_READINGS) {
+        throw new UnusableRequestException(
+            "the request asks for many methods, and can be read in too many ways");
+      }
       each = all.size() == 1 && overrides.isEmpty() ? List.of(this) : readings(all, overrides);
       readings = each;
     }
@@ -149,13 +155,10 @@ public final class RequestFacts {
     String query = request.query();
     if (query != null && query.contains("method")) {
       String[] beforeFragment = query.split("#", 2);
-      QueryString.values(beforeFragment[0], name -> mangled(name).equals("_method"), true)
+      QueryString.values(beforeFragment[0], name -> mangled(name).equals("_method"), "[&;]", true)
           .forEach(method -> addMethod(method, methods));
     }
     methods.remove(upperCase(request.method()));
-    if (methods.size() > MOST_METHODS) {
-      throw new UnusableRequestException("the request asks for more methods than one");
-    }
     return methods;
   }
 
@@ -197,12 +200,13 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes something in each way in which the application may read escapes in cookies, and a plus
-   * in the query.
+   * Computes something in each way in which the application may read the values of cookies,
+   * parameters and headers: their escapes, what separates them, and their names.
    *
    * @param value computes it
    * @param <T> what it is
-   * @return each result once; one, unless the first call came upon such a cookie or parameter
+   * @return each result once; one, unless the first call came upon a value that can be read in
+   *     several ways
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     Set<T> results = new LinkedHashSet<>();
@@ -267,13 +271,13 @@ public final class RequestFacts {
   List<String> parameters(String name) {
     String query = request.query();
     boolean plusIsSpace = spelling != Spelling.PERCENT;
-    spellingMatters |= query != null && query.indexOf('+') >= 0;
+    String separators = spelling == Spelling.SEMICOLON ? "[&;]" : "&";
+    Predicate<String> isOther =
+        found -> !found.equals(name) && mangled(found).equals(mangled(name));
+    spellingMatters |= query != null && query.chars().anyMatch(c -> "+;".indexOf(c) >= 0);
     return named(
-        QueryString.values(query, name::equals, plusIsSpace),
-        QueryString.values(
-            query,
-            found -> !found.equals(name) && mangled(found).equals(mangled(name)),
-            plusIsSpace));
+        QueryString.values(query, name::equals, separators, plusIsSpace),
+        QueryString.values(query, isOther, separators, plusIsSpace));
   }
 
   /** Some applications know a value by another name than others do. */
@@ -297,8 +301,9 @@ public final class RequestFacts {
   public List<String> headers(String name) {
     List<String> others = new ArrayList<>();
     underscored(name).stream().skip(1).forEach(other -> others.addAll(request.headers(other)));
-    List<String> values = named(request.headers(name), others);
-    return Credentials.areIn(name) ? values.stream().map(Credentials::canonical).toList() : values;
+    return named(request.headers(name), others).stream()
+        .map(value -> Credentials.areIn(name) ? Credentials.canonical(value) : value.strip())
+        .toList();
   }
 
   /** A header's name, and then those that CGI cannot tell from it, as they have "_" for "-". */

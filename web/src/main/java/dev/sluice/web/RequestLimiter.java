@@ -212,11 +212,10 @@ public final class RequestLimiter implements AutoCloseable {
    * Returns the headers of the response to a request that passed.
    *
    * @param decision the decision that let it pass, the strictest where filters stack
-   * @return names and values, to be set on the response; empty if a failure rule decided in place
-   *     of the store, as nobody knows what is left then
+   * @return names and values, to be set on the response
    */
   public Map<String, String> headers(Decision decision) {
-    return decision.degraded() ? Map.of() : profile.headers(decision);
+    return profile.headers(decision);
   }
 
   /** Ends what the rules require of the limits. Never blocks. */

@@ -119,16 +119,18 @@ public final class WebPath {
   }
 
   /**
-   * Returns the readings of a path that is decoded as a whole, in another charset than UTF-8.
+   * Returns the readings of a path by applications that decode it in another charset than UTF-8:
+   * each run of escapes, or all bytes together. Both let an escaped slash separate segments.
    *
    * @param path as the client sent it, without the query
    * @param charset how its escapes are read
-   * @return one, or two where it has segments {@code .} or {@code ..}
+   * @return at least one
    */
   public static List<String> readingsIn(Charset charset, String path) {
-    String whole = Escapes.decoded(path.replaceAll(";[^/]*", ""), charset);
+    String plain = path.replaceAll(";[^/]*", "");
     Set<String> readings = new LinkedHashSet<>();
-    addReadings(whole == null ? List.of() : PathPattern.segments(whole), false, readings);
+    addReadings(PathPattern.segments(Escapes.inRuns(plain, charset)), false, readings);
+    addReadings(PathPattern.segments(Escapes.asAWhole(plain, charset)), false, readings);
     return List.copyOf(readings);
   }
 

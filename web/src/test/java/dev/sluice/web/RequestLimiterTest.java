@@ -5,12 +5,12 @@ import static dev.sluice.web.Limiters.remaining;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.Decision;
 import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -332,16 +332,49 @@ class RequestLimiterTest {
   }
 
   @Test
-  void headers_ofADegradedDecision_areNone() {
-    Limiter careless =
-        Limiter.builder(new CurrentLimits(Limiters.limits()), store)
-            .onFailure(FailureRule.allow())
-            .build();
-    RequestLimiter requests = RequestLimiter.builder(careless).rule(perKey("/page")).build();
+  void headers_ofADegradedDecision_nameTheRule_andTellNoNumberThatNobodyKnows() {
     store.breakDown();
 
-    Decision decision = requests.admit(get("/page")).decision();
+    assertThat(headers(FailureRule.allow())).isEqualTo(Map.of("RateLimit-Degraded", "allow"));
+    assertThat(headers(FailureRule.local(1)))
+        .containsEntry("RateLimit-Degraded", "local")
+        .containsKeys("RateLimit", "RateLimit-Policy");
+  }
 
-    assertThat(requests.headers(decision)).isEmpty();
+  private Map<String, String> headers(FailureRule rule) {
+    RequestLimiter requests = RequestLimiter.builder(failing(rule)).rule(perKey("/page")).build();
+    return requests.headers(requests.admit(get("/page")).decision());
+  }
+
+  private Limiter failing(FailureRule rule) {
+    return Limiter.builder(new CurrentLimits(Limiters.limits()), store).onFailure(rule).build();
+  }
+
+  /** The denial of a share is as true as any other; that of the rule "deny" says nothing. */
+  @Test
+  void denialByAShare_isA429_andByTheRuleDenyA503() {
+    store.breakDown();
+    RequestLimiter local =
+        RequestLimiter.builder(failing(FailureRule.local(1000))).rule(perKey("/page")).build();
+    Refusal refusal = null;
+    for (int i = 0; i < 2; i++) {
+      refusal = local.admit(get("/page")).refusal();
+    }
+    assertThat(refusal.status()).isEqualTo(429);
+    assertThat(refusal.headers())
+        .containsEntry("RateLimit-Degraded", "local")
+        .hasEntrySatisfying("RateLimit-Policy", policy -> assertThat(policy).contains(";q=1;"));
+
+    Refusal denied =
+        RequestLimiter.builder(failing(FailureRule.deny()))
+            .rule(perKey("/page"))
+            .build()
+            .admit(get("/page"))
+            .refusal();
+    assertThat(denied.status()).isEqualTo(503);
+    assertThat(denied.headers())
+        .containsEntry("RateLimit-Degraded", "deny")
+        .containsKey("Retry-After")
+        .doesNotContainKey("RateLimit");
   }
 }

@@ -217,6 +217,22 @@ public final class LimitFilesWatcher implements AutoCloseable {
   @CanIgnoreReturnValue
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
     Loading.Loaded outcome = Loading.of(files, snapshot);
+    Snapshot before = applied;
+    if (outcome.lacksOverrides() && before != null) {
+      // A file of overrides without anything in it is refused, and holds up no file beside it.
+      Snapshot others = snapshot.withOverrides(before.overrides());
+      Loading.Loaded rest = Loading.of(files, others);
+      boolean isNews = !others.fingerprint().equals(before.fingerprint());
+      if (isNews
+          && rest.limits() != null
+          && act(others, fingerprint, looks, rest) == Verdict.LOOK_AGAIN) {
+        return Verdict.LOOK_AGAIN;
+      }
+    }
+    return act(snapshot, fingerprint, looks, outcome);
+  }
+
+  private Verdict act(Snapshot snapshot, String fingerprint, int looks, Loading.Loaded outcome) {
     Limits limits = outcome.limits();
     if (limits == null) {
       Limits reduced = outcome.reduced().apply(target.get());

@@ -29,8 +29,13 @@ final class Loading {
    * @param limits null if there is any mistake
    * @param problems mistakes and warnings, sorted
    * @param reduced takes from the limits in force what files with mistakes take away all the same
+   * @param lacksOverrides whether the file of overrides is empty, or could not be read
    */
-  record Loaded(@Nullable Limits limits, List<Problem> problems, UnaryOperator<Limits> reduced) {
+  record Loaded(
+      @Nullable Limits limits,
+      List<Problem> problems,
+      UnaryOperator<Limits> reduced,
+      boolean lacksOverrides) {
 
     /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
@@ -93,7 +98,7 @@ final class Loading {
       }
     }
     problems.sort(null);
-    return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced);
+    return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, overrides.isLacking);
   }
 
   private static Limits withReservations(Limits limits, DefaultsReader defaults) {
@@ -252,6 +257,9 @@ final class Loading {
     final @Nullable Node root;
     final boolean whole;
 
+    /** Whether there is nothing to read: no file, an empty one, or comments alone. */
+    final boolean isLacking;
+
     Source(@Nullable FileContent content, String expected, String none) {
       this(content, "%s; write %s for none".formatted(expected, none));
     }
@@ -261,7 +269,9 @@ final class Loading {
       NodeReader.Content read = content == null ? UNREAD : read(content, problems);
       this.root = read.root();
       this.whole = content == null || (read.whole() && root != null);
-      if (content != null && root == null && !problems.mistaken()) {
+      boolean isEmpty = content != null && root == null && !problems.mistaken();
+      this.isLacking = isEmpty || (content != null && content.fault() != null);
+      if (isEmpty) {
         problems.mistake("found an empty file, expected " + expected);
       }
     }

@@ -28,6 +28,11 @@ record Snapshot(
         .orElse("");
   }
 
+  /** The same with other overrides. */
+  Snapshot withOverrides(@Nullable FileContent others) {
+    return new Snapshot(names, defaults, others, companions, attached);
+  }
+
   /** The files of YAML, in a fixed order. */
   List<@Nullable FileContent> texts() {
     List<@Nullable FileContent> texts = new ArrayList<>();

@@ -162,13 +162,34 @@ class LimitFilesWatcherTest {
         .containsExactly(
             "failed 2026-11-20T12:00:00Z [%s:1:1: found an empty file, expected a list of name → {burst, count, period, ids}; write [] for none]"
                 .formatted(overrides),
-            "failed 2026-11-20T12:00:00Z [%s:1:1: there are no overrides, so the limits stay as they are, with 1; restart to do without them]"
-                .formatted(overrides),
+            "loaded 2026-11-20T12:00:00Z 1 warnings", // written on purpose
             "loaded 2026-11-20T12:00:00Z 0 warnings",
             "failed 2026-11-20T12:00:00Z [%s:1:1: there are no defaults, so the limits stay as they are, with 1; restart to do without them]"
                 .formatted(defaults));
     assertThat(overrideBurst()).isEqualTo(1);
     assertThat(defaultBurst()).isEqualTo(1);
+  }
+
+  /** A generator that failed must not keep new defaults away. */
+  @ParameterizedTest
+  @ValueSource(strings = {"", "# none\n", "gone"})
+  void poll_ofOverridesWithoutContent_keepsThem_andAppliesTheDefaultsBeside(String content)
+      throws IOException {
+    if (content.equals("gone")) {
+      Files.delete(overrides);
+    } else {
+      TestFiles.write(overrides, content);
+    }
+    TestFiles.write(defaults, defaults(8));
+    poll(6);
+
+    assertThat(defaultBurst()).isEqualTo(8);
+    assertThat(overrideBurst()).isEqualTo(1);
+    List<String> told = events.take();
+    assertThat(told).hasSize(2);
+    assertThat(told.get(0)).startsWith("loaded");
+    assertThat(told.get(1)).startsWith("failed").contains(overrides.toString());
+    assertThat(watcher.reloadNow()).isFalse();
   }
 
   @Test

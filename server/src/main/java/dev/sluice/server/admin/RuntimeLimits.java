@@ -13,6 +13,8 @@ import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.LoweredException;
+import dev.sluice.limit.LoweredException.Lowered;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Periodic;
@@ -398,7 +400,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Sets an override: it is kept, and then in force.
+   * Sets an override, also a lower one: it is kept, and then in force.
    *
    * @param override the override, of a name of the limits in force
    * @return the warnings that a file with this override would get, a line each; also that no rule
@@ -407,8 +409,31 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   @CanIgnoreReturnValue
   public List<String> put(LimitOverride override) {
+    return put(override, /* mayLower= */ true);
+  }
+
+  /**
+   * Sets an override: it is kept, and then in force. Without a comment, the one that is there
+   * stays.
+   *
+   * @param asked the override, of a name of the limits in force
+   * @param mayLower whether it may be lower than the one in force
+   * @return the warnings that a file with this override would get, a line each
+   * @throws LoweredException if it is lower and must not be
+   * @throws KeepException if it could not be kept; then nothing has changed
+   */
+  @CanIgnoreReturnValue
+  public List<String> put(LimitOverride asked, boolean mayLower) {
     Limits before = inForce.get();
+    LimitOverride override = asked;
     synchronized (place) {
+      LimitOverride present = override(asked.name(), asked.id());
+      if (present != null && !mayLower && asked.quota().isLowerThan(present.quota())) {
+        throw new LoweredException(List.of(new Lowered(asked, present.quota())));
+      }
+      if (present != null && asked.comment().isEmpty()) {
+        override = new LimitOverride(asked.name(), asked.id(), asked.quota(), present.comment());
+      }
       keeper.put(override, base.get().catalogue());
       reload();
     }
@@ -637,7 +662,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Makes an id of an override canonical, as a file of overrides does.
+   * Makes an id of an override canonical; a name below a registered domain gives that domain.
    *
    * @param name the limit's name
    * @param id the id
@@ -645,6 +670,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @throws InvalidIdException if it has another form
    */
   public static String overrideId(LimitName name, String id) {
-    return name.overrideId().canonical(id, Strictness.LENIENT);
+    return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 }

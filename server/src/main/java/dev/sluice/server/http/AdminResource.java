@@ -20,6 +20,7 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.wire.WireException;
+import dev.sluice.text.SafeText;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -28,6 +29,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,6 +42,7 @@ abstract class AdminResource implements HttpService {
 
   private static final String ALLOWED = "GET, HEAD, PUT, DELETE, OPTIONS";
   private static final String ID = "id";
+  private static final String FORCE = "force";
 
   final RuntimeLimits limits;
   private final AuditLog audit;
@@ -69,8 +72,17 @@ abstract class AdminResource implements HttpService {
   /** Writes what is set, null if nothing is. */
   abstract Answers.@Nullable Body get(LimitName name, String id);
 
-  /** Sets it. */
-  abstract Done put(LimitName name, String id, AdminBody body);
+  /**
+   * Sets it.
+   *
+   * @param force whether the query says {@code force=true}; never where nothing is to be forced
+   */
+  abstract Done put(LimitName name, String id, AdminBody body, boolean force);
+
+  /** Whether what is set may be forced. */
+  boolean takesForce() {
+    return false;
+  }
 
   /** Removes it; false if nothing was set. */
   abstract boolean delete(LimitName name, String id);
@@ -143,11 +155,13 @@ abstract class AdminResource implements HttpService {
     }
     return change.make(
         () -> {
-          Queries.require(context, known);
+          boolean force = method == HttpMethod.PUT && takesForce();
+          Queries.require(
+              context, force ? Stream.concat(known.stream(), Stream.of(FORCE)).toList() : known);
           String name = decoded(asForm(limit), "limit");
           String asGiven = decoded(id, "id");
           return method == HttpMethod.PUT
-              ? put(change.bucket(name, asGiven), json)
+              ? put(change.bucket(name, asGiven), json, force && isForced(context))
               : delete(change, name, asGiven);
         });
   }
@@ -158,8 +172,17 @@ abstract class AdminResource implements HttpService {
     return found == null ? Answers.fault(notThere(limit)) : Answers.json(HttpStatus.OK, found);
   }
 
-  private Done put(Bucket bucket, byte[] json) {
-    return put(bucket.name(), bucket.id(), AdminBody.read(json));
+  private Done put(Bucket bucket, byte[] json, boolean force) {
+    return put(bucket.name(), bucket.id(), AdminBody.read(json), force);
+  }
+
+  private static boolean isForced(ServiceRequestContext context) {
+    String value = context.queryParams().get(FORCE, "false");
+    if (!value.equals("true") && !value.equals("false")) {
+      throw new WireException(
+          FORCE, "found %s, expected true or false".formatted(SafeText.quote(value)));
+    }
+    return value.equals("true");
   }
 
   private @Nullable Done delete(Change change, String limit, String asGiven) {

@@ -17,7 +17,7 @@ import java.util.List;
  * In which form a client wants to be answered: the query of a request for a decision. Immutable.
  *
  * @param denied the status of a denial: 200, unless the caller is a proxy that understands nothing
- *     but a status
+ *     but a status; that of a denial by the failure rule {@code deny} is 503 then
  * @param headers which headers tell the decision once more, for callers that pass them on
  */
 record AnswerForm(HttpStatus denied, HeaderProfile headers) {
@@ -60,7 +60,10 @@ record AnswerForm(HttpStatus denied, HeaderProfile headers) {
   }
 
   HttpStatus status(Decision decision) {
-    return decision.denied() ? denied : HttpStatus.OK;
+    boolean cannotDecide = decision.denied() && !decision.decidedBy().knowsBucket();
+    return decision.allowed() || denied.equals(HttpStatus.OK)
+        ? HttpStatus.OK
+        : cannotDecide ? HttpStatus.SERVICE_UNAVAILABLE : denied;
   }
 
   private static HttpStatus status(String wanted) {

@@ -75,6 +75,17 @@ final class Answers {
     return headers(HttpStatus.OK, NDJSON).build();
   }
 
+  /** The start of a text that may be compressed. */
+  static ResponseHeaders metrics(MediaType type, boolean gzip) {
+    ResponseHeadersBuilder headers =
+        headers(HttpStatus.OK, type)
+            .set(HttpHeaderNames.VARY, HttpHeaderNames.ACCEPT_ENCODING.toString());
+    if (gzip) {
+      headers.set(HttpHeaderNames.CONTENT_ENCODING, "gzip");
+    }
+    return headers.build();
+  }
+
   /** A line of such a stream. */
   static byte[] line(Body body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);

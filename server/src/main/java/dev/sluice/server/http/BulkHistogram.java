@@ -12,9 +12,14 @@ import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
 import io.prometheus.metrics.model.snapshots.Exemplars;
 import io.prometheus.metrics.model.snapshots.HistogramSnapshot.HistogramDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
+import java.io.IOException;
+import java.io.Writer;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.DoubleAdder;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.stream.DoubleStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A histogram with fixed buckets for Prometheus. Thread-safe; threads do not wait for each other.
@@ -22,7 +27,10 @@ import java.util.concurrent.atomic.LongAdder;
 final class BulkHistogram extends AbstractMeter implements BulkSummary {
 
   private final double[] bounds; // ascending, with the infinite one
-  private final LongAdder[] counts; // of the values up to each bound, and above the one before
+
+  /** Of the values up to each bound, and above the one before; null where there are none. */
+  private final AtomicReferenceArray<@Nullable LongAdder> counts;
+
   private final DoubleAdder total = new DoubleAdder();
   private final TimeWindowMax max;
   private final double scale;
@@ -31,16 +39,15 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   /**
    * Makes an empty one.
    *
+   * @param bounds of the buckets, as {@link #bounds} makes them; not copied
    * @param config one that this kind {@linkplain #serves serves}
    * @param scale what each value is multiplied by
    */
-  BulkHistogram(Meter.Id id, Clock clock, DistributionStatisticConfig config, double scale) {
+  BulkHistogram(
+      Meter.Id id, Clock clock, double[] bounds, DistributionStatisticConfig config, double scale) {
     super(id);
-    double[] finite = bounds(config);
-    this.bounds = Arrays.copyOf(finite, finite.length + 1);
-    this.bounds[finite.length] = Double.POSITIVE_INFINITY;
-    this.counts = new LongAdder[bounds.length];
-    Arrays.setAll(counts, i -> new LongAdder());
+    this.bounds = bounds;
+    this.counts = new AtomicReferenceArray<>(bounds.length);
     this.max = new TimeWindowMax(clock, config);
     this.scale = scale;
     this.createdMillis = clock.wallTime();
@@ -48,14 +55,20 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
 
   /** Whether a summary has buckets of its own choice, and nothing else to be computed. */
   static boolean serves(DistributionStatisticConfig config) {
-    return bounds(config).length > 0
+    return bounds(config).length > 1
         && !Boolean.TRUE.equals(config.isPercentileHistogram())
         && (config.getPercentiles() == null || config.getPercentiles().length == 0);
   }
 
-  private static double[] bounds(DistributionStatisticConfig config) {
-    double[] bounds = config.getServiceLevelObjectiveBoundaries();
-    return bounds == null ? new double[0] : Arrays.stream(bounds).sorted().distinct().toArray();
+  /** Returns the upper bounds of the buckets, with the infinite one. */
+  static double[] bounds(DistributionStatisticConfig config) {
+    double[] finite = config.getServiceLevelObjectiveBoundaries();
+    return DoubleStream.concat(
+            finite == null ? DoubleStream.empty() : DoubleStream.of(finite),
+            DoubleStream.of(Double.POSITIVE_INFINITY))
+        .sorted()
+        .distinct()
+        .toArray();
   }
 
   @Override
@@ -71,15 +84,35 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
       while (value > bounds[bucket]) {
         bucket++;
       }
-      counts[bucket].add(times);
+      adder(bucket).add(times);
       total.add(value * times);
       max.record(value);
     }
   }
 
+  private LongAdder adder(int bucket) {
+    LongAdder known = counts.get(bucket);
+    if (known != null) {
+      return known;
+    }
+    LongAdder first = new LongAdder();
+    LongAdder other = counts.compareAndExchange(bucket, null, first);
+    return other == null ? first : other;
+  }
+
+  /** The counts of all buckets, each without those of the smaller ones. */
+  private long[] counts() {
+    long[] each = new long[bounds.length];
+    for (int i = 0; i < each.length; i++) {
+      LongAdder count = counts.get(i);
+      each[i] = count == null ? 0 : count.sum();
+    }
+    return each;
+  }
+
   @Override
   public long count() {
-    return Arrays.stream(counts).mapToLong(LongAdder::sum).sum();
+    return Arrays.stream(counts()).sum();
   }
 
   @Override
@@ -97,11 +130,30 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     return HistogramSnapshot.empty(count(), totalAmount(), max());
   }
 
-  /** What the page shows. */
+  /**
+   * Writes the lines of the page, but for the maximum.
+   *
+   * @param name of the family
+   * @param labels as the page writes them, without braces; may be empty
+   */
+  void write(String name, String labels, Writer page) throws IOException {
+    String more = labels.isEmpty() ? "" : labels + ",";
+    String same = labels.isEmpty() ? "" : "{" + labels + "}";
+    long[] each = counts();
+    long count = 0;
+    for (int i = 0; i < each.length; i++) {
+      count += each[i];
+      String bound = Double.isInfinite(bounds[i]) ? "+Inf" : Double.toString(bounds[i]);
+      page.write(name + "_bucket{" + more + "le=\"" + bound + "\"} " + count + "\n");
+    }
+    page.write(name + "_count" + same + " " + count + "\n");
+    page.write(name + "_sum" + same + " " + totalAmount() + "\n");
+  }
+
+  /** The same as a value. */
   HistogramDataPointSnapshot snapshot(Labels labels) {
-    long[] each = Arrays.stream(counts).mapToLong(LongAdder::sum).toArray();
     return new HistogramDataPointSnapshot(
-        ClassicHistogramBuckets.of(bounds, each),
+        ClassicHistogramBuckets.of(bounds, counts()),
         totalAmount(),
         labels,
         Exemplars.EMPTY,

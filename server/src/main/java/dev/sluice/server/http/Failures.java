@@ -19,6 +19,7 @@ import com.linecorp.armeria.server.ServerErrorHandler;
 import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LoweredException;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.NotReadyException;
@@ -83,6 +84,9 @@ final class Failures implements ServerErrorHandler {
     if (isClients(cause)) {
       return Fault.ofStatus(
           HttpStatus.REQUEST_TIMEOUT, "the request was incomplete; send it again");
+    }
+    if (cause instanceof LoweredException lowered) {
+      return Fault.lowered(lowered);
     }
     if (cause instanceof WireException wire) {
       return Fault.of(wire);

@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import dev.sluice.limit.LoweredException;
 import dev.sluice.server.Counted;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.TokenException;
@@ -174,6 +175,16 @@ record Fault(
               detail,
               "token");
     };
+  }
+
+  /** The override stays as it is; the detail tells its quota. */
+  static Fault lowered(LoweredException lowered) {
+    return new Fault(
+        HttpStatus.CONFLICT,
+        "lowered-override",
+        "The override would be lowered",
+        lowered.getMessage() + "; add force=true to the query to lower it",
+        null);
   }
 
   /** Internal details are not exposed. */

@@ -67,7 +67,6 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static final String KEY_HEADER = "RateLimit-Key";
   private static final String ID_HEADER = "RateLimit-Id";
   private static final String STATUS_HEADER = "X-RateLimit-Status";
-  private static final String DEGRADED_HEADER = "RateLimit-Degraded";
 
   /** Without a time to wait for: the next request is denied too. */
   private static final Refusal DENIED_BY_RULE =
@@ -290,11 +289,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static AggregatedHttpResponse allowed(
       Optional<Decision> decision, HeaderProfile profile) {
     ResponseHeadersBuilder headers = headers(HttpStatus.OK);
-    if (decision.isPresent() && decision.get().degraded()) {
-      headers.set(DEGRADED_HEADER, "true"); // nobody knows what is left
-    } else {
-      decision.ifPresent(made -> DecisionFields.set(profile.headers(made), headers));
-    }
+    decision.ifPresent(made -> DecisionFields.set(profile.headers(made), headers));
     return WholeAnswer.of(headers, HttpData.empty());
   }
 

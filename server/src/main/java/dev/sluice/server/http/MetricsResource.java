@@ -2,63 +2,235 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
+import dev.sluice.server.RefusedException;
+import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.io.OutputStreamWriter;
+import java.io.UncheckedIOException;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
+import java.util.zip.Deflater;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
+/*
+ * The text of many limits is larger than a small heap: 20 to 40 MB for 10,000 limits in use.
+ * Compressed, it is a twentieth of that. So a scrape is written compressed, and is sent in pieces,
+ * each when the client has read the one before. For a client that does not take gzip, a piece is
+ * expanded when it is sent. What a client holds alone is charged before the first byte: an answer
+ * is whole, or a 503.
+ *
+ * The compressed text is held once for all who share it, until the last of them has read it. Slow
+ * clients could hold many scrapes so. While what they hold is too much, no new scrape begins, and
+ * others share the newest one.
+ */
+
 /** {@code GET /metrics}, in the text format of Prometheus. */
-final class MetricsResource extends Resource {
+final class MetricsResource extends MethodService {
 
   private static final MediaType TEXT = MediaType.parse("text/plain; version=0.0.4; charset=utf-8");
   private static final Pattern OF_A_LIMIT = Pattern.compile("[{,]limit=\"([^\"]*)\"");
+  private static final Pattern GZIP =
+      Pattern.compile("(?i)(^|,)\\s*gzip\\s*(;\\s*q=(?!0(\\.0*)?\\s*(,|$))[^,]*)?(,|$)");
+  private static final int PIECE_BYTES = 16 << 10;
+
+  /** What the expansion of a compressed text takes, and a piece of it. */
+  private static final int EXPANSION_BYTES = 64 << 10;
+
+  /** How much of the heap scrapes may hold that are not read to their end: one part in so many. */
+  private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
-
+  private final long mostUnread;
+  private final AtomicLong unread = new AtomicLong();
+  private final AtomicReference<@Nullable Scrape> newest = new AtomicReference<>();
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The answers of one scrape. Callers that may use the same limits share one. If each had its own
-   * copy, all copies would be in memory before the budget counts any of them. Thread-safe.
+   * The answers of one scrape, compressed. Callers that may use the same limits share one. If each
+   * had its own copy, all copies would be in memory before the budget counts any of them.
+   * Thread-safe.
    */
-  static final class Scrape {
+  final class Scrape {
 
-    private final String text;
-    private final ConcurrentHashMap<Object, AggregatedHttpResponse> answers =
-        new ConcurrentHashMap<>();
+    private final byte[] all;
+    private final AtomicInteger readers = new AtomicInteger();
+    private final ConcurrentHashMap<Object, byte[]> answers = new ConcurrentHashMap<>();
 
-    private Scrape(String text) {
-      this.text = text;
+    private Scrape(byte[] all) {
+      this.all = all;
     }
 
-    AggregatedHttpResponse answer(Caller caller) {
-      return answers.computeIfAbsent(
-          caller.usableLimits(), limits -> Answers.text(TEXT, within(caller, text)));
+    byte[] answer(Caller caller) {
+      return caller.mayUseAll()
+          ? all
+          : answers.computeIfAbsent(caller.usableLimits(), limits -> within(caller, all));
     }
+
+    void readBy(HttpResponse response) {
+      if (readers.getAndIncrement() == 0) {
+        unread.addAndGet(all.length);
+      }
+      Stages.onEnd(response.whenComplete(), (done, failure) -> readByOneLess());
+    }
+
+    private void readByOneLess() {
+      if (readers.decrementAndGet() == 0) {
+        unread.addAndGet(-all.length);
+        newest.compareAndSet(this, null);
+      }
+    }
+  }
+
+  private interface Text {
+    void write(OutputStream out) throws IOException;
   }
 
   MetricsResource(PrometheusMeterRegistry registry) {
+    this(registry, Runtime.getRuntime().maxMemory() / HEAP_PER_UNREAD);
+  }
+
+  MetricsResource(PrometheusMeterRegistry registry, long mostUnread) {
     super(HttpMethod.GET);
     this.registry = registry;
+    this.mostUnread = mostUnread;
   }
 
   @Override
-  CompletionStage<AggregatedHttpResponse> answer(
-      ServiceRequestContext context, HttpRequest request) {
-    Caller caller = AccessPart.caller(context);
-    return nextScrape(context.blockingTaskExecutor()).thenApply(scrape -> scrape.answer(caller));
+  HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
+    try {
+      Caller caller = AccessPart.caller(context);
+      return HttpResponse.of(
+          nextScrape(context.blockingTaskExecutor())
+              .thenApply(scrape -> sent(context, request, scrape, scrape.answer(caller)))
+              .exceptionally(failure -> Failures.answer(context, failure).toHttpResponse()));
+    } catch (RuntimeException e) {
+      return Failures.answer(context, e).toHttpResponse();
+    }
+  }
+
+  private static HttpResponse sent(
+      ServiceRequestContext context, HttpRequest request, Scrape scrape, byte[] compressed) {
+    boolean takesGzip = takesGzip(request.headers());
+    HttpResponseWriter response = HttpResponse.streaming();
+    scrape.readBy(response);
+    context
+        .eventLoop()
+        .execute(
+            () -> {
+              if (Requests.heldAnswers(context).hold(takesGzip ? PIECE_BYTES : EXPANSION_BYTES)) {
+                context.clearRequestTimeout(); // the library would break the text off
+                new Pieces(response, context.eventLoop(), compressed, takesGzip)
+                    .begin(request.method() == HttpMethod.HEAD);
+              } else {
+                AggregatedHttpResponse refused =
+                    Failures.answer(
+                        RefusedException.overloaded(
+                            "no room for the metrics; try again in a second"));
+                var unused =
+                    response.tryWrite(refused.headers()) && response.tryWrite(refused.content());
+                response.close();
+              }
+            });
+    return response;
+  }
+
+  /** Whether a client takes gzip, and does not give it the quality 0. */
+  static boolean takesGzip(RequestHeaders headers) {
+    return GZIP.matcher(headers.get(HttpHeaderNames.ACCEPT_ENCODING, "")).find();
+  }
+
+  /** A text on its way to a client. Belongs to one event loop. */
+  private static final class Pieces {
+
+    private final HttpResponseWriter response;
+    private final Executor loop;
+    private final byte[] compressed;
+    private @Nullable InputStream text; // once the client reads
+    private final boolean asItIs;
+
+    Pieces(HttpResponseWriter response, Executor loop, byte[] compressed, boolean asItIs) {
+      this.response = response;
+      this.loop = loop;
+      this.compressed = compressed;
+      this.asItIs = asItIs;
+    }
+
+    void begin(boolean headersAlone) {
+      var unused = response.tryWrite(Answers.metrics(TEXT, asItIs));
+      if (headersAlone) {
+        response.close();
+      } else {
+        sendNext();
+      }
+    }
+
+    /** Sends the next piece when what was sent before is read. */
+    private void sendNext() {
+      Stages.onEnd(
+          response.whenConsumed(),
+          (read, failure) -> loop.execute(failure == null ? this::send : this::close));
+    }
+
+    private void send() {
+      try {
+        if (text == null) {
+          InputStream bytes = new ByteArrayInputStream(compressed);
+          text = asItIs ? bytes : new GZIPInputStream(bytes, PIECE_BYTES);
+        }
+        byte[] piece = text.readNBytes(PIECE_BYTES);
+        if (piece.length > 0) {
+          var unused = response.tryWrite(HttpData.wrap(piece));
+          sendNext();
+        } else {
+          response.close();
+          close();
+        }
+      } catch (IOException e) {
+        throw new UncheckedIOException(e); // memory does not fail
+      }
+    }
+
+    /** Gives back what the expansion took beside the heap. */
+    private void close() {
+      try {
+        if (text != null) {
+          text.close();
+        }
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 
   /**
@@ -68,6 +240,10 @@ final class MetricsResource extends Resource {
    * @param threads run the scrape
    */
   CompletionStage<Scrape> nextScrape(Executor threads) {
+    Scrape unreadOne = newest.get();
+    if (unreadOne != null && unread.get() > mostUnread) {
+      return CompletableFuture.completedFuture(unreadOne);
+    }
     CompletableFuture<Scrape> mine = new CompletableFuture<>();
     CompletableFuture<Scrape> waiting =
         next.accumulateAndGet(mine, (known, made) -> known == null ? made : known);
@@ -82,23 +258,47 @@ final class MetricsResource extends Resource {
     return waiting;
   }
 
+  private static byte[] compressed(Text text) throws IOException {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream(PIECE_BYTES);
+    try (OutputStream out =
+        new GZIPOutputStream(bytes, PIECE_BYTES) {
+          {
+            def.setLevel(Deflater.BEST_SPEED);
+          }
+        }) {
+      text.write(out);
+    }
+    return bytes.toByteArray();
+  }
+
   /** A caller that may not use every limit learns the names of those that it may. */
-  private static String within(Caller caller, String text) {
-    return caller.mayUseAll()
-        ? text
-        : text.lines()
-            .filter(
-                line -> {
-                  Matcher limit = OF_A_LIMIT.matcher(line);
-                  return line.startsWith("#") || !limit.find() || caller.mayUse(limit.group(1));
-                })
-            .collect(Collectors.joining("\n", "", "\n"));
+  private static byte[] within(Caller caller, byte[] all) {
+    try (BufferedReader lines =
+        new BufferedReader(
+            new InputStreamReader(
+                new GZIPInputStream(new ByteArrayInputStream(all)), StandardCharsets.UTF_8))) {
+      return compressed(
+          out -> {
+            Writer text = new BufferedWriter(new OutputStreamWriter(out, StandardCharsets.UTF_8));
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+              Matcher limit = OF_A_LIMIT.matcher(line);
+              if (line.startsWith("#") || !limit.find() || caller.mayUse(limit.group(1))) {
+                text.write(line + "\n");
+              }
+            }
+            text.flush();
+          });
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // memory does not fail
+    }
   }
 
   private synchronized void scrape(CompletableFuture<Scrape> mine) {
     next.set(null); // from here on, a change may come too late for this scrape
     try {
-      mine.complete(new Scrape(registry.scrape()));
+      Scrape scrape = new Scrape(compressed(registry::scrape));
+      newest.set(scrape);
+      mine.complete(scrape);
     } catch (Throwable e) {
       mine.completeExceptionally(e);
     }

@@ -41,7 +41,12 @@ final class OverrideResource extends AdminResource {
   }
 
   @Override
-  Done put(LimitName name, String id, AdminBody body) {
+  boolean takesForce() {
+    return true;
+  }
+
+  @Override
+  Done put(LimitName name, String id, AdminBody body, boolean force) {
     if (body.has("unlimited")) {
       throw new WireException(
           "unlimited",
@@ -51,10 +56,11 @@ final class OverrideResource extends AdminResource {
     body.require(FIELDS);
     String comment = body.comment();
     Quota quota = quota(body);
-    LimitOverride override = new LimitOverride(name, id, quota, comment);
-    List<String> warnings = limits.put(override);
+    LimitOverride asked = new LimitOverride(name, id, quota, comment);
+    List<String> warnings = limits.put(asked, force);
+    LimitOverride set = limits.override(name, id);
     return new Done(
-        json -> write(override, limits, warnings, json),
+        json -> write(set == null ? asked : set, limits, warnings, json),
         "burst %s, %s in %s"
             .formatted(quota.burst(), quota.count(), GoDuration.format(quota.period())));
   }

@@ -51,7 +51,7 @@ final class PenaltyResource extends AdminResource {
   }
 
   @Override
-  Done put(LimitName name, String id, AdminBody body) {
+  Done put(LimitName name, String id, AdminBody body, boolean force) {
     body.require(FIELDS);
     long ways = WAYS.stream().filter(body::has).count();
     if (ways != 1) {

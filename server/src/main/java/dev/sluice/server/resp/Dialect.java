@@ -2,7 +2,6 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Decision;
-import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 
 /** In what {@code CL.THROTTLE} and {@code THROTTLE} differ. */
@@ -75,22 +74,17 @@ enum Dialect {
   /**
    * Writes a decision.
    *
+   * @param quota what the client sent; a failure rule may have held it to a share
    * @param fits false for a quantity over the limit: then the decision is one on nothing
    */
-  void write(Decision decision, boolean fits, ReplyWriter writer) {
+  void write(Decision decision, Quota quota, boolean fits, ReplyWriter writer) {
     write(
         decision.allowed() && fits,
-        burst(decision),
+        quota.burst(),
         decision.remaining(),
         fits ? decision.retryInNanos() : FOR_EVER,
         decision.resetInNanos(),
         writer);
-  }
-
-  private static long burst(Decision decision) {
-    Transaction transaction = decision.transaction();
-    Quota quota = transaction == null ? null : transaction.quota();
-    return quota == null ? Long.MAX_VALUE : quota.burst();
   }
 
   /** Whole seconds, rounded up: a client that waits so long does not come too early. */

@@ -2,6 +2,7 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
@@ -36,7 +37,9 @@ final class LimitCommands {
   private static final int ARGUMENTS_OF_ONE = 4;
   private static final int FIRST_OF_BATCH = 2;
   private static final int MOST_NOTED = 10;
-  static final int FIELDS = 6;
+  static final int FIELDS = 7;
+  static final String STORE = DecidedBy.STORE.word();
+  private static final String LOCAL = DecidedBy.LOCAL.word();
   private static final long UNLIMITED = -1; // in place of what remains
   private static final byte[] ALLOWED_FIELD = field("allowed");
   private static final byte[] LIMITED_FIELD = field("limited");
@@ -44,6 +47,7 @@ final class LimitCommands {
   private static final byte[] RETRY_FIELD = field("retryInNanos");
   private static final byte[] RESET_FIELD = field("resetInNanos");
   private static final byte[] DEGRADED_FIELD = field("degraded");
+  private static final byte[] DECIDED_BY_FIELD = field("decidedBy");
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
@@ -280,7 +284,7 @@ final class LimitCommands {
         decision.limited() ? decision.remaining() : UNLIMITED,
         decision.retryInNanos(),
         decision.resetInNanos(),
-        decision.degraded(),
+        decision.decidedBy().word(),
         writer);
   }
 
@@ -288,20 +292,22 @@ final class LimitCommands {
    * Writes the fields of a decision.
    *
    * @param remaining tokens, {@link #UNLIMITED} where nothing limits the id
+   * @param decidedBy the store, or the word of the failure rule
    */
   static void writeFields(
       boolean allowed,
       long remaining,
       long retryInNanos,
       long resetInNanos,
-      boolean degraded,
+      String decidedBy,
       ReplyWriter writer) {
+    boolean knowsBucket = decidedBy.equals(STORE) || decidedBy.equals(LOCAL);
     writer.text(ALLOWED_FIELD);
     writer.flag(allowed);
     writer.text(LIMITED_FIELD);
     writer.flag(remaining != UNLIMITED);
     writer.text(REMAINING_FIELD);
-    if (remaining == UNLIMITED) {
+    if (remaining == UNLIMITED || !knowsBucket) {
       writer.nothing();
     } else {
       writer.number(remaining);
@@ -309,9 +315,15 @@ final class LimitCommands {
     writer.text(RETRY_FIELD);
     writer.number(retryInNanos);
     writer.text(RESET_FIELD);
-    writer.number(resetInNanos);
+    if (knowsBucket) {
+      writer.number(resetInNanos);
+    } else {
+      writer.nothing();
+    }
     writer.text(DEGRADED_FIELD);
-    writer.flag(degraded);
+    writer.flag(!decidedBy.equals(STORE));
+    writer.text(DECIDED_BY_FIELD);
+    writer.text(decidedBy);
   }
 
   private static byte[] field(String name) {

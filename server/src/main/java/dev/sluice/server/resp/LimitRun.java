@@ -50,23 +50,24 @@ final class LimitRun extends SpendRun {
       long remaining,
       long retryInNanos,
       long resetInNanos) {
-    write(allowed, remaining, retryInNanos, resetInNanos, false);
+    write(allowed, remaining, retryInNanos, resetInNanos, LimitCommands.STORE);
   }
 
   @Override
   public void degraded(
       int index,
+      String rule,
       Quota quota,
       boolean allowed,
       long remaining,
       long retryInNanos,
       long resetInNanos) {
-    write(allowed, remaining, retryInNanos, resetInNanos, true);
+    write(allowed, remaining, retryInNanos, resetInNanos, rule);
   }
 
   private void write(
-      boolean allowed, long remaining, long retryInNanos, long resetInNanos, boolean degraded) {
+      boolean allowed, long remaining, long retryInNanos, long resetInNanos, String decidedBy) {
     writer().map(LimitCommands.FIELDS);
-    LimitCommands.writeFields(allowed, remaining, retryInNanos, resetInNanos, degraded, writer());
+    LimitCommands.writeFields(allowed, remaining, retryInNanos, resetInNanos, decidedBy, writer());
   }
 }

@@ -132,7 +132,8 @@ final class ThrottleCommands {
     Transaction transaction =
         Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1))).withCost(cost);
     replies.later(
-        async.spend(transaction), (decision, writer) -> dialect.write(decision, fits, writer));
+        async.spend(transaction),
+        (decision, writer) -> dialect.write(decision, quota, fits, writer));
   }
 
   /** Returns an argument; anything but a number of 64 bits is below the range of all of them. */

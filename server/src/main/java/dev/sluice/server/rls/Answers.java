@@ -2,6 +2,7 @@
 package dev.sluice.server.rls;
 
 import com.google.protobuf.ByteString;
+import com.google.protobuf.Value;
 import dev.sluice.Decision;
 import dev.sluice.envoy.HeaderValue;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
@@ -25,6 +26,9 @@ import java.util.Objects;
 final class Answers {
 
   private static final String RETRY_AFTER = "Retry-After";
+
+  /** The name in Envoy's dynamic metadata; the values are those of the header. */
+  private static final String DECIDED_BY = "decidedBy";
 
   /** The status with which Envoy, and {@code /json}, answer whatever is over a limit. */
   private static final int TOO_MANY_REQUESTS = 429;
@@ -51,10 +55,12 @@ final class Answers {
     response.setOverallCode(refusals.isEmpty() ? Code.OK : Code.OVER_LIMIT);
     Decision whole = charged.whole();
     Map<String, String> fields =
-        whole == null
-            ? Fields.of(outcomes.values())
-            : whole.degraded() ? Map.of() : HeaderProfile.IETF.headers(whole);
+        whole == null ? Fields.of(outcomes.values()) : HeaderProfile.IETF.headers(whole);
     fields.forEach((name, value) -> add(response, name, value));
+    String rule = fields.get(HeaderProfile.DEGRADED);
+    if (rule != null) {
+      response.getDynamicMetadataBuilder().putFields(DECIDED_BY, text(rule));
+    }
     if (!refusals.isEmpty()) {
       addRefusal(refusals, fields.containsKey(RETRY_AFTER), response);
     }
@@ -73,13 +79,12 @@ final class Answers {
   }
 
   private static DescriptorStatus status(LineOutcome outcome) {
-    if (outcome.isDegraded() && !outcome.refuses()) {
-      return PASSES; // nobody knows what is left, and Envoy would tell clients a number
-    }
     DescriptorStatus.Builder status =
-        DescriptorStatus.newBuilder()
-            .setCode(outcome.refuses() ? Code.OVER_LIMIT : Code.OK)
-            .setCurrentLimit(currentLimit(outcome.line()));
+        DescriptorStatus.newBuilder().setCode(outcome.refuses() ? Code.OVER_LIMIT : Code.OK);
+    if (outcome.isBlind() && !outcome.line().neverFits()) {
+      return status.build(); // nobody knows what is left, and Envoy would tell clients a number
+    }
+    status.setCurrentLimit(currentLimit(outcome));
     if (!outcome.refuses()) {
       return status
           .setLimitRemaining(CurrentLimit.uint32(outcome.remaining()))
@@ -92,9 +97,10 @@ final class Answers {
     return status.build();
   }
 
-  private static RateLimit currentLimit(Line line) {
+  private static RateLimit currentLimit(LineOutcome outcome) {
+    Line line = outcome.line();
     String name = line.limit().equals(Lines.OF_CALLER) ? "" : line.limit().name();
-    Quota quota = line.quota();
+    Quota quota = outcome.quota();
     RateLimitOverride closed = line.closedBy();
     return quota != null
         ? CurrentLimit.of(quota, name)
@@ -116,7 +122,7 @@ final class Answers {
     add(response, "Cache-Control", "no-store"); // a later request may pass
     // A cost above the burst is refused whatever the store would have said.
     boolean degraded =
-        refusals.stream().anyMatch(refusal -> refusal.isDegraded() && !refusal.line().neverFits());
+        refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.line().neverFits());
     List<String> limits =
         refusals.stream()
             .filter(refusal -> refusal.line().closedWhy() == null)
@@ -150,6 +156,10 @@ final class Answers {
   /** Proxies send unsigned numbers; lines count up to the largest signed one. */
   private static String cost(long tokens) {
     return tokens == Long.MAX_VALUE ? "the cost, %s or more,".formatted(tokens) : "cost " + tokens;
+  }
+
+  private static Value text(String text) {
+    return Value.newBuilder().setStringValue(text).build();
   }
 
   private static void add(RateLimitResponse.Builder response, String name, String value) {

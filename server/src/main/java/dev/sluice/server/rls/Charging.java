@@ -3,6 +3,7 @@ package dev.sluice.server.rls;
 
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
 import dev.sluice.server.rls.Lines.Line;
@@ -132,7 +133,7 @@ final class Charging {
     boolean degraded = false;
     for (LineOutcome outcome : outcomes.values()) {
       over |= outcome.over();
-      degraded |= outcome.isDegraded();
+      degraded |= outcome.decidedBy() != DecidedBy.STORE;
     }
     if (!over || degraded) {
       return CompletableFuture.completedFuture(null);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.gcra.Quota;
 import dev.sluice.web.HeaderProfile;
 import java.util.Collection;
@@ -25,27 +26,27 @@ final class Fields {
 
   private Fields() {}
 
-  /**
-   * The fields; none where a failure rule stood in for the store, and nobody knows what is left.
-   */
+  /** The fields; of a failure rule its word, and no other where nobody knows what is left. */
   static Map<String, String> of(Collection<LineOutcome> outcomes) {
     Map<String, LineOutcome> policies = new LinkedHashMap<>();
+    Map<String, String> fields = new LinkedHashMap<>();
+    boolean blind = false;
     for (LineOutcome outcome : outcomes) {
       if (outcome.line().quota() == null || outcome.line().isShadow()) {
         continue; // it has no bucket, or is in shadow
       }
-      if (outcome.isDegraded()) {
-        return Map.of();
+      if (outcome.decidedBy() != DecidedBy.STORE && !blind) {
+        fields.put(HeaderProfile.DEGRADED, outcome.decidedBy().word());
       }
+      blind |= outcome.isBlind();
       policies.merge(outcome.line().limit().name(), outcome, LineOutcome::stricter);
     }
-    if (policies.isEmpty()) {
-      return Map.of();
+    if (policies.isEmpty() || blind) {
+      return fields;
     }
     StringBuilder policy = new StringBuilder();
     StringBuilder state = new StringBuilder();
     policies.forEach((name, outcome) -> add(name, outcome, policy, state));
-    Map<String, String> fields = new LinkedHashMap<>();
     fields.put("RateLimit-Policy", policy.toString());
     fields.put("RateLimit", state.toString());
     return fields;
@@ -53,7 +54,7 @@ final class Fields {
 
   private static void add(
       String name, LineOutcome outcome, StringBuilder policy, StringBuilder state) {
-    Quota quota = Objects.requireNonNull(outcome.line().quota());
+    Quota quota = Objects.requireNonNull(outcome.quota());
     String item = (policy.isEmpty() ? "" : ", ") + '"' + name + '"';
     policy
         .append(item)

@@ -2,6 +2,8 @@
 package dev.sluice.server.rls;
 
 import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.server.rls.Lines.Line;
 import java.util.Objects;
@@ -70,8 +72,22 @@ record LineOutcome(
     return Objects.requireNonNull(decision).retryAfterSeconds();
   }
 
-  boolean isDegraded() {
-    return decision != null && decision.degraded();
+  /** The store, or the failure rule that decided in its place. */
+  DecidedBy decidedBy() {
+    return decision == null ? DecidedBy.STORE : decision.decidedBy();
+  }
+
+  /** Whether a rule decided that asks no bucket: nobody knows what is left. */
+  boolean isBlind() {
+    return !decidedBy().knowsBucket();
+  }
+
+  /** The quota that it was held to: a share of the line's where this process decided alone. */
+  @Nullable Quota quota() {
+    Decision made = decision;
+    Transaction transaction =
+        made != null && made.decidedBy() == DecidedBy.LOCAL ? made.transaction() : null;
+    return transaction == null ? line.quota() : transaction.quota();
   }
 
   /**

@@ -79,13 +79,19 @@ public final class DecisionWriter {
       json.writeStringField("id", transaction.id());
       json.writeStringField("bucketKey", transaction.bucketKey());
     }
+    boolean knowsBucket = decision.decidedBy().knowsBucket();
     if (decision.limited() && quota != null) {
-      json.writeNumberField("remaining", decision.remaining());
+      json.writeStringField("decidedBy", decision.decidedBy().word());
+      if (knowsBucket) {
+        json.writeNumberField("remaining", decision.remaining());
+      }
       writeQuota(quota, json);
     }
     writePenalty(decision, json);
     writeTime("retryIn", decision.retryInNanos(), json);
-    writeTime("resetIn", decision.resetInNanos(), json);
+    if (knowsBucket) {
+      writeTime("resetIn", decision.resetInNanos(), json);
+    }
     String message = decision.message();
     if (!message.isEmpty()) {
       json.writeStringField("message", message);

@@ -95,18 +95,18 @@ export function mount(root, context, query) {
   function show(answer, quiet) {
     result.hidden = false;
     heading.replaceChildren(answer.limit, ' · ', idText(answer.id));
-    const limited = answer.limited;
+    const known = answer.limited && 'remaining' in answer;
     for (const part of [split, change]) {
-      part.hidden = !limited;
+      part.hidden = !known;
     }
-    if (!limited) {
+    if (!known) {
       bucket = null;
-      problem.textContent = answer.reason === 'unlimited' ? 'This id is unlimited: it has no bucket.' : 'Nothing limits this id: the limit has overrides only, and none for it.';
+      problem.textContent = answer.limited ? `The store does not answer. The failure rule “${answer.decidedBy}” decides, and nobody knows what the bucket holds.` : answer.reason === 'unlimited' ? 'This id is unlimited: it has no bucket.' : 'Nothing limits this id: the limit has overrides only, and none for it.';
       return;
     }
     bucket = new Bucket(answer, now());
     amount.max = String(bucket.burst);
-    setText(of, `of ${plural(bucket.burst, 'token', 'tokens')}`);
+    setText(of, `of ${plural(bucket.burst, 'token', 'tokens')}${answer.decidedBy === 'local' ? ', by this server alone: the store does not answer' : ''}`);
     chart.show(bucket, now());
     tick();
     if (!quiet) {

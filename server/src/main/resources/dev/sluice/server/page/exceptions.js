@@ -104,8 +104,22 @@ export function exceptions(context, changed) {
   set.addEventListener('submit', (event) => {
     event.preventDefault();
     const body = {burst: Number(burst.input.value), count: Number(count.input.value), period: every.input.value.trim()};
-    act(() => put(path('overrides'), commented(body, why.input)), 'The override is in force.');
+    act(() => setOverride(commented(body, why.input)), 'The override is in force.');
   });
+
+  /** A lower override is set only if the person confirms it. */
+  async function setOverride(body) {
+    const where = path('overrides');
+    try {
+      return await put(where, body);
+    } catch (trouble) {
+      if (trouble.status !== 409 || !await context.confirm('Lower this override?', [trouble.message], 'Lower it')) {
+        throw trouble;
+      }
+      return put(`${where}${where.includes('?') ? '&' : '?'}force=true`, body);
+    }
+  }
+
   drop.addEventListener('click', () => act(() => remove(path('overrides')), 'The override was removed.'));
   punish.addEventListener('submit', async (event) => {
     event.preventDefault();

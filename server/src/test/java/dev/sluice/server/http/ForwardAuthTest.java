@@ -751,13 +751,19 @@ final class ForwardAuthTest {
     HttpResponse<String> open = get(bucket);
     assertThat(open.statusCode()).isEqualTo(200);
     assertThat(open.body()).isEmpty();
-    assertThat(header(open, "RateLimit-Degraded")).isEqualTo("true");
+    assertThat(header(open, "RateLimit-Degraded")).isEqualTo("allow");
     assertThat(header(open, "RateLimit")).isEmpty();
     stop();
     start(FailureRule.deny(), behindLoopback(), false);
     HttpResponse<String> closed = get(bucket);
     assertThat(closed.statusCode()).isEqualTo(503);
     assertThat(header(closed, "Retry-After")).isIn("1", "2"); // with jitter
+    assertThat(header(closed, "RateLimit-Degraded")).isEqualTo("deny");
+    stop();
+    start(FailureRule.local(1), behindLoopback(), false);
+    HttpResponse<String> local = get(bucket);
+    assertThat(header(local, "RateLimit-Degraded")).isEqualTo("local");
+    assertThat(header(local, "RateLimit")).isNotEmpty();
   }
 
   @ParameterizedTest

@@ -94,7 +94,7 @@ final class HttpAnswersTest {
     assertThat(answer.body())
         .isEqualTo(
             "{\"allowed\":true,\"limited\":true,\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\","
-                + "\"bucketKey\":\"101:192.0.2.7\",\"remaining\":9,\"burst\":10,\"count\":10,"
+                + "\"bucketKey\":\"101:192.0.2.7\",\"decidedBy\":\"store\",\"remaining\":9,\"burst\":10,\"count\":10,"
                 + "\"period\":\"1m0s\",\"periodSeconds\":60,"
                 + "\"retryInNanos\":0,\"retryInSeconds\":0,"
                 + "\"resetInNanos\":6000000000,\"resetInSeconds\":6}");

@@ -13,15 +13,23 @@ import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
+import io.micrometer.core.instrument.DistributionSummary;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.InputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class MetricsPartTest {
 
@@ -57,6 +65,52 @@ class MetricsPartTest {
           .contains(
               "ratelimits_decisions_total{decision=\"denied\",limit=\"ApiCallsPerKey\"} 1.0",
               "ratelimits_latency_count{call=\"spend\",result=\"success\"} 2");
+    }
+  }
+
+  /** A page larger than the budget was cut off after its status of 200. */
+  @ParameterizedTest
+  @ValueSource(strings = {"identity", "gzip"})
+  void pageLargerThanTheBudget_isWhole(String encoding) throws Exception {
+    PrometheusMeterRegistry registry = MetricsPart.newRegistry();
+    for (int i = 0; i < 5_000; i++) {
+      DistributionSummary.builder("some.latency")
+          .tag("limit", "Limit" + i)
+          .serviceLevelObjectives(1, 2, 3, 4, 5, 6, 7, 8, 9)
+          .register(registry)
+          .record(i % 10);
+    }
+    try (SluiceServer server =
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+            .maxBytesInFlight(1 << 20)
+            .part(
+                new MetricsPart(
+                    registry, new CurrentLimits(SampleFixture.limits()), BucketStore.inMemory()))
+            .start()) {
+      URI page = URI.create("http://" + HostPort.format(server.address()) + "/metrics");
+      HttpClient client = HttpClient.newHttpClient();
+      for (int i = 0; i < 20; i++) {
+        HttpResponse<InputStream> answer =
+            client.send(
+                HttpRequest.newBuilder(page).header("Accept-Encoding", encoding).build(),
+                BodyHandlers.ofInputStream());
+
+        assertThat(answer.statusCode()).isEqualTo(200);
+        boolean isGzip = encoding.equals("gzip");
+        assertThat(answer.headers().firstValue("Content-Encoding").isPresent()).isEqualTo(isGzip);
+        try (InputStream body = isGzip ? new GZIPInputStream(answer.body()) : answer.body()) {
+          assertThat(new String(body.readAllBytes(), StandardCharsets.UTF_8).lines())
+              .filteredOn(line -> line.startsWith("some_latency_count{"))
+              .hasSize(5_000);
+        }
+      }
+    }
+  }
+
+  @Test
+  void headOfThePage_hasNoBody() {
+    try (TestServer server = new TestServer(SampleFixture.limits(), BucketStore.inMemory())) {
+      assertThat(server.send("HEAD", "/metrics", BodyPublishers.noBody(), null).body()).isEmpty();
     }
   }
 

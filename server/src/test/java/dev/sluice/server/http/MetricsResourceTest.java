@@ -3,18 +3,28 @@ package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpResponseWriter;
+import com.linecorp.armeria.common.RequestHeaders;
 import dev.sluice.server.access.Caller;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.ByteArrayInputStream;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class MetricsResourceTest {
 
@@ -22,14 +32,40 @@ final class MetricsResourceTest {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final MetricsResource metrics = new MetricsResource(registry);
 
-  private CompletionStage<AggregatedHttpResponse> ask() {
+  private CompletionStage<byte[]> ask() {
     return metrics
         .nextScrape(task -> new Thread(task).start())
         .thenApply(scrape -> scrape.answer(Caller.anybody("192.0.2.1")));
   }
 
-  private static String text(CompletionStage<AggregatedHttpResponse> answer) throws Exception {
-    return answer.toCompletableFuture().get().contentUtf8();
+  private static String text(CompletionStage<byte[]> answer) throws Exception {
+    byte[] compressed = answer.toCompletableFuture().get();
+    try (InputStream text = new GZIPInputStream(new ByteArrayInputStream(compressed))) {
+      return new String(text.readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      textBlock =
+          """
+          gzip                                    | true
+          gzip;q=0.5, deflate                     | true
+          deflate, GZIP ; q=1                     | true
+          identity                                | false
+          br,gzip                                 | true
+          br, gzip;q=0.01                         | true
+          gzip;q=0                                | false
+          gzip ; q=0 , br                         | false
+          gzip; q=0.000, *                        | false
+          x-gzip-of-mine                          | false
+          """)
+  void acceptEncoding_isRead(String header, boolean takesGzip) {
+    RequestHeaders headers =
+        RequestHeaders.of(HttpMethod.GET, "/metrics", HttpHeaderNames.ACCEPT_ENCODING, header);
+    assertThat(MetricsResource.takesGzip(headers)).isEqualTo(takesGzip);
+    assertThat(MetricsResource.takesGzip(RequestHeaders.of(HttpMethod.GET, "/metrics"))).isFalse();
   }
 
   /** Pipelined requests for metrics kept 200 threads busy, and every other request waiting. */
@@ -47,16 +83,16 @@ final class MetricsResourceTest {
             })
         .register(registry);
 
-    CompletionStage<AggregatedHttpResponse> first = ask();
+    CompletionStage<byte[]> first = ask();
     begun.await();
-    List<CompletionStage<AggregatedHttpResponse>> later = new ArrayList<>();
+    List<CompletionStage<byte[]>> later = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
       later.add(ask());
     }
     goOn.countDown();
 
     assertThat(text(first)).contains("slow 1.0");
-    for (CompletionStage<AggregatedHttpResponse> one : later) {
+    for (CompletionStage<byte[]> one : later) {
       assertThat(text(one)).contains("slow 2.0");
     }
     assertThat(text(ask())).contains("slow 3.0");
@@ -70,6 +106,21 @@ final class MetricsResourceTest {
 
     assertThat(scrape.answer(Caller.anybody("192.0.2.1")))
         .isSameAs(scrape.answer(Caller.anybody("192.0.2.2")));
+  }
+
+  /** Each of many slow clients could hold a scrape of its own. */
+  @Test
+  void newScrapeWhileTooMuchIsUnread_isTheNewestUnreadOne() throws Exception {
+    registry.counter("counted").increment();
+    MetricsResource strict = new MetricsResource(registry, 1);
+    HttpResponseWriter slow = HttpResponse.streaming();
+    MetricsResource.Scrape held = strict.nextScrape(Runnable::run).toCompletableFuture().get();
+    held.readBy(slow);
+
+    assertThat(strict.nextScrape(Runnable::run).toCompletableFuture().get()).isSameAs(held);
+    slow.abort();
+    slow.whenComplete().exceptionally(aborted -> null).join();
+    assertThat(strict.nextScrape(Runnable::run).toCompletableFuture().get()).isNotSameAs(held);
   }
 
   @Test

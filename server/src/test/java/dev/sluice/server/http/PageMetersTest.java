@@ -8,6 +8,7 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 
@@ -48,10 +49,16 @@ final class PageMetersTest {
       histogram(registry, "empty").record(-1);
       DistributionSummary.builder("plain").register(registry).record(3);
       registry.counter("counted").increment();
+      registry.counter("named", "label", "a \"quoted\" \\ text\nof two lines").increment(0.5);
     }
 
     assertThat(histogram(ours, "a")).isInstanceOf(BulkSummary.class);
-    assertThat(ours.scrape()).isEqualTo(library.scrape());
+    assertThat(sorted(ours)).isEqualTo(sorted(library));
+  }
+
+  /** The order of families is free, and that of the lines of a family with them. */
+  private static List<String> sorted(PrometheusMeterRegistry registry) {
+    return registry.scrape().lines().sorted().toList();
   }
 
   @Test

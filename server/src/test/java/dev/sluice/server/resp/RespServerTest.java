@@ -177,7 +177,9 @@ final class RespServerTest {
         "resetInNanos",
         resetIn,
         "degraded",
-        0L);
+        0L,
+        "decidedBy",
+        "store");
   }
 
   @Test
@@ -224,7 +226,7 @@ final class RespServerTest {
     Map<Object, Object> held = new HashMap<>();
     List<?> reply =
         (List<?>) client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "192.0.2.7", "10");
-    assertThat(reply).hasSize(16);
+    assertThat(reply).hasSize(18);
     reply = (List<?>) client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "192.0.2.7");
     for (int i = 0; i < reply.size(); i += 2) {
       held.put(reply.get(i), reply.get(i + 1));

@@ -19,6 +19,7 @@ import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -111,23 +112,28 @@ final class RespStoreAwayTest {
       long secondReset) {
     assertThat(answers(rule, full, "SLUICE.SPEND PerUser ann"))
         .containsExactly(
-            fields(first, firstRetry, firstReset), fields(second, secondRetry, secondReset));
+            fields(rule, first, firstRetry, firstReset),
+            fields(rule, second, secondRetry, secondReset));
   }
 
-  private static List<Object> fields(long allowed, long retrySeconds, long resetSeconds) {
-    return List.of(
+  private static List<Object> fields(
+      String rule, long allowed, long retrySeconds, long resetSeconds) {
+    boolean local = rule.equals("local"); // whose share of 1 token is used up
+    return Arrays.asList(
         "allowed",
         allowed,
         "limited",
         1L,
         "remaining",
-        0L, // nobody knows, and a process' share of 1 token is used up
+        local ? 0L : null,
         "retryInNanos",
         retrySeconds * SECOND,
         "resetInNanos",
-        resetSeconds * SECOND,
+        local ? resetSeconds * SECOND : null,
         "degraded",
-        1L);
+        1L,
+        "decidedBy",
+        rule);
   }
 
   /** Five integers have no room to say that a rule answered. */

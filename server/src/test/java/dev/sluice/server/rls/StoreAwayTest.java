@@ -117,17 +117,25 @@ final class StoreAwayTest {
       assertThat(response.getOverallCode()).isEqualTo(expected);
       DescriptorStatus status = response.getStatuses(0);
       assertThat(status.getCode()).isEqualTo(expected);
-      assertThat(status.hasCurrentLimit()).isEqualTo(expected == Code.OVER_LIMIT);
+      boolean local = rule.equals("local") && cost == 1;
+      assertThat(status.hasCurrentLimit()).isEqualTo(local || cost > 2);
+      if (local) {
+        assertThat(status.getCurrentLimit().getRequestsPerUnit()).isEqualTo(1); // its share
+      }
       assertThat(status.getLimitRemaining()).isZero();
+      String decidedBy = rule.equals("local") && cost == 2 ? "deny" : rule; // above its share
+      assertThat(response.getDynamicMetadata().getFieldsMap())
+          .hasEntrySatisfying(
+              "decidedBy", value -> assertThat(value.getStringValue()).isEqualTo(decidedBy));
       assertThat(response.getResponseHeadersToAddList())
           .extracting(HeaderValue::getKey)
-          .doesNotContain("ratelimit", "ratelimit-policy");
+          .contains("ratelimit-degraded")
+          .satisfies(keys -> assertThat(keys.contains("ratelimit")).isEqualTo(local))
+          .satisfies(keys -> assertThat(keys.contains("ratelimit-policy")).isEqualTo(local));
       if (expected == Code.OK) {
-        assertThat(status.hasDurationUntilReset()).isFalse();
-        assertThat(response.getResponseHeadersToAddList()).isEmpty();
         assertThat(response.getRawBody().isEmpty()).isTrue();
       } else {
-        assertProblem(cost > 2, response.getRawBody().toStringUtf8());
+        assertProblem(local || cost > 2, response.getRawBody().toStringUtf8());
         assertThat(response.getResponseHeadersToAddList())
             .extracting(HeaderValue::getKey)
             .satisfies(keys -> assertThat(keys.contains("retry-after")).isEqualTo(cost <= 2));
@@ -140,10 +148,10 @@ final class StoreAwayTest {
   }
 
   /** Envoy answers 429, and so does {@code /json}: a problem tells the status that it came with. */
-  private static void assertProblem(boolean aboveTheBurst, String body) {
+  private static void assertProblem(boolean overALimit, String body) {
     assertThat(body)
         .contains("\"status\":429")
-        .contains(aboveTheBurst ? "#quota-exceeded" : "#temporary-reduced-capacity");
+        .contains(overALimit ? "#quota-exceeded" : "#temporary-reduced-capacity");
   }
 
   @ParameterizedTest
@@ -158,17 +166,20 @@ final class StoreAwayTest {
     for (int expected : List.of(first, second)) {
       HttpResponse<String> answer = askAsJson();
       assertThat(answer.statusCode()).as(answer.body()).isEqualTo(expected);
-      assertThat(answer.headers().firstValue("ratelimit")).isEmpty();
+      boolean local = rule.equals("local");
+      assertThat(answer.headers().firstValue("ratelimit").isPresent()).isEqualTo(local);
+      assertThat(answer.headers().firstValue("ratelimit-degraded").isPresent())
+          .isEqualTo(expected != 500);
       JsonNode body = JSON.readTree(answer.body());
       switch (expected) {
         case 200 -> {
-          assertThat(body.toString())
-              .isEqualTo("{\"overallCode\":\"OK\",\"statuses\":[{\"code\":\"OK\"}]}");
+          assertThat(body.get("dynamicMetadata").get("decidedBy").textValue()).isEqualTo(rule);
+          assertThat(body.get("statuses").get(0).has("currentLimit")).isEqualTo(local);
           assertThat(answer.headers().firstValue("retry-after")).isEmpty();
         }
         case 429 -> {
           assertProblem(
-              false,
+              local,
               new String(
                   Base64.getDecoder().decode(body.get("rawBody").textValue()),
                   StandardCharsets.UTF_8));

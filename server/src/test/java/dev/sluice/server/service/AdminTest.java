@@ -172,6 +172,25 @@ class AdminTest {
     assertThat(send("DELETE", OVERRIDES + "k", null).statusCode()).isEqualTo(404);
   }
 
+  /** A script with an old number took away what an operator had granted since. */
+  @Test
+  void overrideThatWouldBecomeLower_isRefused_untilItIsForced_andKeepsItsComment()
+      throws Exception {
+    String high = "{\"burst\":500,\"count\":500,\"period\":\"1m\",\"comment\":\"Ticket 17\"}";
+    String low = "{\"burst\":500,\"count\":499,\"period\":\"1m\"}";
+    assertThat(send("PUT", OVERRIDES + "k", high).statusCode()).isEqualTo(200);
+
+    HttpResponse<String> refused = send("PUT", OVERRIDES + "k", low);
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(refused.body()).contains("lowered-override", "burst 500, 500 per", "force=true");
+    assertThat(send("PUT", OVERRIDES + "k?force=maybe", low).statusCode()).isEqualTo(400);
+    assertThat(send("GET", OVERRIDES + "k", null).body()).contains("\"count\":500");
+
+    HttpResponse<String> forced = send("PUT", OVERRIDES + "k?force=true", low);
+    assertThat(forced.statusCode()).isEqualTo(200);
+    assertThat(forced.body()).contains("\"count\":499", "\"comment\":\"Ticket 17\"");
+  }
+
   /** A path cannot hold each of them: "..", in any spelling, is refused before it is read. */
   @Test
   void idInTheQuery_isAnyId_andIsNoted() throws Exception {

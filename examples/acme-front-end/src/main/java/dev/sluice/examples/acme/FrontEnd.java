@@ -65,7 +65,7 @@ final class FrontEnd {
   /** A certificate was issued: it counts for its domains and its set. */
   void issued(long account, List<Identifier> identifiers) {
     // Never denied: what does not fit is not spent, but the certificate exists.
-    var unused = limiter.spend(acme.certificateIssued(account, identifiers));
+    var unused = limiter.spend(acme.certificateIssued(account, identifiers, false));
   }
 
   /** The client says that its set-up is mended. */
