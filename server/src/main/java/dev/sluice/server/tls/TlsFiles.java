@@ -22,10 +22,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The certificate of a server, its key, and the authorities of its clients, as PEM files that are
- * loaded together with the limits.
+ * replaced together or not at all.
  *
  * <p>Thread-safe. A certificate that has ended is refused when it is new. One that ends while the
- * server runs is kept with a warning, so that it does not block a reload of the limits.
+ * server runs is kept with a warning: the server goes on.
  */
 public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 

@@ -29,12 +29,14 @@ import java.util.Arrays;
 import java.util.List;
 import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Limits, tokens and certificates are loaded apart: no file of one holds up another. */
+@Tag("slow")
 class FilesApartTest {
 
   private static final String OPS = Tokens.fresh();
