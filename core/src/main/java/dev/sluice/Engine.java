@@ -11,15 +11,21 @@ import dev.sluice.async.Stages;
 import dev.sluice.direct.Buckets;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -34,38 +40,83 @@ final class Engine {
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
   private static final int MOST_AT_ONCE = 64; // as many as fill a call; a store's queue is bounded
+  private static final String ASKS = "a request";
 
   private final CurrentLimits limits;
   private final Ledger ledger;
   private final LimiterObserver observer;
   private final FailureRules onFailure;
+  private final MissingDefault onMissing;
   private final Parking parking;
+  private final Set<String> missing = ConcurrentHashMap.newKeySet(); // of the catalogue's names
 
   Engine(
       CurrentLimits limits,
       BucketStore store,
       LimiterObserver observer,
       FailureRules onFailure,
+      MissingDefault onMissing,
       TimeSource time,
       Parking parking) {
     this.limits = limits;
     this.ledger = new Ledger(store, observer, time);
     this.observer = observer;
     this.onFailure = onFailure;
+    this.onMissing = onMissing;
     this.parking = parking;
   }
 
   private Plan plan(Act act, List<Transaction> transactions) {
-    requireNoClash(transactions);
+    requireUsable(transactions);
     return Plan.of(act, transactions, Penalties.of(limits.get(), act, transactions));
   }
 
-  private void requireNoClash(List<Transaction> transactions) {
+  /** Refuses transactions that no act may have. */
+  void requireUsable(List<Transaction> transactions) {
+    boolean open = false;
     for (Transaction transaction : transactions) {
       if (transaction.terms().ofCaller()) {
         limits.get().catalogue().requireNoClash(transaction.name());
       }
+      open |= transaction.coverage().isMissing();
     }
+    if (open) {
+      meetMissing(
+          transactions.stream()
+              .filter(transaction -> transaction.coverage().isMissing())
+              .map(Transaction::name)
+              .toList());
+    }
+  }
+
+  /** Refuses a limit that limits no id. */
+  void requireConfigured(LimitName name) {
+    if (limits.get().coverage(name) == Coverage.NOT_CONFIGURED) {
+      meetMissing(List.of(name));
+    }
+  }
+
+  /**
+   * Declares each limit once, unless something else did, so that it is counted and perhaps logged.
+   * No reload fails by it.
+   */
+  private void meetMissing(List<LimitName> names) {
+    boolean warns = onMissing == MissingDefault.WARN;
+    MissingDefault told = warns ? MissingDefault.WARN : MissingDefault.ALLOW;
+    for (LimitName name : names) {
+      if (missing.add(name.name())
+          && limits.unmet(limits.get()).stream()
+              .noneMatch(one -> one.limit().equals(name.name()))) {
+        limits.require(List.of(new Requirement(name.name(), ASKS, told)));
+      }
+    }
+    if (onMissing == MissingDefault.REFUSE) {
+      throw MissingDefaultException.of(names);
+    }
+  }
+
+  MissingDefault onMissing() {
+    return onMissing;
   }
 
   Decision onFailure(Act act, Transaction transaction, StoreException failure) {
@@ -410,7 +461,7 @@ final class Engine {
   }
 
   private Plan acquirePlan(List<Transaction> transactions, Duration maxWait) {
-    requireNoClash(transactions);
+    requireUsable(transactions);
     Penalties penalties = Penalties.of(limits.get(), Act.SPEND, transactions);
     Plan plan = Plan.ofAcquire(transactions, maxWait, penalties);
     return ledger.waitingRoom().isFull() ? Plan.of(Act.SPEND, transactions, penalties) : plan;

@@ -7,6 +7,7 @@ import dev.sluice.RefundStripe.Stretch;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Reading;
@@ -98,6 +99,7 @@ public final class Lease implements AutoCloseable {
    *
    * @return true if it was spent
    * @throws UnknownLimitException if the limits were replaced and have no such name any more
+   * @throws MissingDefaultException if the limits were replaced and have no default any more
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend() {
@@ -151,6 +153,7 @@ public final class Lease implements AutoCloseable {
         }
         drop(call, last, sameQuota, quota);
         if (quota == null) {
+          engine.requireUsable(List.of(one));
           return true;
         }
         long wanted = Math.min(tokens, quota.burst());

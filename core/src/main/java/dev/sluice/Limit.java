@@ -19,6 +19,7 @@ import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
@@ -53,7 +54,8 @@ import org.jspecify.annotations.Nullable;
  * and {@code check} make the decision, which is three small ones. Overrides are found by the id as
  * text: a limit that has some makes a text of bytes and numbers.
  *
- * <p>Thread-safe; blocks as the limiter's verbs do, and throws what they throw.
+ * <p>Thread-safe; blocks as the limiter's verbs do, and throws what they throw, among it a {@link
+ * MissingDefaultException} where the limits were replaced by some without a default.
  */
 @SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
 public final class Limit implements DirectLimit {
@@ -353,6 +355,7 @@ public final class Limit implements DirectLimit {
       for (T id : ids) {
         spends.add(transaction(now, text.apply(id)));
       }
+      engine.requireUsable(spends);
       List<Decision> decisions =
           buckets == null
               ? engine.decideEach(spends)

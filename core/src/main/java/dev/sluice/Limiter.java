@@ -10,7 +10,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
@@ -36,12 +36,12 @@ import java.util.function.LongSupplier;
  * <p>Thread-safe. A call blocks as long as the store does: in memory never for long, over a network
  * for a round trip, up to the store's time-out. {@link #async} is the same without blocking. Every
  * verb throws an {@link InvalidRequestException} for a name, id, cost or batch that cannot be
- * decided on. It throws a {@link StoreException} if the store could not decide and no {@link
- * FailureRule} does in its place.
+ * decided on. For an id that has neither a default nor an override this is a {@link
+ * MissingDefaultException}, unless {@link Builder#missingDefault} allows it. Every verb throws a
+ * {@link StoreException} if the store could not decide and no {@link FailureRule} does in its
+ * place.
  */
 public final class Limiter {
-
-  private static final String ASKS = "the application's code";
 
   private final CurrentLimits limits;
   private final Engine engine;
@@ -102,19 +102,17 @@ public final class Limiter {
    * Returns one limit, to be kept: its name and quota are looked up once, and again when the limits
    * are replaced.
    *
-   * <p>The name is {@linkplain CurrentLimits#require declared} as asked for. As long as it is not
-   * configured, everything passes. That is logged as a warning once, and counted by the metric of
-   * missing defaults.
-   *
    * @param name the limit's name
    * @return a view of this limiter
    * @throws UnknownLimitException if the catalogue has no such name
+   * @throws MissingDefaultException if the limit has neither a default nor an override now; one
+   *     that loses them later refuses requests
    */
   public Limit limit(String name) {
     Limit known = named.get(name);
     if (known == null) {
       known = new Limit(engine, limits, name);
-      limits.require(List.of(new Requirement(name, ASKS, MissingDefault.WARN)));
+      engine.requireConfigured(known.name());
       named.put(name, known); // of two that were made at once, either is good
     }
     return known;
@@ -453,8 +451,7 @@ public final class Limiter {
   }
 
   /**
-   * Leases tokens of one hot bucket, for many threads that ask for it at once. The name is declared
-   * as {@link #limit(String)} does.
+   * Leases tokens of one hot bucket, for many threads that ask for it at once.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -477,7 +474,7 @@ public final class Limiter {
   }
 
   Lease lease(String limit, String id, int tokens, LongSupplier ticker, int threads) {
-    var unused = limit(limit); // declares it
+    engine.requireUsable(List.of(transaction(limit, id)));
     return lease(now -> Transaction.of(now, limit, id), tokens, ticker, threads);
   }
 
@@ -528,6 +525,26 @@ public final class Limiter {
     return limits;
   }
 
+  /**
+   * Refuses a transaction that no quota limits because a default is missing, as each verb does: for
+   * callers that ask the limiter only where there is a quota.
+   *
+   * @param transaction the transaction
+   * @throws MissingDefaultException unless missing defaults are allowed
+   */
+  public void requireDefault(Transaction transaction) {
+    engine.requireUsable(List.of(transaction));
+  }
+
+  /**
+   * Returns what this limiter does where an id has neither a default nor an override.
+   *
+   * @return {@link MissingDefault#REFUSE} unless the builder was told otherwise
+   */
+  public MissingDefault missingDefault() {
+    return engine.onMissing();
+  }
+
   /** Makes a {@link Limiter}. Not thread-safe. */
   public static final class Builder {
     private final CurrentLimits limits;
@@ -535,6 +552,7 @@ public final class Limiter {
     private LimiterObserver observer = Engine.NOBODY;
     private TimeSource time = TimeSource.system();
     private FailureRule onFailure = FailureRule.fail();
+    private MissingDefault onMissing = MissingDefault.REFUSE;
     private Parking parking = Parking.OF_THREADS;
     private final Map<String, FailureRule> onFailureByLimit = new HashMap<>();
 
@@ -620,13 +638,29 @@ public final class Limiter {
     }
 
     /**
+     * Sets what holds for an id that has neither a default nor an override, although nobody wrote
+     * that its limit is unlimited; {@link MissingDefault#REFUSE} if not called. {@code WARN} and
+     * {@code ALLOW} let requests pass because of a forgotten line.
+     *
+     * @param policy for all limits but those that are {@linkplain LimitName#disabledWithoutDefault
+     *     disabled} then
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder missingDefault(MissingDefault policy) {
+      this.onMissing = policy;
+      return this;
+    }
+
+    /**
      * Makes the limiter.
      *
      * @return the limiter
      */
     public Limiter build() {
       FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time);
-      return new Limiter(limits, new Engine(limits, store, observer, rules, time, parking), time);
+      Engine engine = new Engine(limits, store, observer, rules, onMissing, time, parking);
+      return new Limiter(limits, engine, time);
     }
   }
 }

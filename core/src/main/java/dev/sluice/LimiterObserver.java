@@ -103,6 +103,18 @@ public interface LimiterObserver {
     boolean allowed(int index);
 
     /**
+     * Returns whether a spend took tokens from a full bucket, so that the store had to make room
+     * for it.
+     *
+     * @param index its place, from 0
+     * @return false also where that is not known, as in an implementation that does not override
+     *     this
+     */
+    default boolean startedBucket(int index) {
+      return false;
+    }
+
+    /**
      * Makes the decision on a spend.
      *
      * @param index its place, from 0

@@ -241,6 +241,14 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   }
 
   @Override
+  public boolean startedBucket(int observed) {
+    int index = plain[observed];
+    return costs[index] > 0
+        && Long.compareUnsigned(tatNanos[index], nowNanos[index]) <= 0
+        && allowed(observed);
+  }
+
+  @Override
   public Decision decision(int observed) {
     int index = plain[observed];
     return Decision.of(transaction(index), answer(index));

@@ -37,8 +37,8 @@ public final class Transaction {
   }
 
   /**
-   * A transaction that checks and spends one token; one that allows only where the limit is
-   * disabled for the id.
+   * A transaction that checks and spends one token; one that allows only where nothing limits the
+   * id. A limiter refuses the latter if {@linkplain Coverage#isMissing nobody wrote so}.
    *
    * @param limits the limits to look the quota up in
    * @param limit the limit's name
@@ -139,7 +139,7 @@ public final class Transaction {
   }
 
   /**
-   * This transaction, which always allows and stores nothing, whatever its limit says.
+   * This transaction, which always allows and stores nothing, whatever the quota of its limit.
    *
    * @return a new transaction
    */

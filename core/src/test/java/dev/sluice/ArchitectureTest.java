@@ -79,6 +79,7 @@ class ArchitectureTest {
           "LimitName",
           "LimitOverride",
           "Limits",
+          "MissingDefaultException",
           "Penalty",
           "Requirement",
           "UnknownLimitException",
@@ -90,7 +91,7 @@ class ArchitectureTest {
           "StoreException",
           "TimeSource");
 
-  private final JavaClasses library =
+  private static final JavaClasses LIBRARY =
       new ClassFileImporter()
           .withImportOption(new ImportOption.DoNotIncludeTests())
           .importPackages("dev.sluice");
@@ -116,7 +117,7 @@ class ArchitectureTest {
   @Test
   void table_hasEveryPackage() throws IOException {
     Set<String> packages =
-        library.stream().map(JavaClass::getPackageName).collect(Collectors.toSet());
+        LIBRARY.stream().map(JavaClass::getPackageName).collect(Collectors.toSet());
 
     Assertions.assertThat(rows())
         .extracting(Row::name)
@@ -136,7 +137,7 @@ class ArchitectureTest {
         .should()
         .onlyDependOnClassesThat()
         .resideInAnyPackage(concat(seen, concat(ANNOTATIONS, room, "java..")))
-        .check(library);
+        .check(LIBRARY);
   }
 
   private static String[] concat(String[] some, String... more) {
@@ -157,7 +158,7 @@ class ArchitectureTest {
         .callMethod(System.class, "currentTimeMillis")
         .orShould()
         .callMethod(Instant.class, "now")
-        .check(library);
+        .check(LIBRARY);
   }
 
   @Test
@@ -175,13 +176,13 @@ class ArchitectureTest {
         .callMethodWhere( // an interrupted caller gets its mark back
             target(owner(JavaClass.Predicates.type(Thread.class)))
                 .and(DescribedPredicate.not(target(nameMatching("currentThread|getId|interrupt")))))
-        .check(library);
+        .check(LIBRARY);
   }
 
   @Test
   void publicTypes_areThoseThatUsersNeed() {
     Set<String> found =
-        library.stream()
+        LIBRARY.stream()
             .filter(type -> !INNER.contains(type.getPackageName()))
             .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))

@@ -32,7 +32,10 @@ class DecisionTest {
               .helpLink(
                   "https://letsencrypt.org/docs/rate-limits/#new-registrations-per-ip-address")
               .build(),
-          LimitName.builder(3, "NewOrdersPerAccount").id(IdFormat.regId()).build());
+          LimitName.builder(3, "NewOrdersPerAccount")
+              .id(IdFormat.regId())
+              .disabledWithoutDefault()
+              .build());
   private static final String LIMIT = "NewRegistrationsPerIPAddress";
   private static final String IP = "192.0.2.7";
   private static final long NOW = 1_700_000_000_123_456_789L;
@@ -112,7 +115,7 @@ class DecisionTest {
     Decision open = limiter.spend("NewOrdersPerAccount", "17");
     assertThat(open.limited()).isFalse();
     assertThat(open.transaction()).isNotNull();
-    assertThat(open.transaction().coverage()).isEqualTo(Coverage.NOT_CONFIGURED);
+    assertThat(open.transaction().coverage()).isEqualTo(Coverage.DISABLED);
     assertThat(limiter.spend(List.of()).limited()).isFalse();
     assertThat(limiter.spend(List.of(limiter.transaction(LIMIT, IP).allowOnly())).limited())
         .isFalse();

@@ -33,6 +33,7 @@ final class FailureRuleTest {
           .limit("Free", Quota.per(10, Duration.ofHours(1)))
           .limit("Dear", Quota.per(10, Duration.ofHours(1)))
           .limit("Shared", Quota.per(10, Duration.ofHours(1)))
+          .unlimited("Off")
           .limit("Ages", Quota.of(3, 1, Duration.ofNanos(Long.MAX_VALUE / 3)))
           .build();
 

@@ -224,14 +224,14 @@ class LeaseTest {
   }
 
   @Test
-  void replaced_limits_holdAtOnce_andADisabledOneAllows() {
+  void replaced_limits_holdAtOnce_andAnUnlimitedOneAllows() {
     Lease lease = lease(10, 1);
     assertThat(lease.trySpend()).isTrue();
     limits.replace(limits(12)); // the 10 that were taken are gone for the new limit too
     assertThat(lease.trySpend()).isTrue();
     assertThat(lease.trySpend()).isTrue();
     assertThat(lease.trySpend()).isFalse();
-    limits.replace(Limits.builder(limits.get().catalogue()).build());
+    limits.replace(Limits.builder(limits.get().catalogue()).unlimited("CallsPerTenant").build());
     assertThat(lease.trySpend()).isTrue();
     lease.close();
   }

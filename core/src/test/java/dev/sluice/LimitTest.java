@@ -13,8 +13,6 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -38,7 +36,7 @@ class LimitTest {
           LimitName.builder(1, "CallsPerText").id(IdFormat.string()).jitter(0).build(),
           LimitName.builder(2, "CallsPerAddress").id(IdFormat.ipAddress()).build(),
           LimitName.builder(3, "CallsPerNumber").id(IdFormat.integer()).build(),
-          LimitName.builder(4, "Disabled").id(IdFormat.string()).build());
+          LimitName.builder(4, "Unlimited").id(IdFormat.string()).build());
   private static final Limits LIMITS = limits(3).build();
 
   private final AtomicLong nowNanos = new AtomicLong(1_000_000_000_000L);
@@ -51,27 +49,8 @@ class LimitTest {
     return Limits.builder(CATALOGUE)
         .limit("CallsPerText", quota)
         .limit("CallsPerAddress", quota)
-        .limit("CallsPerNumber", quota);
-  }
-
-  /** Everything passes there; that is warned of, and stands in the metric of missing defaults. */
-  @Test
-  void limitWithoutADefault_isDeclared_alsoForALease() {
-    assertThat(limiter.limit("CallsPerText").trySpend("a")).isTrue();
-    limiter.lease("CallsPerNumber", "1", 3).close();
-    assertThat(current.unmet(LIMITS)).isEmpty();
-    assertThat(limiter.limit("Disabled").trySpend("a")).isTrue();
-    assertThat(limiter.limit("Disabled").trySpend("a")).isTrue();
-    assertThat(current.unmet(LIMITS)).extracting(Requirement::limit).containsExactly("Disabled");
-
-    CurrentLimits ofLease = new CurrentLimits(LIMITS);
-    try (Lease lease = Limiter.of(ofLease, store).lease("Disabled", "a", 3)) {
-      assertThat(lease.trySpend()).isTrue();
-    }
-    assertThat(ofLease.unmet(LIMITS))
-        .containsExactly(
-            new Requirement("Disabled", "the application's code", MissingDefault.WARN));
-    assertThat(ofLease.unmet(limits(3).unlimited("Disabled").build())).isEmpty();
+        .limit("CallsPerNumber", quota)
+        .unlimited("Unlimited");
   }
 
   @Test
@@ -163,8 +142,8 @@ class LimitTest {
     assertThat(limit.trySpend("a")).isFalse();
     assertThat(limit.trySpend("b", 9)).isTrue();
     assertThat(limit.spend("b").transaction().overridden()).isTrue();
-    current.replace(Limits.builder(CATALOGUE).build());
-    assertThat(limit.trySpend("a", 100)).as("disabled").isTrue();
+    current.replace(Limits.builder(CATALOGUE).unlimited("CallsPerText").build());
+    assertThat(limit.trySpend("a", 100)).as("unlimited").isTrue();
     current.replace(Limits.builder(Catalogue.of()).build());
     assertThatThrownBy(() -> limit.trySpend("a")).isInstanceOf(UnknownLimitException.class);
   }
@@ -368,10 +347,10 @@ class LimitTest {
   }
 
   @Test
-  void eachOfMany_underALimitThatIsDisabled_passes() {
-    assertThat(limiter.limit("Disabled").trySpendEach(List.of("a", "a")))
-        .containsExactly(true, true);
-    assertThat(limiter.limit("Disabled").trySpendEach(bytes("a"))).containsExactly(true);
+  void eachOfMany_underALimitThatIsUnlimited_passes() {
+    Limit unlimited = limiter.limit("Unlimited");
+    assertThat(unlimited.trySpendEach(List.of("a", "a"))).containsExactly(true, true);
+    assertThat(unlimited.trySpendEach(bytes("a"))).containsExactly(true);
   }
 
   @Test

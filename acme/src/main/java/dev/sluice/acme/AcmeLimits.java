@@ -179,7 +179,7 @@ public final class AcmeLimits {
   }
 
   private static LimitName.Builder name(AcmeLimit limit) {
-    return LimitName.builder(limit.number(), limit.limitName());
+    return LimitName.builder(limit.number(), limit.limitName()).disabledWithoutDefault();
   }
 
   private static String docs(String anchor) {

@@ -12,7 +12,9 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
@@ -243,6 +245,20 @@ class AcmeTransactionsTest {
     } finally {
       log.setFilter(null);
     }
+  }
+
+  @Test
+  void limitWithoutADefault_isDisabled_byItsName() {
+    Limits none = Limits.builder(AcmeLimits.bundled().catalogue()).build();
+    Limiter limiter = Limiter.of(none, BucketStore.inMemory());
+    for (LimitName name : none.catalogue().names()) {
+      assertThat(none.coverage(name)).as(name.name()).isEqualTo(Coverage.DISABLED);
+    }
+    Decision decision = limiter.spend("NewOrdersPerAccount", "17");
+    assertThat(decision.allowed()).isTrue();
+    assertThat(decision.limited()).isFalse();
+    AcmeTransactions disabled = AcmeLimits.bundled().transactions(limiter.limits());
+    assertThat(limiter.spend(disabled.newOrder(ACCOUNT, ORDER, false)).allowed()).isTrue();
   }
 
   private static Limits allBut(String name) {

@@ -17,7 +17,7 @@ import java.util.List;
  * run; Jazzer then also reports an input that takes long, or reaches for the network:
  *
  * <pre>{@code
- * JAZZER_FUZZ=1 ./mvnw -pl acme -am test -Dsluice.fuzz=true -Djacoco.skip
+ * JAZZER_FUZZ=1 ./mvnw -pl acme -am test -Dsluice.fuzz=true
  *     -Dtest='ParsersFuzzTest#ids' -Dsurefire.failIfNoSpecifiedTests=false
  * }</pre>
  */

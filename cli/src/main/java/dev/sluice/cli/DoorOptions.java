@@ -53,10 +53,19 @@ final class DoorOptions {
   @Mixin private TlsOptions tls = new TlsOptions();
 
   @Option(
-      names = "--insecure",
+      names = "--plaintext",
       description =
-          "Listen beyond loopback without TLS or without access control: everybody who reaches a"
-              + " port may then spend and reset.")
+          "Listen beyond loopback without TLS: for a network that encrypts, or is trusted.")
+  private boolean plaintext;
+
+  @Option(
+      names = "--open",
+      description =
+          "Listen beyond loopback without access control: everybody who reaches a port is answered."
+              + " Acts of the role admin, such as a reset, are then for clients on loopback alone.")
+  private boolean open;
+
+  @Option(names = "--insecure", description = "The same as --plaintext and --open, with a warning.")
   private boolean insecure;
 
   @Option(
@@ -98,7 +107,17 @@ final class DoorOptions {
         optionalAddress("--grpc", grpc),
         rlsOverrides(access),
         files,
-        insecure);
+        plaintext || insecure,
+        open || insecure);
+  }
+
+  /** The warning about --insecure, if it was given. */
+  Optional<String> insecure() {
+    return insecure
+        ? Optional.of(
+            "warning: --insecure answers everybody who reaches a port, and may encrypt nothing; say"
+                + " which of the two is meant: --open, or --plaintext")
+        : Optional.empty();
   }
 
   private boolean safeDoors(AccessOptions access, boolean overridesAreElsewhere) {

@@ -17,8 +17,8 @@ import dev.sluice.server.rules.RuleMatch;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
+import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
-import dev.sluice.web.WebPath;
 import dev.sluice.web.WebRequest;
 import java.util.ArrayList;
 import java.util.List;
@@ -148,7 +148,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  /** By each path that an application may take the path for, as proxies are answered. */
+  /** By each way in which an application may read the request, as proxies are answered. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -165,10 +165,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
       throw new InputException(
           "--client: found %s, expected an IP address".formatted(SafeText.quote(client)));
     }
-    int question = where.indexOf('?');
-    String query = question < 0 ? "" : where.substring(question);
-    PlainRequest.Builder request =
-        WebRequest.builder(asked.toUpperCase(Locale.ROOT), "/" + query).peer(client);
+    PlainRequest.Builder request = WebRequest.builder(asked, where).peer(client);
     for (String header : headers) {
       int colon = header.indexOf(':');
       if (colon < 1) {
@@ -177,18 +174,22 @@ final class ExplainRuleCommand implements Callable<Integer> {
       }
       request.header(header.substring(0, colon).strip(), header.substring(colon + 1).strip());
     }
-    List<String> paths = WebPath.readingsOfAny(question < 0 ? where : where.substring(0, question));
-    if (paths.size() > 1) {
+    List<RequestFacts> readings =
+        new RequestFacts(request.build(), ClientAddress.direct()).readings();
+    boolean several = readings.size() > 1;
+    boolean methods = readings.stream().map(RequestFacts::method).distinct().count() > 1;
+    if (several) {
       console.line(
-          "the path can be read in %s ways: the request is charged what the rules for all of them say"
-              .formatted(paths.size()));
+          "the %s can be read in %s ways: the request is charged what the rules for all of them say"
+              .formatted(methods ? "request" : "path", readings.size()));
     }
     int code = Exit.NO;
-    for (String path : paths) {
-      if (paths.size() > 1) {
-        console.line("read as %s:".formatted(SafeText.printable(path)));
+    for (RequestFacts reading : readings) {
+      if (several) {
+        String path = SafeText.printable(reading.pathText());
+        console.line("read as %s%s:".formatted(methods ? reading.method() + " " : "", path));
       }
-      Explanation why = book.explain(request.path(path).build(), ClientAddress.direct());
+      Explanation why = book.explain(reading);
       if (tell(why, book, limits) == Exit.DONE) {
         code = Exit.DONE;
       }

@@ -26,8 +26,8 @@ enum LimitFileKind {
 
   /**
    * Overrides are a list. A file with nothing but the section {@code names:} declares names. One
-   * that starts with {@code rules:} or {@code rulesOnly:} is a rule book, and one that starts with
-   * {@code tokens:} or {@code certificates:} is a file of tokens.
+   * that starts with a field of rule books, such as {@code rules:}, is a rule book, and one that
+   * starts with {@code tokens:} or {@code certificates:} is a file of tokens.
    */
   static LimitFileKind of(Path file) {
     InputFiles.require(file);
@@ -49,7 +49,7 @@ enum LimitFileKind {
     if (!top.isEmpty() && top.get(0).matches("[-\\[].*")) {
       return OVERRIDES;
     }
-    if (!top.isEmpty() && top.get(0).matches("rules(Only)?:.*")) {
+    if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
       return RULES;
     }
     if (!top.isEmpty() && top.get(0).matches("(tokens|certificates):.*")) {

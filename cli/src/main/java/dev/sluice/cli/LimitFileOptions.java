@@ -81,7 +81,10 @@ final class LimitFileOptions {
   }
 
   /** The files, for a server. */
-  ServerConfig.Files forServer(RulesOption rules) {
+  ServerConfig.Files forServer(RulesOption rules, LimitsCopyOptions copy) {
+    if (copy.startsWithLastGood()) {
+      return new ServerConfig.Files(limits, overrides, names, rules.named(this));
+    }
     requireReadable();
     return new ServerConfig.Files(limits, overrides, names, rules.file(this));
   }

@@ -29,11 +29,17 @@ final class RulesOption {
    * @throws InputException if it cannot be read, or there are no limits that its rules could name
    */
   @Nullable Path file(LimitFileOptions limits) {
-    if (rules != null) {
-      if (limits.limits() == null) {
-        throw new InputException("--rules requires --limits FILE: the rules name its limits");
-      }
-      InputFiles.require("--rules", rules);
+    Path named = named(limits);
+    if (named != null) {
+      InputFiles.require("--rules", named);
+    }
+    return named;
+  }
+
+  /** The same, without a look at the file. */
+  @Nullable Path named(LimitFileOptions limits) {
+    if (rules != null && limits.limits() == null) {
+      throw new InputException("--rules requires --limits FILE: the rules name its limits");
     }
     return rules;
   }

@@ -2,7 +2,6 @@
 package dev.sluice.cli;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
@@ -84,6 +83,8 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
 
+  @Mixin private LimitsCopyOptions limitsCopy = new LimitsCopyOptions();
+
   @Mixin private RulesOption rules = new RulesOption();
 
   @Mixin private DoorOptions doors = new DoorOptions();
@@ -105,6 +106,13 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private OverrideTableOptions table = new OverrideTableOptions();
 
+  @Option(
+      names = "--ready-without-store",
+      description =
+          "With a rule of --on-failure that decides without the store: be ready before the store has"
+              + " answered once. If not given, a server waits for its first answer.")
+  private boolean readyWithoutStore;
+
   @Mixin private FailureRuleOptions failureRules = new FailureRuleOptions();
 
   @Mixin private AccessOptions access = new AccessOptions();
@@ -116,9 +124,9 @@ final class ServeCommand implements Callable<Integer> {
       paramLabel = "POLICY",
       defaultValue = REFUSE,
       description =
-          "The outcome where --for, --on-failure, a rule or a request names a limit that has neither a"
-              + " default nor an override: refuse (the start, the reload, the request), warn, or"
-              + " allow (${DEFAULT-VALUE}).")
+          "The outcome where --for, --on-failure or a rule names a limit that has no default, or a"
+              + " request an id that has neither a default nor an override: refuse (the start, the"
+              + " reload, the request), warn, or allow (${DEFAULT-VALUE}).")
   private String missingDefault = REFUSE;
 
   @Option(
@@ -158,7 +166,7 @@ final class ServeCommand implements Callable<Integer> {
     Service service;
     try {
       service = start(config());
-    } catch (UnknownLimitException | MissingDefaultException e) { // a line for each limit
+    } catch (UnknownLimitException e) { // a line for each limit
       refuse(settings, String.valueOf(e.getMessage()).lines().map(settings::placed).toList());
       throw e;
     } catch (InputException e) {
@@ -180,6 +188,7 @@ final class ServeCommand implements Callable<Integer> {
           "warning: SIGHUP is ignored, since the process was started so (nohup does that); to"
               + " reload at once, send POST /v1/admin/reload");
     }
+    doors.insecure().ifPresent(warning -> log.warn(console, warning));
     sayIfAway(service);
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
@@ -201,6 +210,7 @@ final class ServeCommand implements Callable<Integer> {
             log::apply,
             () -> Optional.ofNullable(snapshot.snapshot(store)),
             this::onMissing,
+            () -> Optional.ofNullable(limitsCopy.settings(files)),
             failureRules::all,
             () -> access.settings(table.isSet()),
             () -> storePasswords.requireUsable(store, environment)));
@@ -209,11 +219,17 @@ final class ServeCommand implements Callable<Integer> {
 
   /** The others, which may read files. */
   private List<Supplier<?>> withFiles() {
-    List<Supplier<?>> checks = new ArrayList<>(files.each());
+    List<Supplier<?>> checks = new ArrayList<>();
+    if (!limitsCopy.startsWithLastGood()) { // then files that are missing are broken limits, too
+      checks.addAll(files.each());
+    }
     checks.addAll(
         List.<Supplier<?>>of(
-            () -> Optional.ofNullable(rules.file(files)),
+            () ->
+                Optional.ofNullable(
+                    limitsCopy.startsWithLastGood() ? rules.named(files) : rules.file(files)),
             doors.files(),
+            limitsCopy::requireFolder,
             () -> Optional.ofNullable(otlp.settings(environment)),
             () -> Optional.ofNullable(table.table()),
             () -> storePasswords.access(store),
@@ -251,7 +267,12 @@ final class ServeCommand implements Callable<Integer> {
   private ServerConfig config() {
     return new ServerConfig(
         doors.doors(access),
-        new Sources(files.forServer(rules), table.table(), required(), onMissing()),
+        new Sources(
+            files.forServer(rules, limitsCopy),
+            table.table(),
+            required(),
+            onMissing(),
+            limitsCopy.copy()),
         storage(),
         access.control(table.isSet()),
         new Telemetry(topDenied, otlp.settings(environment)));
@@ -271,7 +292,8 @@ final class ServeCommand implements Callable<Integer> {
         snapshot.snapshot(store),
         tokenKey.tokenKey(),
         others == null ? FailureRule.fail() : others,
-        byLimit);
+        byLimit,
+        readyWithoutStore);
   }
 
   private MissingDefault onMissing() {

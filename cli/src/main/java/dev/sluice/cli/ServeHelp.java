@@ -29,6 +29,8 @@ final class ServeHelp {
             "--rules",
             "--for",
             "--missing-default",
+            "--limits-broken",
+            "--limits-copy",
             "--overrides-db",
             "--db-password-file",
             "--overrides-interval",
@@ -40,6 +42,7 @@ final class ServeHelp {
             "--store-password-file",
             "--sentinel-password-file",
             "--on-failure",
+            "--ready-without-store",
             "--snapshot",
             "--snapshot-interval",
             "--token-key-file"));
@@ -64,6 +67,8 @@ final class ServeHelp {
             "--tokens",
             "--requests-per-address",
             "--audit-log",
+            "--plaintext",
+            "--open",
             "--insecure"));
     groups.put(
         "Observation",

@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.lab.AlgorithmKind;
+import dev.sluice.lab.Algorithm;
 import dev.sluice.lab.ClientGroup;
 import dev.sluice.lab.Drip;
 import dev.sluice.lab.Report;
@@ -60,8 +60,8 @@ import picocli.CommandLine.Spec;
     })
 final class SimulateCommand implements Callable<Integer> {
 
-  private static final List<AlgorithmKind> OF_THE_ESSAY =
-      List.of(AlgorithmKind.TIME_BUCKET, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
+  private static final List<Algorithm> OF_THE_ESSAY =
+      List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
   private static final int USUAL_FILLS = 4; // so that a reset is seen three times
 
   private final Console console;
@@ -153,23 +153,23 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   private List<Subject> subjects(List<Quota> quotas, Drip drip) {
-    List<AlgorithmKind> kinds = kinds();
-    drips.requireLeakyBucket(kinds.contains(AlgorithmKind.LEAKY_BUCKET));
+    List<Algorithm> kinds = kinds();
+    drips.requireLeakyBucket(kinds.contains(Algorithm.LEAKY_BUCKET));
     List<Subject> subjects = new ArrayList<>();
     for (Quota quota : quotas) {
-      for (AlgorithmKind kind : kinds) {
+      for (Algorithm kind : kinds) {
         subjects.add(orRefused("--", () -> new Subject(kind, quota, drip)));
       }
     }
     return subjects.stream().distinct().toList();
   }
 
-  private List<AlgorithmKind> kinds() {
+  private List<Algorithm> kinds() {
     if (algorithms.isEmpty()) {
       return OF_THE_ESSAY;
     }
     return algorithms.stream()
-        .flatMap(name -> orRefused("--algorithm: ", () -> AlgorithmKind.parse(name)).stream())
+        .flatMap(name -> orRefused("--algorithm: ", () -> Algorithm.parse(name)).stream())
         .toList();
   }
 
@@ -264,7 +264,7 @@ final class SimulateCommand implements Callable<Integer> {
   private static final class Names implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
-      return AlgorithmKind.names().iterator();
+      return Algorithm.names().iterator();
     }
   }
 

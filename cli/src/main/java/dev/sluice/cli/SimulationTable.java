@@ -2,13 +2,12 @@
 package dev.sluice.cli;
 
 import dev.sluice.lab.Conclusion;
-import dev.sluice.lab.Labels;
+import dev.sluice.lab.Format;
 import dev.sluice.lab.Measure;
-import dev.sluice.lab.Numbers;
 import dev.sluice.lab.QuotaText;
 import dev.sluice.lab.RunResult;
 import dev.sluice.lab.Scenario;
-import dev.sluice.lab.Spans;
+import dev.sluice.lab.Subject;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -29,19 +28,19 @@ final class SimulationTable {
         "%s: %s %s, limit %s, %s in steps of %s, seed %s"
             .formatted(
                 scenario.traffic().stream().map(Object::toString).collect(Collectors.joining("; ")),
-                Numbers.whole(outcomes.get(0).clients()),
+                Format.whole(outcomes.get(0).clients()),
                 outcomes.get(0).clients() == 1 ? "client" : "clients",
                 outcomes.stream()
                     .map(outcome -> QuotaText.format(outcome.subject().quota()))
                     .distinct()
                     .collect(Collectors.joining("; ")),
-                Spans.exact(scenario.length().toNanos()),
-                Spans.exact(scenario.bin().toNanos()),
+                Format.duration(scenario.length().toNanos()),
+                Format.duration(scenario.bin().toNanos()),
                 Long.toString(scenario.seed()));
     List<String> lines = new ArrayList<>(wrapped(title, width));
     List<List<String>> rows = new ArrayList<>();
     List<String> head = new ArrayList<>(List.of(""));
-    head.addAll(Labels.of(outcomes.stream().map(RunResult::subject).toList()));
+    head.addAll(Subject.labels(outcomes.stream().map(RunResult::subject).toList()));
     rows.add(head);
     for (Measure measure : Measure.values()) {
       List<String> row = new ArrayList<>(List.of(measure.label(scenario.bin().toNanos())));

@@ -6,9 +6,9 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Stores;
 import dev.sluice.server.wire.Mistake;
 import dev.sluice.server.wire.WireException;
@@ -34,7 +34,7 @@ final class TraceReplay {
   private final Limiter limiter;
   private final ReplayTime time;
   private final Limits limits;
-  private final Set<String> open = new HashSet<>(); // limits that were warned of
+  private final Set<String> disabled = new HashSet<>(); // limits that were warned of
   private long latestNanos;
 
   TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {
@@ -76,11 +76,9 @@ final class TraceReplay {
     Act what = what(act);
     long at = at(act);
     List<Transaction> transactions =
-        what == Act.RESET
-            ? act.toResets(limits, MissingDefault.ALLOW)
-            : act.toTransactions(limits, MissingDefault.ALLOW);
+        what == Act.RESET ? act.toResets(limits, limiter) : act.toTransactions(limits, limiter);
     time.set(at);
-    warnOfOpen(transactions, console);
+    warnOfDisabled(transactions, console);
     try {
       return switch (what) {
         case CHECK -> line(limiter.check(transactions));
@@ -97,14 +95,15 @@ final class TraceReplay {
   }
 
   /** Once for each limit. The answers keep their form, which has no word for it. */
-  private void warnOfOpen(List<Transaction> transactions, Console console) {
+  private void warnOfDisabled(List<Transaction> transactions, Console console) {
     for (Transaction transaction : transactions) {
-      String name = transaction.name().name();
-      if (transaction.coverage() == Coverage.NOT_CONFIGURED && open.add(name)) {
+      LimitName name = transaction.name();
+      boolean isDisabled = transaction.coverage() == Coverage.DISABLED && !name.overridesOnly();
+      if (isDisabled && disabled.add(name.name())) {
         console
             .err()
             .println(
-                "warning: %s has no default, so nothing limits it in this replay; write burst, count and period, or unlimited: true"
+                "warning: %s has no default, so it is disabled in this replay; write burst, count and period, or unlimited: true"
                     .formatted(name));
       }
     }

@@ -142,19 +142,23 @@ final class ActCommandTest {
       assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
       assertThat(run.err())
           .isEqualTo(
-              "sluice: the limit ApiCallsPerKey is not configured: it has neither a default nor an"
-                  + " override; write burst, count and period, or unlimited: true\n");
+              "sluice: ApiCallsPerKey has no default; write burst, count and period, or"
+                  + " \"ApiCallsPerKey: {unlimited: true}\"\n");
     }
   }
 
   @Test
-  void limitThatIsUnlimited_orHasOverridesAlone_isAllowed() throws IOException {
+  void limitThatIsUnlimitedOrDisabled_isAllowed_andOneWithOverridesAloneIsRefused()
+      throws IOException {
     Path limits =
         Files.writeString(folder.resolve("free.yml"), "ApiCallsPerKey: {unlimited: true}\n");
     Path overrides =
         Files.writeString(
             folder.resolve("overrides.yml"),
-            "- NewOrdersPerAccount: {burst: 1, count: 1, period: 1h, ids: [1]}\n");
+            """
+            - NewOrdersPerAccount: {burst: 1, count: 1, period: 1h, ids: [1]}
+            - SignUpsPerIPAddress: {burst: 1, count: 1, period: 1h, ids: [192.0.2.7]}
+            """);
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
       for (String[] bucket :
           List.of(
@@ -172,6 +176,22 @@ final class ActCommandTest {
                 redis.uri() + "?timeout=10s");
         assertThat(run.out()).contains("\"allowed\":true,\"limited\":false");
         assertThat(run.code()).isZero();
+      }
+      for (String act : List.of("check", "spend", "refund", "reset")) {
+        Cli refused =
+            Cli.run(
+                act,
+                "SignUpsPerIPAddress",
+                "192.0.2.8",
+                "--limits",
+                limits.toString(),
+                "--overrides",
+                overrides.toString(),
+                "--store",
+                redis.uri() + "?timeout=10s");
+        assertThat(refused.code()).as(act).isEqualTo(Exit.BROKEN_INPUT);
+        assertThat(refused.err()).startsWith("sluice: SignUpsPerIPAddress has no default; write ");
+        assertThat(refused.out()).isEmpty();
       }
     }
   }

@@ -155,6 +155,18 @@ final class ExplainRuleCommandTest {
   }
 
   @Test
+  void methodThatARequestAsksFor_isExplainedToo() throws IOException {
+    rules = rulesForPaths();
+    Cli run = explain("post", "//x/y", "--client", "192.0.2.7", "--header", "X-HTTP-Method: put");
+    assertThat(run.out())
+        .startsWith("the request can be read in 4 ways: ")
+        .contains("read as POST /x/y:\n", "read as PUT /x/y:\n", "read as PUT /y:\n");
+    assertThat(explain("GET", "/projects/a#b").out())
+        .isEqualTo(
+            "cannot be charged: the path has a \"#\" or a space, expected %23 or %20 in its place\n");
+  }
+
+  @Test
   void descriptor_isExplainedRuleByRule() {
     Cli run = explain("--domain", "edge", "--entry", "user=alice", "--hits", "20");
     assertThat(run.out().replace(rules, "rules.yml"))

@@ -20,10 +20,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Servers as processes of their own, with overrides in a file. */
+@Tag("slow")
 final class OverrideStoreTest {
 
   private static final HttpClient CLIENT = HttpClient.newHttpClient();

@@ -8,10 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The commands on a table, in a real PostgreSQL. */
+@Tag("slow")
 final class OverridesTableCommandsTest {
 
   private static final String HEADER = "name,id,count,burst,period,comment\n";

@@ -50,7 +50,19 @@ final class ReplayCommandTest {
   }
 
   @Test
-  void limitWithoutADefault_isWarnedOfOnce() throws IOException {
+  void limitWithoutADefault_isRefused_atItsLine() throws IOException {
+    String open =
+        "{\"at\":1700000000000000000,\"op\":\"spend\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
+    String trace = write("open.jsonl", GOOD + "\n" + open);
+    Cli run = replay(trace);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err())
+        .contains(
+            trace + ":2: limit: ApiCallsPerKey has no default; write burst, count and period");
+  }
+
+  @Test
+  void limitOfBoulderWithoutADefault_isDisabled_andWarnedOfOnce() throws IOException {
     String open =
         "{\"at\":1700000000000000000,\"op\":\"spend\",\"limit\":\"CertificatesPerDomain\",\"id\":\"example.com\"}";
     Cli run = replay(write("open.jsonl", GOOD + "\n" + open + "\n" + open));
@@ -58,7 +70,7 @@ final class ReplayCommandTest {
     assertThat(run.err().lines())
         .singleElement()
         .asString()
-        .startsWith("warning: CertificatesPerDomain has no default, so nothing limits it");
+        .startsWith("warning: CertificatesPerDomain has no default, so it is disabled");
   }
 
   @Test

@@ -28,9 +28,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Changes at run time that a real PostgreSQL keeps. */
+@Tag("slow")
 class RuntimeLimitsTableTest {
 
   private static final Duration OFTEN = Duration.ofMillis(1);

@@ -34,6 +34,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -42,6 +43,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
+@Tag("slow")
 final class ServeCommandTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
@@ -220,7 +222,8 @@ final class ServeCommandTest {
                   "--store",
                   "redis://127.0.0.1:1/0",
                   "--on-failure",
-                  rule);
+                  rule,
+                  "--ready-without-store");
           BufferedReader err = cli.err()) {
         String ready = get(untilReady(err) + "/readyz");
         assertThat(ready.contains("incident"))
@@ -508,7 +511,7 @@ final class ServeCommandTest {
         Cli.run(
             "serve", "--http", ":0", "--limits", limits.toString(), "--rules", rules.toString());
     assertThat(bad.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(bad.err()).contains(rules + ":1:26: found LoginsPerIPAddress, which is not");
+    assertThat(bad.err()).contains(rules + ":1:26: found LoginsPerIPAddress, which has no default");
     Cli proxies = Cli.run("serve", "--http", ":0", "--trusted-proxies", "10.0.0.0/8,lan");
     assertThat(proxies.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(proxies.err()).contains("--trusted-proxies: found \"lan\", expected an address");
@@ -589,7 +592,13 @@ final class ServeCommandTest {
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(run.err())
         .startsWith("sluice: 0.0.0.0:0 is not loopback")
-        .contains("--tls-certificate FILE", "--insecure");
+        .contains("--tls-certificate FILE", "--plaintext", "--tokens FILE", "--open");
+    assertThat(Cli.run("serve", "--http", "0.0.0.0:0", "--plaintext").err())
+        .contains("everybody who reaches it could spend", "--tokens FILE", "--open")
+        .doesNotContain("--tls-certificate");
+    assertThat(Cli.run("serve", "--http", "0.0.0.0:0", "--open").err())
+        .contains("nothing would be encrypted", "--plaintext")
+        .doesNotContain("--tokens");
     Cli alone = Cli.run("serve", "--http", ":0", "--tls-certificate", "any");
     assertThat(alone.err()).contains("--tls-certificate requires --tls-key FILE");
   }

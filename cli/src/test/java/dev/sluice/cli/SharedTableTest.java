@@ -37,9 +37,11 @@ import java.util.List;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Servers that share the tables of one PostgreSQL. */
+@Tag("slow")
 class SharedTableTest {
 
   private static final Duration EVERY = Duration.ofSeconds(1);

@@ -81,6 +81,16 @@ public interface IdFormat {
   }
 
   /**
+   * The texts of the parts of an id: the other way of {@link #join}.
+   *
+   * @param canonicalId an id that {@link #canonical} has returned
+   * @return the text of each part, in order
+   */
+  default List<String> split(String canonicalId) {
+    return List.of(canonicalId);
+  }
+
+  /**
    * Refuses an id that is empty, or longer than {@link #MAX_LENGTH}: for formats to call first.
    *
    * @param text the id as somebody wrote it
@@ -121,7 +131,9 @@ public interface IdFormat {
   }
 
   /**
-   * An IPv4 or IPv6 address, parsed without a look-up; canonical as RFC 5952 writes it.
+   * An IPv4 or IPv6 address, parsed without a look-up; canonical as RFC 5952 writes it. A range
+   * such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as its lowest address if no bit
+   * behind the mask is set. The format itself groups no addresses.
    *
    * @return the format {@code ipAddress}
    */

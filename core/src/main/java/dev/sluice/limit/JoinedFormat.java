@@ -85,7 +85,8 @@ final class JoinedFormat implements IdFormat {
             .formatted(format.name(), SafeText.quote(part)));
   }
 
-  private List<String> split(String text) {
+  @Override
+  public List<String> split(String text) {
     List<String> texts = new ArrayList<>(parts.size());
     int start = 0;
     while (texts.size() < parts.size() - 1) {

@@ -32,6 +32,7 @@ public final class LimitName {
   private final IdFormat id;
   private final IdFormat overrideId;
   private final boolean overridesOnly;
+  private final boolean disabledWithoutDefault;
   private final String message;
   private final @Nullable String helpLink;
   private final double jitter;
@@ -44,6 +45,7 @@ public final class LimitName {
     this.id = builder.id;
     this.overrideId = builder.overrideId == null ? builder.id : builder.overrideId;
     this.overridesOnly = builder.overridesOnly;
+    this.disabledWithoutDefault = builder.disabledWithoutDefault;
     this.message = builder.message;
     this.helpLink = builder.helpLink;
     this.jitter = builder.jitter;
@@ -115,6 +117,16 @@ public final class LimitName {
   }
 
   /**
+   * Returns whether the limit is disabled for an id that has neither a default nor an override: the
+   * id is allowed, and nothing is stored. Requests for such an id of any other limit are refused.
+   *
+   * @return true if declared so, and for a name that has {@linkplain #overridesOnly overrides only}
+   */
+  public boolean disabledWithoutDefault() {
+    return disabledWithoutDefault || overridesOnly;
+  }
+
+  /**
    * Returns the message for a denied client, with its placeholders as they were declared.
    *
    * @return the text; {@link #denial} fills it in
@@ -177,6 +189,7 @@ public final class LimitName {
             .longestWait(longestWait)
             .deepestDebt(bursts);
     copy.overridesOnly = overridesOnly;
+    copy.disabledWithoutDefault = disabledWithoutDefault;
     copy.helpLink = helpLink;
     return copy.build();
   }
@@ -312,6 +325,7 @@ public final class LimitName {
         && id.equals(that.id)
         && overrideId.equals(that.overrideId)
         && overridesOnly == that.overridesOnly
+        && disabledWithoutDefault == that.disabledWithoutDefault
         && message.equals(that.message)
         && Objects.equals(helpLink, that.helpLink)
         && Double.compare(jitter, that.jitter) == 0
@@ -341,6 +355,7 @@ public final class LimitName {
     private IdFormat id = IdFormat.string();
     private @Nullable IdFormat overrideId;
     private boolean overridesOnly;
+    private boolean disabledWithoutDefault;
     private String message;
     private @Nullable String helpLink;
     private double jitter = DEFAULT_JITTER;
@@ -393,6 +408,18 @@ public final class LimitName {
     @CanIgnoreReturnValue
     public Builder overridesOnly() {
       this.overridesOnly = true;
+      return this;
+    }
+
+    /**
+     * Declares that a missing default disables the limit, as in Boulder. Only for limits that
+     * somebody else's contract says so of: a forgotten line then opens the limit.
+     *
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder disabledWithoutDefault() {
+      this.disabledWithoutDefault = true;
       return this;
     }
 

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * All limits: the catalogue of names, the default quota of each, and the overrides for single ids.
  *
- * <p>Immutable and thread-safe. A name without a default, for an id without an override, limits
- * nothing: always allowed, nothing stored. {@link #coverage} tells whether somebody wrote that, or
- * the default is missing.
+ * <p>Immutable and thread-safe. Where a name has no default and the id no override, nothing limits
+ * the id. {@link #coverage} says whether somebody wrote that. If nobody did, a {@link
+ * dev.sluice.Limiter} refuses the request.
  *
  * <p>Limits carry what was read together with them and refers to their names, such as rules: a
  * {@linkplain #with companion}. A request that reads the limits once sees both of one generation.
@@ -114,7 +114,20 @@ public final class Limits {
     if (unlimited.contains(name.name())) {
       return Coverage.UNLIMITED;
     }
+    if (name.disabledWithoutDefault()) {
+      return Coverage.DISABLED;
+    }
     return overrides.containsKey(name.name()) ? Coverage.NO_DEFAULT : Coverage.NOT_CONFIGURED;
+  }
+
+  /**
+   * Returns whether somebody wrote what holds for the ids of a name that have no override.
+   *
+   * @param name a name of the catalogue
+   * @return true for a default, and for a name that is unlimited on purpose
+   */
+  public boolean hasDefault(LimitName name) {
+    return defaults.containsKey(name.name()) || unlimited.contains(name.name());
   }
 
   /**
@@ -136,24 +149,22 @@ public final class Limits {
    * @return false if the name is only known
    */
   public boolean isConfigured(LimitName name) {
-    return coverage(name) != Coverage.NOT_CONFIGURED;
+    return hasDefault(name) || overrides.containsKey(name.name());
   }
 
   /**
-   * Finds a name that must be {@linkplain #isConfigured configured}.
+   * Finds a name that must not be missing from these limits.
    *
    * @param name the name
    * @return the name
-   * @throws UnknownLimitException if the catalogue has no such name, or these limits say nothing
-   *     about it
+   * @throws UnknownLimitException if the catalogue has no such name
+   * @throws MissingDefaultException if these limits say nothing about it, and its name does not say
+   *     that it is {@linkplain LimitName#disabledWithoutDefault disabled} then
    */
   public LimitName configured(String name) {
     LimitName known = catalogue.get(name);
-    if (!isConfigured(known)) {
-      throw new UnknownLimitException(
-          "the limit %s is not configured: it has neither a default nor an override; write burst,"
-                  .formatted(name)
-              + " count and period, or unlimited: true");
+    if (coverage(known) == Coverage.NOT_CONFIGURED) {
+      throw MissingDefaultException.of(List.of(known));
     }
     return known;
   }
@@ -456,10 +467,26 @@ public final class Limits {
     /** The limit is unlimited because somebody wrote so. */
     UNLIMITED,
 
+    /**
+     * The id has no override, and the limit no default, which its {@linkplain
+     * LimitName#disabledWithoutDefault name} allows.
+     */
+    DISABLED,
+
     /** The limit has overrides and no default, and the id has no override. */
     NO_DEFAULT,
 
     /** The limit has neither a default nor an override, and nobody wrote that it is unlimited. */
-    NOT_CONFIGURED
+    NOT_CONFIGURED;
+
+    /**
+     * Returns whether nothing limits the id, though nobody wrote so: then a request is refused,
+     * unless missing defaults are allowed.
+     *
+     * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
+     */
+    public boolean isMissing() {
+      return this == NO_DEFAULT || this == NOT_CONFIGURED;
+    }
   }
 }

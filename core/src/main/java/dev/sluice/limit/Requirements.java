@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.limit;
 
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Requirement.MissingDefault;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
@@ -45,7 +44,7 @@ final class Requirements {
             .filter(one -> one.onMissing() == MissingDefault.REFUSE && !one.isMetBy(limits))
             .toList();
     if (!missing.isEmpty()) {
-      throw new MissingDefaultException(missing);
+      throw MissingDefaultException.ofRequired(missing);
     }
   }
 

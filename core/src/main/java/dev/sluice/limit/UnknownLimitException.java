@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.limit;
 
-/** A limit's name that the catalogue does not have. */
-public final class UnknownLimitException extends InvalidRequestException {
+/**
+ * A limit's name that the catalogue does not have, or, as a {@link MissingDefaultException}, a
+ * limit that has no default.
+ */
+public class UnknownLimitException extends InvalidRequestException {
 
   private static final long serialVersionUID = 1;
 

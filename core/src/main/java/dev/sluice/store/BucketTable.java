@@ -264,10 +264,9 @@ final class BucketTable {
    * a table in use is asked for. All that it needs is in the slot; it asks neither the segment nor
    * its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Effect}.
    *
-   * <p>The sum is written out here, in place of {@link Effect#tatAfterNanos}. Measured alone, the
-   * medians were 2 and 4 % lower with one key, and the ranges met ({@code docs/house.md}). The look
-   * at the slot alone takes 5 % less for single decisions, 8 % for 32 at a time ({@code
-   * docs/benchmarks.md}).
+   * <p>The sum is written out here, in place of {@link Effect#tatAfterNanos}: with one key, the
+   * medians were 2 and 4 % lower, but the ranges of the rounds overlapped. Looking at the slot
+   * alone saves 5 % of a single decision, and 8 % where 32 are made at a time.
    *
    * @return the TAT before, {@link Lines#LOCKED} if nothing was done
    */

@@ -49,6 +49,44 @@ class IdFormatTest {
     }
   }
 
+  /** As Envoy's masked_remote_address sends them. */
+  @Test
+  void ipAddress_ofARange_isItsLowestAddress() {
+    IdFormat format = IdFormat.ipAddress();
+    for (String[] range :
+        new String[][] {
+          {"192.0.2.7/32", "192.0.2.7"},
+          {"192.0.2.0/24", "192.0.2.0"},
+          {"0.0.0.0/0", "0.0.0.0"},
+          {"2001:DB8:0::/64", "2001:db8::"},
+          {"2001:db8::5/128", "2001:db8::5"},
+          {"::/0", "::"},
+          {"::ffff:192.0.2.7/128", "192.0.2.7"},
+          {"::ffff:192.0.2.0/120", "192.0.2.0"}
+        }) {
+      assertThat(format.canonical(range[0], LENIENT)).as(range[0]).isEqualTo(range[1]);
+      assertRefused(format, range[0], STRICT, "not in canonical form");
+    }
+    assertRefused(format, "2001:db8::5/64", LENIENT, "write \"2001:db8::\" for its range");
+    assertRefused(
+        format, "192.0.2.7/24", LENIENT, "behind /24 that are not clear; write \"192.0.2.0\"");
+    assertRefused(format, "::ffff:192.0.2.7/64", LENIENT, "write \"192.0.2.7\"");
+    for (String none :
+        List.of("192.0.2.7/33", "::/129", "::/", "::/064", "::/+1", "::/64/64", "/64", "1/8")) {
+      assertRefused(format, none, LENIENT, "is not an IP address");
+    }
+  }
+
+  @Test
+  void split_isTheOtherWayOfJoin() {
+    IdFormat pair = IdFormat.joined(IdFormat.ipAddress(), IdFormat.string());
+    for (List<String> parts :
+        List.of(List.of("2001:db8::1", "a:b"), List.of("192.0.2.7", "]:"), List.of("::", "["))) {
+      assertThat(pair.split(pair.join(parts, LENIENT))).isEqualTo(parts);
+    }
+    assertThat(IdFormat.string().split("a:b")).containsExactly("a:b");
+  }
+
   @Test
   void ipAddress_strict_refusesOtherSpellingsAndReservedBlocks() {
     IdFormat format = IdFormat.ipAddress();

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.text.Suggestion;
@@ -66,6 +65,7 @@ class LimitsTest {
             LimitName.builder(1, "A").jitter(0.5).build(),
             LimitName.builder(1, "A").helpLink("https://example.com/").build(),
             LimitName.builder(1, "A").overridesOnly().build(),
+            LimitName.builder(1, "A").disabledWithoutDefault().build(),
             LimitName.builder(1, "A").deepestDebt(1).build(),
             LimitName.builder(1, "A").id(IdFormat.uuid()).build())) {
       assertThat(Limits.builder(Catalogue.of(other)).build()).isNotEqualTo(one);
@@ -110,6 +110,33 @@ class LimitsTest {
   }
 
   @Test
+  void coverage_ofANameThatMayBeDisabled_isNotMissing() {
+    LimitName boulders = LimitName.builder(1, "A").disabledWithoutDefault().build();
+    LimitName rare = LimitName.builder(2, "B").overridesOnly().build();
+    Catalogue names = Catalogue.of(boulders, rare);
+    for (LimitName name : names.names()) {
+      Limits none = Limits.builder(names).build();
+      assertThat(none.coverage(name)).isEqualTo(Coverage.DISABLED);
+      assertThat(none.configured(name.name())).isEqualTo(name);
+      assertThat(none.isConfigured(name)).isFalse();
+      Limits overridden = Limits.builder(names).override(name.name(), "x", SMALL).build();
+      assertThat(overridden.coverage(name, "y")).isEqualTo(Coverage.DISABLED);
+      assertThat(overridden.isConfigured(name)).isTrue();
+    }
+    assertThat(Coverage.DISABLED.isMissing()).isFalse();
+    assertThat(Coverage.NO_DEFAULT.isMissing()).isTrue();
+  }
+
+  @Test
+  void configured_limitThatIsNot_isRefused() {
+    Limits none = Limits.builder(Catalogue.samples()).build();
+    assertThatThrownBy(() -> none.configured(SIGN_UPS))
+        .isInstanceOfSatisfying(
+            MissingDefaultException.class, e -> assertThat(e.limits()).containsExactly(SIGN_UPS));
+    assertThatThrownBy(() -> none.configured("Nobody")).isInstanceOf(UnknownLimitException.class);
+  }
+
+  @Test
   void builder_defaultAndUnlimited_isRefused() {
     assertThatThrownBy(
             () -> Limits.builder(Catalogue.samples()).limit(SIGN_UPS, SMALL).unlimited(SIGN_UPS))
@@ -129,8 +156,8 @@ class LimitsTest {
     assertThatThrownBy(() -> current.require(List.of(signUps(MissingDefault.REFUSE))))
         .isInstanceOf(MissingDefaultException.class)
         .hasMessage(
-            "SignUpsPerIPAddress has no default, but a test asks for it and would not be limited;"
-                + " write burst, count and period, or unlimited: true");
+            "SignUpsPerIPAddress has no default, but a test asks for it; write burst, count and"
+                + " period, or \"SignUpsPerIPAddress: {unlimited: true}\"");
     assertThat(current.unmet(current.get())).isEmpty();
     current.require(List.of(signUps(MissingDefault.WARN), signUps(MissingDefault.ALLOW)));
     assertThat(current.unmet(current.get())).hasSize(2);
@@ -153,8 +180,9 @@ class LimitsTest {
         .isInstanceOf(MissingDefaultException.class);
     Limits overridden =
         Limits.builder(Catalogue.samples()).override(SIGN_UPS, "192.0.2.7", SMALL).build();
-    current.replace(overridden); // overrides alone count as configured
-    assertThat(current.get()).isSameAs(overridden);
+    assertThatThrownBy(() -> current.replace(overridden)) // which refuse all other ids
+        .isInstanceOf(MissingDefaultException.class);
+    assertThat(current.get()).isSameAs(good);
   }
 
   @Test

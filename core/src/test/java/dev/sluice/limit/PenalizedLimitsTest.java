@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.Requirement.MissingDefault;
 import java.time.Duration;
@@ -68,8 +67,8 @@ class PenalizedLimitsTest {
   void configured_nameWithoutDefault_isRefused() {
     assertThat(limits().configured("A")).isSameAs(A);
     assertThatThrownBy(() -> limits().configured("B"))
-        .isInstanceOf(UnknownLimitException.class)
-        .hasMessageContaining("B is not configured");
+        .isInstanceOf(MissingDefaultException.class)
+        .hasMessageStartingWith("B has no default");
     assertThatThrownBy(() -> limits().configured("C")).isInstanceOf(UnknownLimitException.class);
   }
 
@@ -100,7 +99,8 @@ class PenalizedLimitsTest {
     Requirement missing = new Requirement("B", "a test", MissingDefault.REFUSE);
     assertThatThrownBy(() -> current.require(List.of(missing)))
         .isInstanceOfSatisfying(
-            MissingDefaultException.class, e -> assertThat(e.missing()).containsExactly(missing));
+            MissingDefaultException.class,
+            e -> assertThat(e.limits()).containsExactly(missing.limit()));
 
     Requirement met = new Requirement("A", "a test", MissingDefault.REFUSE);
     current.require(List.of(met));

@@ -9,6 +9,7 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
  * buckets, grow, split, and shrink. On a clock that stands still a bucket dies by a reset. Keys
  * spend one or two nanoseconds: some TATs tell whose they are, and some meet by chance.
  */
+@Tag("slow")
 @Param(name = "key", gen = IntGen.class, conf = "0:5")
 public class BucketTableLincheckTest {
 

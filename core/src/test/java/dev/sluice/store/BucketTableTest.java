@@ -18,6 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongConsumer;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -62,6 +63,7 @@ class BucketTableTest {
     }
   }
 
+  @Tag("slow")
   @ParameterizedTest
   @ValueSource(ints = {2, 16})
   void million_keysThatDieAndComeBack_giveOutExactlyTheirBurst(int threads) throws Exception {
@@ -85,6 +87,7 @@ class BucketTableTest {
     }
   }
 
+  @Tag("slow")
   @Test
   void growing_underLoad_losesAndDoublesNothing() throws Exception {
     MemoryStore store = store(10_000_000);

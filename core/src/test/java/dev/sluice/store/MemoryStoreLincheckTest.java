@@ -12,6 +12,7 @@ import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.Param;
 import org.jetbrains.lincheck.datastructures.StressOptions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -19,6 +20,7 @@ import org.junit.jupiter.api.Test;
  * batches that overlap, with refunds and resets, some order of the same calls one by one gives the
  * same readings. On a clock that stands still, so that an order is all that can differ.
  */
+@Tag("slow")
 @Param(name = "key", gen = IntGen.class, conf = "0:2")
 @Param(name = "cost", gen = IntGen.class, conf = "1:3")
 public class MemoryStoreLincheckTest {

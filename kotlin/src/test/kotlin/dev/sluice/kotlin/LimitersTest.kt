@@ -9,6 +9,7 @@ import dev.sluice.limit.Catalogue
 import dev.sluice.limit.CurrentLimits
 import dev.sluice.limit.LimitName
 import dev.sluice.limit.Limits
+import dev.sluice.limit.MissingDefaultException
 import dev.sluice.store.BucketStore
 import dev.sluice.testkit.ManualTime
 import java.time.Duration
@@ -53,6 +54,16 @@ class LimitersTest {
         assertThat(limiter.awaitSpend("Calls", "ann").allowed()).isTrue()
         limiter.awaitReset("Calls", "ann")
         assertThat(limiter.awaitSpend("Calls", "ann", cost = 2).allowed()).isTrue()
+        Unit
+    }
+
+    @Test
+    fun `awaitSpend, of a limit without a default, throws`() = runBlocking {
+        val open = Limiter.of(Limits.builder(Catalogue.of(calls)).build(), BucketStore.inMemory())
+        assertThat(runCatching { open.awaitSpend("Calls", "ann") }.exceptionOrNull())
+            .isInstanceOf(MissingDefaultException::class.java)
+        val reserved = runCatching { open.withReservation("Calls", "ann") { 1 } }
+        assertThat(reserved.exceptionOrNull()).isInstanceOf(MissingDefaultException::class.java)
         Unit
     }
 

@@ -1,20 +1,436 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
-/**
- * Decides whether a request may pass, at a time that it is told.
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.stream.Stream;
+
+/*
+ * All algorithms get the same limit: at most `burst` tokens at once, and a window τ = T · burst, the
+ * time in which GCRA refills all tokens of a bucket. So all of them admit the same rate in the long
+ * run. They differ in when spent tokens come back:
  *
- * <p>For one thread. Time never steps back from one call to the next.
+ *   time bucket       all at once, one window after the first request
+ *   leaky bucket      in steps, whenever the drip process runs (see Drip)
+ *   GCRA              continuously, from the moment of the request
+ *   sliding log       the tokens of each request, exactly one window after that request
+ *   sliding counter   continuously during the next fixed window, whenever the request was
  */
-interface Algorithm {
+
+/** The algorithms that are compared, by the names that people type. */
+public enum Algorithm {
+  /** A counter that starts with the first request and expires one window later. */
+  TIME_BUCKET("time-bucket", "a counter that expires"),
+  /** A bucket that a background process drains in steps. */
+  LEAKY_BUCKET("leaky-bucket", "a bucket that a process drains"),
+  /** Sluice's own limiter. */
+  GCRA("gcra", "Sluice's own limiter"),
+  /** A list of the requests admitted within the last window. */
+  SLIDING_LOG("sliding-log", "the time of every request is kept"),
+  /** Two counters of fixed windows; the older one fades out. */
+  SLIDING_COUNTER("sliding-counter", "two counters, the older fades out");
+
+  private static final String ALL = "all";
+
+  private final String text;
+  private final String inWords;
+
+  Algorithm(String text, String inWords) {
+    this.text = text;
+    this.inWords = inWords;
+  }
 
   /**
-   * Decides on one request.
+   * Finds algorithms by a name that people type.
    *
-   * @param bucket whose tokens are spent, from 0
-   * @param cost tokens, 0 to the limit's burst; 0 reads the bucket and changes nothing
-   * @param nowNanos the present, from 0
-   * @return what was decided, and the bucket afterwards
+   * @param text one of {@link #names}
+   * @return the algorithm of that name; every algorithm for {@code all}
+   * @throws IllegalArgumentException for any other text; the message suggests the nearest name
    */
-  Verdict decide(int bucket, long cost, long nowNanos);
+  public static List<Algorithm> parse(String text) {
+    if (text.equals(ALL)) {
+      return List.of(values());
+    }
+    for (Algorithm algorithm : values()) {
+      if (algorithm.text.equals(text)) {
+        return List.of(algorithm);
+      }
+    }
+    List<String> names = names();
+    throw new IllegalArgumentException(
+        "found %s, expected one of %s%s"
+            .formatted(
+                SafeText.quote(text),
+                String.join(", ", names),
+                Suggestion.didYouMean(text, names)));
+  }
+
+  /**
+   * Returns the names that people may type.
+   *
+   * @return names such as {@code time-bucket}; the last one is {@code all}
+   */
+  public static List<String> names() {
+    return Stream.concat(Arrays.stream(values()).map(Algorithm::toString), Stream.of(ALL)).toList();
+  }
+
+  /** A description of a few words, for a caption. */
+  String inWords() {
+    return inWords;
+  }
+
+  /** Returns the name that people type. */
+  @Override
+  public String toString() {
+    return text;
+  }
+
+  /** Creates a limiter with no token spent; only the leaky bucket uses the drip. */
+  SimulatedLimiter start(Quota quota, Drip drip) {
+    return switch (this) {
+      case TIME_BUCKET -> new TimeBucket(quota);
+      case LEAKY_BUCKET -> new LeakyBucket(quota, drip);
+      case GCRA -> new ProductLimiter(quota);
+      case SLIDING_LOG -> new SlidingLog(quota);
+      case SLIDING_COUNTER -> new SlidingCounter(quota);
+    };
+  }
+
+  /**
+   * One algorithm with its buckets, for one thread. The caller passes the time, which never goes
+   * back.
+   */
+  interface SimulatedLimiter {
+
+    /**
+     * Decides on one request.
+     *
+     * @param bucket the number of the bucket that is charged, from 0
+     * @param cost tokens, 0 to the burst; 0 reads the bucket and changes nothing
+     * @param nowNanos the current time, from 0
+     * @return the decision, and the level of the bucket after it
+     */
+    Verdict decide(int bucket, long cost, long nowNanos);
+  }
+
+  /**
+   * The decision on one request.
+   *
+   * @param admitted whether the request may pass
+   * @param retryAfterNanos how long the client should wait; 0 if admitted, otherwise at least 1
+   * @param level tokens that are spent and not yet back, after the decision; 0 to the burst
+   */
+  record Verdict(boolean admitted, long retryAfterNanos, double level) {
+
+    static Verdict admitted(double level) {
+      return new Verdict(true, 0, level);
+    }
+
+    static Verdict denied(long retryAfterNanos, double level) {
+      return new Verdict(false, Math.max(retryAfterNanos, 1), level);
+    }
+  }
+
+  /** Sluice itself: its limiter over its memory store, on the simulated clock. */
+  private static final class ProductLimiter implements SimulatedLimiter {
+
+    private static final LimitName NAME =
+        LimitName.builder(1, "Simulated").id(IdFormat.integer()).build();
+
+    private final Limit limit;
+    private final long intervalNanos;
+    private long nowNanos;
+
+    ProductLimiter(Quota quota) {
+      Limits limits = Limits.builder(Catalogue.of(NAME)).limit(NAME.name(), quota).build();
+      this.limit = Limiter.of(limits, BucketStore.inMemory(() -> nowNanos)).limit(NAME.name());
+      this.intervalNanos = quota.intervalNanos();
+    }
+
+    @Override
+    public Verdict decide(int bucket, long cost, long newNowNanos) {
+      nowNanos = newNowNanos;
+      Decision decision = limit.spend(Integer.toString(bucket), cost);
+      double level = (double) decision.resetInNanos() / intervalNanos;
+      return decision.allowed()
+          ? Verdict.admitted(level)
+          : Verdict.denied(decision.retryInNanos(), level);
+    }
+  }
+
+  /**
+   * A counter with a time to live: the first request sets it to the burst, each request counts it
+   * down, and after one window it is gone.
+   */
+  private static final class TimeBucket implements SimulatedLimiter {
+
+    private final long burst;
+    private final long windowNanos;
+    private final Map<Integer, Counter> counters = new HashMap<>();
+
+    TimeBucket(Quota quota) {
+      this.burst = quota.burst();
+      this.windowNanos = quota.offsetNanos();
+    }
+
+    private static final class Counter {
+      private final long expiresNanos;
+      private long left;
+
+      Counter(long left, long expiresNanos) {
+        this.left = left;
+        this.expiresNanos = expiresNanos;
+      }
+    }
+
+    @Override
+    public Verdict decide(int bucket, long cost, long nowNanos) {
+      Counter counter = counters.get(bucket);
+      if (counter == null || counter.expiresNanos <= nowNanos) {
+        if (cost == 0) {
+          return Verdict.admitted(0);
+        }
+        counter = new Counter(burst, nowNanos + windowNanos);
+        counters.put(bucket, counter);
+      }
+      if (counter.left < cost) {
+        return Verdict.denied(counter.expiresNanos - nowNanos, (double) (burst - counter.left));
+      }
+      counter.left -= cost;
+      return Verdict.admitted((double) (burst - counter.left));
+    }
+  }
+
+  /*
+   * The water of a bucket is stored as the time that it takes to leak, in whole nanoseconds. A cost
+   * of c adds T·c, and the bucket holds τ. The process runs every d, and one run takes d from each
+   * bucket. Nothing leaks between two runs or while the process stalls, and missed runs are not made
+   * up for: a run knows only that it takes one drip from every bucket. If one run can drain only
+   * some of the buckets, the next run takes the others, so that every bucket leaks too slowly.
+   */
+
+  /**
+   * A bucket that fills with requests and is drained by a process, which may stall or fall behind.
+   */
+  private static final class LeakyBucket implements SimulatedLimiter {
+
+    private final long intervalNanos;
+    private final long capacityNanos;
+    private final long everyNanos;
+    private final int bucketsPerRun;
+    private final List<Drip.Stall> stalls;
+    private final Map<Integer, Bucket> buckets = new HashMap<>();
+    private final Queue<Bucket> active = new ArrayDeque<>();
+    private long nextRunNanos;
+
+    LeakyBucket(Quota quota, Drip drip) {
+      this.intervalNanos = quota.intervalNanos();
+      this.capacityNanos = quota.offsetNanos();
+      this.everyNanos = drip.everyNanos(quota);
+      this.bucketsPerRun = drip.bucketsPerRun() == 0 ? Integer.MAX_VALUE : drip.bucketsPerRun();
+      this.stalls = drip.stalls().stream().sorted(Comparator.comparing(Drip.Stall::from)).toList();
+      this.nextRunNanos = everyNanos;
+    }
+
+    private static final class Bucket {
+      private long waterNanos; // the time that its water takes to leak
+    }
+
+    @Override
+    public Verdict decide(int number, long cost, long nowNanos) {
+      dripUntil(nowNanos);
+      Bucket bucket = buckets.computeIfAbsent(number, n -> new Bucket());
+      long excessNanos = bucket.waterNanos + intervalNanos * cost - capacityNanos;
+      if (excessNanos > 0) {
+        return Verdict.denied(waitNanos(excessNanos, nowNanos), level(bucket));
+      }
+      if (cost > 0) {
+        if (bucket.waterNanos == 0) {
+          active.add(bucket);
+        }
+        bucket.waterNanos += intervalNanos * cost;
+      }
+      return Verdict.admitted(level(bucket));
+    }
+
+    private double level(Bucket bucket) {
+      return (double) bucket.waterNanos / intervalNanos;
+    }
+
+    /** Returns the time until the run that makes room, if the process does not stall. */
+    private long waitNanos(long excessNanos, long nowNanos) {
+      long runs = (excessNanos - 1) / everyNanos + 1;
+      return everyNanos - nowNanos % everyNanos + (runs - 1) * everyNanos;
+    }
+
+    private void dripUntil(long nowNanos) {
+      while (nextRunNanos <= nowNanos) {
+        if (active.isEmpty()) {
+          nextRunNanos = firstRunFrom(nowNanos + 1);
+          return;
+        }
+        long resumesNanos = endOfStall(nextRunNanos);
+        if (resumesNanos > nextRunNanos) {
+          nextRunNanos = firstRunFrom(resumesNanos);
+        } else {
+          run();
+          nextRunNanos += everyNanos;
+        }
+      }
+    }
+
+    private void run() {
+      for (int left = Math.min(bucketsPerRun, active.size()); left > 0; left--) {
+        Bucket bucket = active.remove();
+        bucket.waterNanos = Math.max(bucket.waterNanos - everyNanos, 0);
+        if (bucket.waterNanos > 0) {
+          active.add(bucket);
+        }
+      }
+    }
+
+    private long firstRunFrom(long nanos) {
+      return ((nanos - 1) / everyNanos + 1) * everyNanos;
+    }
+
+    /** Returns when a run that is due now takes place: now, or after the stall. */
+    private long endOfStall(long nowNanos) {
+      long end = nowNanos;
+      for (Drip.Stall stall : stalls) {
+        if (stall.from().toNanos() <= end && end < stall.end().toNanos()) {
+          end = stall.end().toNanos();
+        }
+      }
+      return end;
+    }
+  }
+
+  /**
+   * The admitted requests of the last window. No window, wherever it begins, admits more than the
+   * burst; the price is one entry per admitted request.
+   */
+  private static final class SlidingLog implements SimulatedLimiter {
+
+    private final long burst;
+    private final long windowNanos;
+    private final Map<Integer, Log> logs = new HashMap<>();
+
+    SlidingLog(Quota quota) {
+      this.burst = quota.burst();
+      this.windowNanos = quota.offsetNanos();
+    }
+
+    private record Admission(long atNanos, long cost) {}
+
+    private static final class Log {
+      private final Deque<Admission> admissions = new ArrayDeque<>();
+      private long taken; // the sum of their costs
+    }
+
+    @Override
+    public Verdict decide(int bucket, long cost, long nowNanos) {
+      Log log = logs.computeIfAbsent(bucket, n -> new Log());
+      for (Admission oldest = log.admissions.peekFirst();
+          oldest != null && oldest.atNanos <= nowNanos - windowNanos;
+          oldest = log.admissions.peekFirst()) {
+        log.taken -= oldest.cost;
+        log.admissions.removeFirst();
+      }
+      if (log.taken + cost > burst) {
+        return Verdict.denied(waitNanos(log, cost, nowNanos), (double) log.taken);
+      }
+      if (cost > 0) {
+        log.taken += cost;
+        log.admissions.addLast(new Admission(nowNanos, cost));
+      }
+      return Verdict.admitted((double) log.taken);
+    }
+
+    private long waitNanos(Log log, long cost, long nowNanos) {
+      long taken = log.taken;
+      for (Admission admission : log.admissions) {
+        taken -= admission.cost;
+        if (taken + cost <= burst) {
+          return admission.atNanos + windowNanos - nowNanos;
+        }
+      }
+      throw new IllegalArgumentException("cost " + cost + " exceeds the burst (" + burst + ")");
+    }
+  }
+
+  /**
+   * Two counters of fixed windows. The current window counts in full; the window before it counts
+   * by the share that a sliding window would still cover, which assumes that its requests came
+   * evenly.
+   */
+  private static final class SlidingCounter implements SimulatedLimiter {
+
+    private final long burst;
+    private final long windowNanos;
+    private final Map<Integer, Windows> buckets = new HashMap<>();
+
+    SlidingCounter(Quota quota) {
+      this.burst = quota.burst();
+      this.windowNanos = quota.offsetNanos();
+    }
+
+    private static final class Windows {
+      private long number; // of the current window
+      private long current;
+      private long previous;
+
+      void moveTo(long now) {
+        if (now != number) {
+          previous = now == number + 1 ? current : 0;
+          current = 0;
+          number = now;
+        }
+      }
+    }
+
+    @Override
+    public Verdict decide(int bucket, long cost, long nowNanos) {
+      Windows windows = buckets.computeIfAbsent(bucket, n -> new Windows());
+      windows.moveTo(nowNanos / windowNanos);
+      long elapsedNanos = nowNanos % windowNanos;
+      double elapsed = (double) elapsedNanos / windowNanos;
+      double taken = windows.previous * (1 - elapsed) + windows.current;
+      if (taken + cost > burst) {
+        return Verdict.denied(waitNanos(windows, cost, elapsedNanos), taken);
+      }
+      windows.current += cost;
+      return Verdict.admitted(taken + cost);
+    }
+
+    /**
+     * Returns the time until the previous window has faded enough. If the current window alone
+     * leaves no room, the request must wait until that window is the previous one, and fades.
+     */
+    private long waitNanos(Windows windows, long cost, long elapsedNanos) {
+      long fits = burst - cost;
+      double share =
+          windows.current <= fits
+              ? 1 - (double) (fits - windows.current) / windows.previous
+              : 2 - (double) fits / windows.current;
+      // One nanosecond more, in case the arithmetic rounded down.
+      return (long) Math.ceil(share * windowNanos) + 1 - elapsedNanos;
+    }
+  }
 }

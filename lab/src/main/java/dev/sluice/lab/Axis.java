@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Round numbers for the axes of charts. Pure. */
+/** Round numbers for the axes of charts, and their text. */
 final class Axis {
 
   private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
@@ -45,7 +45,7 @@ final class Axis {
 
   private Axis() {}
 
-  /** The times at which a tick stands, from 0, at most so many steps. */
+  /** Returns the times of the ticks: 0, then at most so many round steps. */
   static List<Long> times(long lengthNanos, int most) {
     long step = timeStep(lengthNanos, most);
     List<Long> times = new ArrayList<>();
@@ -55,7 +55,7 @@ final class Axis {
     return times;
   }
 
-  /** The smallest round step that lies at most so many times in a length. */
+  /** Returns the smallest round step that divides a length into at most so many steps. */
   static long timeStep(long lengthNanos, int most) {
     if (lengthNanos < SECOND * most) {
       long step = 1;
@@ -72,30 +72,30 @@ final class Axis {
     return STEPS[STEPS.length - 1];
   }
 
-  /** A time as it stands under a tick. */
+  /** Formats the time below a tick. */
   static String time(long nanos, long lengthNanos) {
     if (nanos == 0) {
       return "0";
     }
-    return lengthNanos > 2 * DAY && nanos % DAY == 0 ? nanos / DAY + "d" : Spans.exact(nanos);
+    return lengthNanos > 2 * DAY && nanos % DAY == 0 ? nanos / DAY + "d" : Format.duration(nanos);
   }
 
-  /** A number as it stands beside a tick. */
+  /** Formats the number beside a tick. */
   static String number(double value) {
     if (value < 10_000) {
-      return Numbers.brief(value);
+      return Format.brief(value);
     }
     if (value < 1e6) {
-      return Numbers.brief(value / 1e3) + "k";
+      return Format.brief(value / 1e3) + "k";
     }
-    return value < 1e9 ? Numbers.brief(value / 1e6) + "M" : Numbers.brief(value / 1e9) + "G";
+    return value < 1e9 ? Format.brief(value / 1e6) + "M" : Format.brief(value / 1e9) + "G";
   }
 
-  /** The smallest round number that is not below a value, and whose half is round too. */
+  /** Returns the smallest round number that is at least the value and whose half is round too. */
   static double roundUp(double value) {
     for (double unit = 1; ; unit *= 10) {
       for (int many : ROUND) {
-        // Below ten, only what can be halved and is whole.
+        // Below ten, only 1 and the even numbers: numbers of requests are whole.
         double round = many * unit / 10;
         if (round >= value && (unit > 1 || many == 10 || many % 20 == 0)) {
           return round;

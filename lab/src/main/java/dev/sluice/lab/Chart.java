@@ -5,18 +5,27 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 
-/**
- * A chart over time: one panel for each subject, side by side where there is room, on the same
- * scales. SVG on a background of its own, without a script, for a page or as a file.
+/*
+ * From top to bottom, a chart has the unit of the numbers, rows of panels, and the words "simulated
+ * time". A panel has a heading (label and note), a plot, and times below it. All panels have the
+ * same scales, so that heights can be compared across panels.
  *
- * @param id of its elements, unique in a page
- * @param title what it is
- * @param text what there is to see, for those who cannot see it
- * @param unit of the numbers on the left
- * @param lengthNanos how long the time axis is
+ * The SVG has its own background and its own style (see StyleSheet), and no script. It looks the
+ * same in a page, in a file, and cut out of a page. Each chart is drawn in two sizes; the page shows
+ * the one that fits the screen.
+ */
+
+/**
+ * A chart over time with one panel per subject, drawn as SVG.
+ *
+ * @param id the prefix of element ids, unique in a page
+ * @param title the subject of the chart
+ * @param text what the chart shows, for readers who cannot see it
+ * @param unit the unit of the numbers on the left
+ * @param lengthNanos the length of the time axis
  * @param highest the number at the highest tick
- * @param scale how numbers become heights
- * @param panels one for each subject
+ * @param scale maps numbers to heights
+ * @param panels one panel per subject
  */
 record Chart(
     String id,
@@ -32,24 +41,23 @@ record Chart(
   private static final int RIGHT = 14;
   private static final int UNIT_HEIGHT = 28;
   private static final int HEADING = 29;
-  private static final int WIDE_LETTER = 9; // of a label, on average
+  private static final int WIDE_LETTER = 9; // the average width of a letter of a label
   private static final int NOTE_HEIGHT = 18;
   private static final int TIMES_HEIGHT = 32;
   private static final int LAST = 18;
-  private static final int STALL_WORD = 86; // how wide "drip stalled" is, with a little room
+  private static final int STALL_WORD = 86; // the width of "drip stalled", with a little space
   private static final int FULL_WORD = 30;
 
-  /** How much of a panel is left free above its limit, for the word that stands there. */
+  /** The plot is this much higher than the limit, which leaves space for the word "full". */
   private static final double ROOM_ABOVE_LIMIT = 1.25;
 
-  /** How a number becomes a share of the height. */
+  /** Maps a number to a share of the height. */
   enum Scale {
-    /** Twice the number is twice as high. */
     LINEAR,
-    /** Heights are square roots, so that a trickle can be seen beside a spike. */
+    /** The height is the square root, so that small numbers are visible beside a spike. */
     ROOT;
 
-    /** Where ticks stand, as shares of the highest number. */
+    /** Returns the ticks, as shares of the highest number. */
     private double[] ticks() {
       return this == ROOT ? new double[] {0, 0.01, 0.1, 1} : new double[] {0, 0.5, 1};
     }
@@ -59,37 +67,72 @@ record Chart(
     }
   }
 
+  /** The size of a chart, for wide screens and for phones. */
+  enum Size {
+    WIDE(880, 58, 150, 8),
+    NARROW(360, 48, 110, 4);
+
+    private static final int MOST_COLUMNS = 3;
+
+    private final int width;
+    private final int left;
+    final int plotHeight;
+    private final int mostTimeTicks;
+
+    Size(int width, int left, int plotHeight, int mostTimeTicks) {
+      this.width = width;
+      this.left = left;
+      this.plotHeight = plotHeight;
+      this.mostTimeTicks = mostTimeTicks;
+    }
+
+    private int columns(int panels) {
+      if (this == NARROW) {
+        return 1;
+      }
+      return panels == 4 ? 2 : Math.min(panels, MOST_COLUMNS);
+    }
+
+    private int timeTicks(int columns) {
+      return columns == 1 ? mostTimeTicks : columns == 2 ? 5 : 4;
+    }
+
+    String text() {
+      return this == WIDE ? "wide" : "narrow";
+    }
+  }
+
   /**
    * The content of one panel.
    *
-   * @param label of the subject
-   * @param note the one number to remember
+   * @param label the label of the subject
+   * @param note the most important number of the panel
    * @param style a class of the style sheet
-   * @param line whether a line is drawn through the points, or an area of steps below them
-   * @param points ascending in time
-   * @param limit where a line across says {@code full}; 0 for none
-   * @param stalls shaded
+   * @param line true draws a line through the points; false draws steps and fills the area below
+   * @param points the values, in order of time
+   * @param limit the height of a dashed line named {@code full}; 0 for no line
+   * @param stalls the shaded times
    */
   record Panel(
       String label,
       String note,
       String style,
       boolean line,
-      List<LevelPoint> points,
+      List<RunResult.Point> points,
       double limit,
       List<Drip.Stall> stalls) {}
 
-  /** A stand-alone picture, light on every background, for browsers and for librsvg. */
-  String file(ChartSize size) {
-    return svg(size, "<style>" + ReportStyle.forFiles() + "</style>").replace("><", ">\n<") + "\n";
+  /** Draws a picture for a file: light on every background, for browsers and librsvg. */
+  String file(Size size) {
+    return svg(size, "<style>" + StyleSheet.ofFile() + "</style>").replace("><", ">\n<") + "\n";
   }
 
-  /** For a page, light or dark; it looks the same when it is cut out. */
-  String inline(ChartSize size) {
-    return svg(size, "<style>" + ReportStyle.forInlineCharts() + "</style>");
+  /** Draws a picture for a page, light or dark. */
+  String inline(Size size) {
+    return svg(size, "<style>" + StyleSheet.ofInlineChart() + "</style>");
   }
 
-  private String svg(ChartSize size, String style) {
+  private String svg(Size size, String style) {
     StringBuilder out = new StringBuilder();
     int columns = size.columns(panels.size());
     int panelWidth = size.width / columns;
@@ -106,67 +149,67 @@ record Chart(
             height,
             own,
             own));
-    out.append("<title id=\"%s-t\">%s</title>".formatted(own, Html.escaped(title)));
-    out.append("<desc id=\"%s-d\">%s</desc>".formatted(own, Html.escaped(text)));
+    out.append("<title id=\"%s-t\">%s</title>".formatted(own, Format.escaped(title)));
+    out.append("<desc id=\"%s-d\">%s</desc>".formatted(own, Format.escaped(text)));
     out.append(style);
     out.append(
         "<rect class=\"paper\" x=\"0.5\" y=\"0.5\" width=\"%s\" height=\"%s\" rx=\"6\"/>"
             .formatted(size.width - 1, height - 1));
     text(out, "unit", MARGIN, 17, "start", unit);
     for (int i = 0; i < panels.size(); i++) {
-      Slot slot =
-          new Slot(
+      Cell cell =
+          new Cell(
               i % columns * panelWidth,
               UNIT_HEIGHT + i / columns * panelHeight,
               panelWidth,
               heading,
               size.timeTicks(columns));
-      panel(out, panels.get(i), size, slot);
+      panel(out, panels.get(i), size, cell);
     }
     text(out, "tick", size.width - RIGHT, height - 10, "end", "simulated time");
     return out.append("</svg>").toString();
   }
 
-  /** Whether the notes stand beside the labels, by the width of an average letter. */
+  /** Estimates whether every note fits beside its label. */
   private boolean notesFit(int width) {
     return panels.stream()
         .allMatch(p -> p.label.length() * WIDE_LETTER + p.note.length() * 8 + 20 <= width);
   }
 
-  private void panel(StringBuilder out, Panel panel, ChartSize size, Slot slot) {
+  private void panel(StringBuilder out, Panel panel, Size size, Cell cell) {
     Frame frame =
         new Frame(
-            slot.x() + size.left,
-            slot.y() + slot.heading(),
-            slot.width() - size.left - RIGHT,
+            cell.x() + size.left,
+            cell.y() + cell.heading(),
+            cell.width() - size.left - RIGHT,
             size.plotHeight,
             lengthNanos,
             panel.limit > 0 ? highest * ROOM_ABOVE_LIMIT : highest,
             scale);
-    int left = slot.x() + MARGIN;
+    int left = cell.x() + MARGIN;
     out.append("<g>");
     out.append(
         String.format(
             Locale.ROOT,
             "<text x=\"%d\" y=\"%d\"><tspan class=\"label\"%s>%s</tspan><tspan class=\"say\" %s>%s</tspan></text>",
             left,
-            slot.y() + 16,
-            panel.label.length() * WIDE_LETTER > slot.width()
+            cell.y() + 16,
+            panel.label.length() * WIDE_LETTER > cell.width()
                 ? " textLength=\""
-                    + (slot.width() - 2 * MARGIN)
+                    + (cell.width() - 2 * MARGIN)
                     + "\" lengthAdjust=\"spacingAndGlyphs\""
                 : "",
-            Html.escaped(panel.label),
-            slot.heading() == HEADING
+            Format.escaped(panel.label),
+            cell.heading() == HEADING
                 ? "dx=\"10\""
                 : "x=\"" + left + "\" dy=\"" + NOTE_HEIGHT + "\"",
-            Html.escaped(panel.note)));
+            Format.escaped(panel.note)));
     for (Drip.Stall stall : panel.stalls) {
       shade(out, frame, stall);
     }
     for (double share : scale.ticks()) {
       if (scale == Scale.ROOT && share * highest != Math.rint(share * highest)) {
-        continue; // requests are whole
+        continue; // a number of requests is whole, so its ticks are
       }
       double y = frame.y(share * highest);
       out.append(
@@ -178,7 +221,7 @@ record Chart(
                   number(frame.left() + frame.width())));
       text(out, "tick", frame.left() - 6, y + 4, "end", Axis.number(share * highest));
     }
-    for (long at : Axis.times(lengthNanos, slot.timeTicks())) {
+    for (long at : Axis.times(lengthNanos, cell.timeTicks())) {
       double x = frame.x(at);
       out.append("<path class=\"grid\" d=\"M%s %sv5\"/>".formatted(number(x), number(frame.y(0))));
       text(out, "tick", x, frame.y(0) + 18, anchor(at), Axis.time(at, lengthNanos));
@@ -197,7 +240,7 @@ record Chart(
     out.append("</g>");
   }
 
-  /** A word for each stall, within the frame; none where it would lie on that of another. */
+  /** Names each stall within the frame, unless the words would cover those of another stall. */
   private static void nameStalls(
       StringBuilder out, List<Drip.Stall> stalls, Frame frame, int takenOnTheRight) {
     double last = frame.left() + frame.width() - takenOnTheRight - STALL_WORD;
@@ -235,7 +278,7 @@ record Chart(
     for (int i = 0; i < panel.points.size(); i++) {
       long end =
           i + 1 < panel.points.size() ? panel.points.get(i + 1).nanos() : frame.lengthNanos();
-      path.append('V').append(number(frame.y(panel.points.get(i).level())));
+      path.append('V').append(number(frame.y(panel.points.get(i).value())));
       path.append('H').append(number(frame.x(end)));
     }
     return path.append('V').append(number(frame.y(0))).append('Z').toString();
@@ -243,11 +286,11 @@ record Chart(
 
   private static String line(Panel panel, Frame frame) {
     StringBuilder path = new StringBuilder();
-    for (LevelPoint point : panel.points) {
+    for (RunResult.Point point : panel.points) {
       path.append(path.isEmpty() ? 'M' : 'L')
           .append(number(frame.x(point.nanos())))
           .append(' ')
-          .append(number(frame.y(point.level())));
+          .append(number(frame.y(point.value())));
     }
     return path.toString();
   }
@@ -256,17 +299,17 @@ record Chart(
       StringBuilder out, String style, double x, double y, String anchor, String text) {
     out.append(
         "<text class=\"%s\" x=\"%s\" y=\"%s\" text-anchor=\"%s\">%s</text>"
-            .formatted(style, number(x), number(y), anchor, Html.escaped(text)));
+            .formatted(style, number(x), number(y), anchor, Format.escaped(text)));
   }
 
   private static String number(double value) {
-    return Numbers.scaled(value, 1);
+    return Format.decimal(value, 1);
   }
 
-  /** The place of a panel. */
-  private record Slot(int x, int y, int width, int heading, int timeTicks) {}
+  /** The position of a panel in the chart. */
+  private record Cell(int x, int y, int width, int heading, int timeTicks) {}
 
-  /** Where a panel's plot lies, and what its sides stand for. */
+  /** The position of a plot, and the values at its edges. */
   private record Frame(
       double left,
       double top,

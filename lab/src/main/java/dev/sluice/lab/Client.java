@@ -1,12 +1,267 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.Verdict;
+import java.util.Random;
+
 /**
- * One who asks.
+ * One simulated client.
  *
- * @param name such as {@code rogue-1}
- * @param bucket whose tokens it spends; several clients may share one
- * @param cost tokens a request
- * @param behaviour when it asks
+ * @param name a name such as {@code rogue-1}
+ * @param bucket the bucket from which it spends; several clients may share one
+ * @param cost tokens per request
+ * @param behaviour decides when it sends requests
  */
-record Client(String name, int bucket, long cost, Behaviour behaviour) {}
+record Client(String name, int bucket, long cost, Behaviour behaviour) {
+
+  /** Decides when one client sends requests. For one thread. */
+  interface Behaviour {
+
+    /** The time of a request that is never sent; every run ends before it. */
+    long NEVER = Long.MAX_VALUE;
+
+    /** Returns the time of the first request, in nanoseconds since the start of the run. */
+    long firstNanos();
+
+    /**
+     * Returns the time of the next request.
+     *
+     * @param nowNanos the time of the previous request
+     * @param verdict the decision on the previous request
+     * @return nanoseconds since the start of the run, later than {@code nowNanos}
+     */
+    long nextNanos(long nowNanos, Verdict verdict);
+  }
+
+  /** Requests at even intervals; the first one is at a random moment of the first interval. */
+  static final class Steady implements Behaviour {
+
+    private final long everyNanos;
+    private final long firstNanos;
+
+    Steady(long everyNanos, Chance chance) {
+      this.everyNanos = everyNanos;
+      this.firstNanos = chance.within(everyNanos);
+    }
+
+    @Override
+    public long firstNanos() {
+      return firstNanos;
+    }
+
+    @Override
+    public long nextNanos(long nowNanos, Verdict verdict) {
+      return nowNanos + everyNanos;
+    }
+  }
+
+  /**
+   * Bursts of requests at random moments (a Poisson process). A burst of one request is plain
+   * random traffic.
+   */
+  static final class Bursty implements Behaviour {
+
+    private final double meanGapNanos;
+    private final long size;
+    private final long stepNanos;
+    private final Chance chance;
+    private long left;
+
+    /**
+     * Creates the behaviour.
+     *
+     * @param meanGapNanos the mean time from the last request of a burst to the next burst
+     * @param size requests per burst
+     * @param stepNanos the time between two requests of a burst
+     */
+    Bursty(double meanGapNanos, long size, long stepNanos, Chance chance) {
+      this.meanGapNanos = meanGapNanos;
+      this.size = size;
+      this.stepNanos = stepNanos;
+      this.chance = chance;
+    }
+
+    @Override
+    public long firstNanos() {
+      left = size - 1;
+      return chance.gap(meanGapNanos);
+    }
+
+    @Override
+    public long nextNanos(long nowNanos, Verdict verdict) {
+      if (left > 0) {
+        left--;
+        return nowNanos + stepNanos;
+      }
+      left = size - 1;
+      return nowNanos + chance.gap(meanGapNanos);
+    }
+  }
+
+  /**
+   * Random requests, frequent at noon and rare at midnight. Candidates are drawn at the rate of
+   * noon, and each is kept with the probability {@code rate(its time) / rate(noon)} (thinning).
+   */
+  static final class Diurnal implements Behaviour {
+
+    private final double noonGapNanos;
+    private final long dayNanos;
+    private final double swing;
+    private final long endNanos;
+    private final Chance chance;
+
+    /**
+     * Creates the behaviour.
+     *
+     * @param meanGapNanos the mean time between two requests, over a whole day
+     * @param dayNanos the length of a day; the run starts at midnight
+     * @param swing how far the rates of noon and midnight are from the mean rate, 0 to 1
+     * @param endNanos the end of the run
+     */
+    Diurnal(double meanGapNanos, long dayNanos, double swing, long endNanos, Chance chance) {
+      this.noonGapNanos = meanGapNanos / (1 + swing);
+      this.dayNanos = dayNanos;
+      this.swing = swing;
+      this.endNanos = endNanos;
+      this.chance = chance;
+    }
+
+    /** Returns how many candidates a run has, kept or not. This is the work of the run. */
+    double candidates() {
+      return endNanos / noonGapNanos;
+    }
+
+    @Override
+    public long firstNanos() {
+      return after(0);
+    }
+
+    @Override
+    public long nextNanos(long nowNanos, Verdict verdict) {
+      return after(nowNanos);
+    }
+
+    private long after(long fromNanos) {
+      long nanos = fromNanos;
+      do {
+        nanos += chance.gap(noonGapNanos);
+      } while (nanos < endNanos && chance.share() * (1 + swing) > rate(nanos));
+      return nanos < endNanos ? nanos : NEVER;
+    }
+
+    /** Returns the rate at a time, relative to the mean rate. */
+    private double rate(long nanos) {
+      double turn = (double) (nanos % dayNanos) / dayNanos;
+      return 1 - swing * StrictMath.cos(2 * Math.PI * turn);
+    }
+  }
+
+  /**
+   * A script that sends requests as fast as it can until it is denied, waits for {@code
+   * retryAfter}, and starts again.
+   */
+  static final class Rogue implements Behaviour {
+
+    private final long stepNanos;
+    private final long firstNanos;
+
+    Rogue(long stepNanos, long startNanos, Chance chance) {
+      this.stepNanos = stepNanos;
+      this.firstNanos = startNanos + chance.within(stepNanos);
+    }
+
+    @Override
+    public long firstNanos() {
+      return firstNanos;
+    }
+
+    @Override
+    public long nextNanos(long nowNanos, Verdict verdict) {
+      return nowNanos + (verdict.admitted() ? stepNanos : verdict.retryAfterNanos());
+    }
+  }
+
+  /**
+   * One request that is retried after each denial. The client waits for {@code retryAfter}; jitter
+   * adds a random time, whose bound doubles with each denial.
+   */
+  static final class Retrying implements Behaviour {
+
+    /** The bound stops doubling here: a random time of up to 2^20 waits is practically "never". */
+    private static final int MOST_DOUBLINGS = 20;
+
+    private final long firstNanos;
+    private final long tries;
+    private final double jitter;
+    private final Chance chance;
+    private int denials;
+
+    /**
+     * Creates the behaviour.
+     *
+     * @param firstNanos the time of the first try
+     * @param tries how many requests the client sends before it gives up
+     * @param jitter the bound of the random time after the first denial, as a share of the wait
+     */
+    Retrying(long firstNanos, long tries, double jitter, Chance chance) {
+      this.firstNanos = firstNanos;
+      this.tries = tries;
+      this.jitter = jitter;
+      this.chance = chance;
+    }
+
+    @Override
+    public long firstNanos() {
+      return firstNanos;
+    }
+
+    @Override
+    public long nextNanos(long nowNanos, Verdict verdict) {
+      denials++;
+      if (verdict.admitted() || denials >= tries) {
+        return NEVER;
+      }
+      int doublings = Math.min(denials - 1, MOST_DOUBLINGS);
+      double more = chance.share() * jitter * (1 << doublings) * verdict.retryAfterNanos();
+      // The sum must not overflow, even where the wait is longer than any run.
+      return nowNanos + verdict.retryAfterNanos() + (long) Math.min(more, Long.MAX_VALUE / 4.0);
+    }
+  }
+
+  /**
+   * The random numbers of one client. The same seed gives the same numbers on every JDK: {@link
+   * Random} and {@link StrictMath} are specified to the bit.
+   */
+  static final class Chance {
+
+    private final Random random;
+
+    Chance(long seed, int client) {
+      this.random = new Random(mixed(mixed(seed) + client));
+    }
+
+    /** Spreads neighbouring numbers over all longs, with the finalizer of SplitMix64. */
+    private static long mixed(long number) {
+      long z = number + 0x9e3779b97f4a7c15L;
+      z = (z ^ (z >>> 30)) * 0xbf58476d1ce4e5b9L;
+      z = (z ^ (z >>> 27)) * 0x94d049bb133111ebL;
+      return z ^ (z >>> 31);
+    }
+
+    /** Returns a number from 0 (included) to 1 (excluded). */
+    double share() {
+      return random.nextDouble();
+    }
+
+    /** Returns a time from 0 (included) to the span (excluded), evenly distributed. */
+    long within(long spanNanos) {
+      return (long) (random.nextDouble() * spanNanos);
+    }
+
+    /** Returns the time to the next event of a Poisson process, at least 1 ns. */
+    long gap(double meanNanos) {
+      double gapNanos = -StrictMath.log(1 - random.nextDouble()) * meanNanos;
+      return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0) + 1; // no run is that long
+    }
+  }
+}

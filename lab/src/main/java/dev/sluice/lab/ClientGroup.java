@@ -2,39 +2,46 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.text.GoDuration;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /**
- * A group of clients that ask alike, as a text describes them: a kind, and after a colon what is
- * not as usual, such as {@code steady:clients=50,rate=30/1m}. What is usual follows from a limit,
- * so that a kind shows what it is meant to show under limits of any size.
- *
- * <p>Immutable.
+ * A group of clients that behave alike, read from a description such as {@code
+ * steady:clients=50,rate=30/1m}: a kind of traffic, a colon, and settings. Default values are
+ * derived from a limit, so that each kind shows the same effect under limits of any size.
  */
 public final class ClientGroup {
 
-  /** More than this in one run is a slip of the finger. */
+  /** A run with more clients than this is taken for a typing error. */
   static final int MOST_CLIENTS = 1_000_000;
 
-  /** Noon is at most twice the mean, so more than this are too many requests in whole days. */
+  /**
+   * The bound on the candidates of a diurnal group. The rate of noon is at most twice the mean, so
+   * a group beyond this bound has too many requests over whole days.
+   */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
-  private static final double USUAL_LOAD = 0.8;
-  private static final int ROGUE_STEPS = 100; // requests of a rogue in one emission interval
+  private static final double DEFAULT_LOAD = 0.8; // of the rate of the limit
+  private static final int ROGUE_STEPS = 100; // requests per emission interval
 
   private final String description;
-  private final Kind kind;
+  private final TrafficKind kind;
   private final Settings settings;
   private final Quota quota;
   private final long lengthNanos;
 
-  private ClientGroup(String description, Kind kind, Settings settings, Quota quota, long length) {
+  private ClientGroup(
+      String description, TrafficKind kind, Settings settings, Quota quota, long length) {
     this.description = description;
     this.kind = kind;
     this.settings = settings;
@@ -42,23 +49,23 @@ public final class ClientGroup {
     this.lengthNanos = length;
   }
 
-  /** The kinds, with the keys that each has. */
-  private enum Kind {
-    STEADY("each client asks at even intervals", "rate"),
-    BURSTY("each client asks several times in a row, at random moments", "rate,size,within"),
-    DIURNAL("often by day, seldom by night", "rate,day,swing"),
+  /** The kinds of traffic, with the settings of each. */
+  private enum TrafficKind {
+    STEADY("each client sends requests at even intervals", "rate"),
+    BURSTY("each client sends several requests in a row, at random moments", "rate,size,within"),
+    DIURNAL("many requests by day, few by night", "rate,day,swing"),
     ROGUE(
         "a script that sends requests as fast as it can until it is denied, and retries as soon as it may",
         "step,start"),
     CROWD("many small clients and a few large ones", "rate,large,large-rate"),
     RETRY_STORM(
-        "all clients at once on one bucket, and again when they were denied",
+        "all clients at once on one bucket, and again after each denial",
         "start,within,tries,jitter");
 
     private final String inWords;
     private final String keys;
 
-    Kind(String inWords, String keys) {
+    TrafficKind(String inWords, String keys) {
       this.inWords = inWords;
       this.keys = "clients,cost,shared," + keys;
     }
@@ -75,11 +82,11 @@ public final class ClientGroup {
   /**
    * Reads a description.
    *
-   * @param description the kind, and its settings
-   * @param quota the limit that what is usual follows from
-   * @param length of the run
+   * @param description the kind and its settings
+   * @param quota the limit from which default values are derived
+   * @param length the length of the run
    * @return the group
-   * @throws IllegalArgumentException saying what was found and what is expected
+   * @throws IllegalArgumentException if the description is not understood; the message says why
    */
   public static ClientGroup parse(String description, Quota quota, Duration length) {
     int colon = description.indexOf(':');
@@ -94,61 +101,59 @@ public final class ClientGroup {
                   String.join(", ", names),
                   Suggestion.didYouMean(name, names)));
     }
-    Kind kind = Kind.values()[index];
+    TrafficKind kind = TrafficKind.values()[index];
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    group.addTo(new ArrayList<>(), 0); // mistakes in values come out now
+    group.addTo(new ArrayList<>(), 0); // reports wrong values now
     return group;
   }
 
   /**
-   * The kinds of traffic.
+   * Returns the names of the kinds of traffic.
    *
-   * @return their names, as a description has them
+   * @return the names with which a description begins
    */
   public static List<String> kinds() {
-    return Arrays.stream(Kind.values()).map(Kind::text).toList();
+    return Arrays.stream(TrafficKind.values()).map(TrafficKind::text).toList();
   }
 
-  /**
-   * Returns its description.
-   *
-   * @return a few words
-   */
-  public String inWords() {
+  /** Explains the kind of traffic in a few words. */
+  String inWords() {
     return kind.inWords;
   }
 
-  /** As it was described. */
+  /** Returns the description from which the group was read. */
   @Override
   public String toString() {
     return description;
   }
 
-  /** Adds its clients, fresh, to those of other traffic. */
+  /** Adds new clients of this group to those of the groups before it. */
   void addTo(List<Client> clients, long seed) {
     long many = manyClients();
-    long large = kind == Kind.CROWD ? settings.number("large", 5, 0, MOST_CLIENTS) : 0;
+    long large = kind == TrafficKind.CROWD ? settings.number("large", 5, 0, MOST_CLIENTS) : 0;
     if (clients.size() + many + large > MOST_CLIENTS) {
       throw new IllegalArgumentException(
-          "clients: there are more than %1$s in all, %1$s are allowed".formatted(MOST_CLIENTS));
+          "clients: at most %s are allowed in all groups together".formatted(MOST_CLIENTS));
     }
     long cost = settings.number("cost", 1, 1, Long.MAX_VALUE / 2);
-    boolean shared = settings.yes("shared", kind == Kind.RETRY_STORM);
+    boolean shared = settings.yes("shared", kind == TrafficKind.RETRY_STORM);
     int first = clients.size();
     String largeName = nameAfter(clients, "large");
-    String name = nameAfter(clients, kind == Kind.CROWD ? "small" : kind.text());
+    String name = nameAfter(clients, kind == TrafficKind.CROWD ? "small" : kind.text());
     for (int i = 0; i < large + many; i++) {
       int index = clients.size();
       boolean isLarge = i < large;
       String own = isLarge ? largeName + (i + 1) : name + (i - large + 1);
-      Behaviour behaviour = behaviour(isLarge, new Chance(seed, index));
+      Client.Behaviour behaviour = behaviour(isLarge, new Client.Chance(seed, index));
       clients.add(new Client(own, shared ? first : index, cost, behaviour));
     }
   }
 
-  /** The start of the names: rogue- for the first such group, rogue2- for the second. */
+  /**
+   * Returns the start of the clients' names: rogue- for the first group, rogue2- for the second.
+   */
   private static String nameAfter(List<Client> clients, String name) {
     int group = 1;
     for (Client client : clients) {
@@ -164,10 +169,10 @@ public final class ClientGroup {
   }
 
   private long manyClients() {
-    return settings.number("clients", usualClients(), 1, MOST_CLIENTS);
+    return settings.number("clients", defaultClients(), 1, MOST_CLIENTS);
   }
 
-  private long usualClients() {
+  private long defaultClients() {
     return switch (kind) {
       case STEADY, BURSTY, DIURNAL -> 10;
       case ROGUE -> 1;
@@ -176,25 +181,25 @@ public final class ClientGroup {
     };
   }
 
-  private Behaviour behaviour(boolean large, Chance chance) {
+  private Client.Behaviour behaviour(boolean large, Client.Chance chance) {
     long interval = quota.intervalNanos();
-    double usualGap = interval / USUAL_LOAD;
+    double defaultGap = interval / DEFAULT_LOAD;
     return switch (kind) {
       case STEADY -> {
-        // A gap that is longer than any run: no second request, and no overflow.
+        // The bound prevents an overflow: no run is longer, so there is no second request.
         double gap =
-            Math.min(settings.gapNanos("rate", usualGap), (double) Scenario.LONGEST.toNanos());
-        yield new Even(Math.max((long) gap, 1), chance);
+            Math.min(settings.gapNanos("rate", defaultGap), (double) Scenario.LONGEST.toNanos());
+        yield new Client.Steady(Math.max((long) gap, 1), chance);
       }
-      case BURSTY -> bursts(usualGap, chance);
-      case DIURNAL -> dayAndNight(usualGap, chance);
+      case BURSTY -> bursty(defaultGap, chance);
+      case DIURNAL -> diurnal(defaultGap, chance);
       case ROGUE ->
-          new Rogue(
+          new Client.Rogue(
               settings.nanos("step", Math.max(interval / ROGUE_STEPS, 1), 1),
               settings.nanos("start", 0, 0),
               chance);
       case CROWD ->
-          new Bursts(
+          new Client.Bursty(
               large
                   ? settings.gapNanos("large-rate", interval / 3.0)
                   : settings.gapNanos("rate", interval * 10.0),
@@ -202,7 +207,7 @@ public final class ClientGroup {
               1,
               chance);
       case RETRY_STORM ->
-          new Retrying(
+          new Client.Retrying(
               settings.nanos("start", interval, 0)
                   + chance.within(settings.nanos("within", interval, 1)),
               settings.number("tries", 20, 1, MOST_CLIENTS),
@@ -211,34 +216,157 @@ public final class ClientGroup {
     };
   }
 
-  /** Bounded by its candidates: at night, almost none may become a request, which is counted. */
-  private DayAndNight dayAndNight(double usualGap, Chance chance) {
-    DayAndNight client =
-        new DayAndNight(
-            settings.gapNanos("rate", usualGap),
+  /**
+   * Bounds the candidates, and not only the requests: at midnight almost every candidate is
+   * dropped, so a run could work for hours without a request that counts.
+   */
+  private Client.Diurnal diurnal(double defaultGap, Client.Chance chance) {
+    Client.Diurnal behaviour =
+        new Client.Diurnal(
+            settings.gapNanos("rate", defaultGap),
             settings.nanos("day", lengthNanos, 1),
             settings.share("swing", 0.9, 1),
             lengthNanos,
             chance);
-    if (client.candidates() * manyClients() > MOST_CANDIDATES) {
+    if (behaviour.candidates() * manyClients() > MOST_CANDIDATES) {
       throw new IllegalArgumentException(
-          "rate: the group could ask more than %s times if it were always noon; make the run shorter, or lower the rate"
+          "rate: at the rate of noon, the group would send more than %s requests in the run; lower the rate or make the run shorter"
               .formatted(MOST_CANDIDATES));
     }
-    return client;
+    return behaviour;
   }
 
-  /** Bursts of a size, so far apart that the mean rate is as asked for. */
-  private Bursts bursts(double usualGap, Chance chance) {
+  /** Sets the bursts so far apart that the mean rate is the one of the settings. */
+  private Client.Bursty bursty(double defaultGap, Client.Chance chance) {
     long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
-    double cycle = settings.gapNanos("rate", usualGap) * size;
-    long usual = (long) Math.max(Math.min((double) quota.intervalNanos(), cycle / 10), 1);
-    long within = settings.nanos("within", usual, 1);
-    if (within > usual && within >= cycle) {
+    double cycle = settings.gapNanos("rate", defaultGap) * size;
+    long defaultWithin = (long) Math.max(Math.min((double) quota.intervalNanos(), cycle / 10), 1);
+    long within = settings.nanos("within", defaultWithin, 1);
+    if (within > defaultWithin && within >= cycle) {
       throw new IllegalArgumentException(
-          "within: found %s, expected less than the time from a burst to the next, %s"
-              .formatted(Spans.exact(within), Spans.rounded((long) cycle)));
+          "within: found %s, expected less than the time from one burst to the next, %s"
+              .formatted(Format.duration(within), Format.roundedDuration((long) cycle)));
     }
-    return new Bursts(Math.max(cycle - within, 1), size, Math.max(within / size, 1), chance);
+    return new Client.Bursty(Math.max(cycle - within, 1), size, Math.max(within / size, 1), chance);
+  }
+
+  /** The settings of a description: {@code key=value,key=value}. Each one has a default value. */
+  private static final class Settings {
+
+    private static final Pattern RATE = Pattern.compile("(\\d{1,18})/(.+)");
+
+    private final Map<String, String> texts = new LinkedHashMap<>();
+
+    Settings(String text, List<String> known) {
+      if (text.isEmpty()) {
+        return;
+      }
+      for (String setting : text.split(",", -1)) {
+        int equals = setting.indexOf('=');
+        if (equals < 1) {
+          throw new IllegalArgumentException(
+              "found %s, expected KEY=VALUE such as clients=10".formatted(SafeText.quote(setting)));
+        }
+        String key = setting.substring(0, equals);
+        if (!known.contains(key)) {
+          throw new IllegalArgumentException(
+              "found the key %s, expected one of %s%s"
+                  .formatted(
+                      SafeText.quote(key),
+                      String.join(", ", known),
+                      Suggestion.didYouMean(key, known)));
+        }
+        if (texts.put(key, setting.substring(equals + 1)) != null) {
+          throw new IllegalArgumentException("found " + key + " twice, expected it once");
+        }
+      }
+    }
+
+    long number(String key, long defaultValue, long least, long most) {
+      String text = texts.get(key);
+      if (text == null) {
+        return defaultValue;
+      }
+      long number = -1;
+      if (text.matches("\\d{1,18}")) {
+        number = Long.parseLong(text);
+      }
+      if (number < least || number > most) {
+        throw wrong(key, "a whole number from " + least + " to " + most);
+      }
+      return number;
+    }
+
+    double share(String key, double defaultValue, double most) {
+      String text = texts.get(key);
+      if (text == null) {
+        return defaultValue;
+      }
+      double share = -1;
+      if (text.matches("\\d{1,9}(\\.\\d{1,9})?")) {
+        share = Double.parseDouble(text);
+      }
+      if (share < 0 || share > most) {
+        throw wrong(key, "a number from 0 to " + (long) most + " such as 0.5");
+      }
+      return share;
+    }
+
+    long nanos(String key, long defaultNanos, long leastNanos) {
+      String text = texts.get(key);
+      if (text == null) {
+        return defaultNanos;
+      }
+      long nanos = -1;
+      try {
+        nanos = GoDuration.parse(text).toNanos();
+      } catch (IllegalArgumentException e) {
+        // Reported below, with the key.
+      }
+      if (nanos < leastNanos || nanos > Scenario.LONGEST.toNanos()) {
+        throw wrong(
+            key, leastNanos == 0 ? "a duration such as 0s or 10m" : "a duration > 0 such as 500ms");
+      }
+      return nanos;
+    }
+
+    /** Returns the mean time between requests, from a rate such as {@code 30/1m}. */
+    double gapNanos(String key, double defaultNanos) {
+      String text = texts.get(key);
+      if (text == null) {
+        return defaultNanos;
+      }
+      Matcher parts = RATE.matcher(text);
+      if (parts.matches()) {
+        try {
+          long count = Long.parseLong(parts.group(1));
+          Duration period = GoDuration.parse(parts.group(2));
+          double gapNanos = (double) period.toNanos() / count;
+          if (count > 0 && gapNanos >= 1) {
+            return gapNanos;
+          }
+        } catch (IllegalArgumentException e) {
+          // Reported below, with the key.
+        }
+      }
+      throw wrong(key, "COUNT/PERIOD such as 30/1m, at most one request per nanosecond");
+    }
+
+    boolean yes(String key, boolean defaultValue) {
+      String text = texts.get(key);
+      if (text == null) {
+        return defaultValue;
+      }
+      if (!text.equals("yes") && !text.equals("no")) {
+        throw wrong(key, "yes or no");
+      }
+      return text.equals("yes");
+    }
+
+    private IllegalArgumentException wrong(String key, String expected) {
+      return new IllegalArgumentException(
+          "%s: found %s, expected %s"
+              .formatted(key, SafeText.quote(texts.getOrDefault(key, "")), expected));
+    }
   }
 }

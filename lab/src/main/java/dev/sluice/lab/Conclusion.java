@@ -10,33 +10,37 @@ import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.ToLongFunction;
 
-/**
- * The conclusion of a comparison, in a few sentences: where a subject does three times worse than
- * the product's limiter, and where that does three times worse than the best. Without the product's
- * limiter, the worst is compared with the best. Clients that are never served are told whenever
- * their numbers differ. Pure and thread-safe.
+/*
+ * Each sentence compares one figure of Sluice's own limiter (GCRA) with the worst subject, if GCRA
+ * is at least NOTABLE times better, and with the best subject, if that is at least NOTABLE times
+ * better than GCRA. Without GCRA, the worst is compared with the best. The number of clients that
+ * are never served gets a sentence whenever it differs.
  */
+
+/** The conclusion of a comparison, in a few sentences. */
 public final class Conclusion {
 
   private static final int NOTABLE = 3;
+
+  /** Smaller peaks after the first period are not worth a sentence. */
   private static final int SPIKE = 10;
 
-  private final List<RunResult> outcomes;
+  private final List<RunResult> results;
   private final List<String> labels;
 
-  private Conclusion(List<RunResult> outcomes) {
-    this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
+  private Conclusion(List<RunResult> results) {
+    this.results = results;
+    this.labels = Subject.labels(results.stream().map(RunResult::subject).toList());
   }
 
   /**
    * Returns the conclusion.
    *
-   * @param outcomes what is compared, at least one
+   * @param results the results that are compared, at least one
    * @return a few sentences
    */
-  public static String of(List<RunResult> outcomes) {
-    return new Conclusion(outcomes).text();
+  public static String of(List<RunResult> results) {
+    return new Conclusion(results).text();
   }
 
   private String text() {
@@ -50,86 +54,106 @@ public final class Conclusion {
   }
 
   private String nothingNotable() {
-    if (outcomes.size() == 1) {
+    if (results.size() == 1) {
       return "Nothing to compare with.";
     }
-    // The leaky bucket's mistakes, which the others can't make, would have been told.
+    // Only a leaky bucket denies wrongly, and that would have been a sentence of its own.
     boolean allTheSame =
         Arrays.stream(Measure.values())
             .filter(measure -> measure != Measure.WRONGLY_DENIED)
-            .allMatch(measure -> outcomes.stream().map(measure::of).distinct().count() == 1);
+            .allMatch(measure -> results.stream().map(measure::of).distinct().count() == 1);
     return allTheSame
         ? "This traffic gives all of them the same figures."
         : "No lockout, peak or number of requests differs threefold; see the table.";
   }
 
   private Optional<String> neverServed() {
-    List<Entry> entries = contrast(RunResult::clientsNeverServed, 1);
     return sentence(
-        entries,
+        contrast(RunResult::clientsNeverServed, 1),
         first ->
             "With %s %s of %s clients %s never served"
                 .formatted(
                     first.label(),
-                    Numbers.whole(first.value()),
-                    Numbers.whole(first.outcome().clients()),
+                    Format.whole(first.value()),
+                    Format.whole(first.result().clients()),
                     first.value() == 1 ? "is" : "are"),
         other ->
             "with %s %s"
                 .formatted(
-                    other.label(), other.value() == 0 ? "none" : Numbers.whole(other.value())));
+                    other.label(), other.value() == 0 ? "none" : Format.whole(other.value())));
+  }
+
+  private Optional<String> wronglyDenied() {
+    for (int i = 0; i < results.size(); i++) {
+      RunResult result = results.get(i);
+      if (result.wronglyDenied().orElse(0) > 0) {
+        return Optional.of(
+            "%s turns away %s of %s requests for which there was room."
+                .formatted(
+                    labels.get(i),
+                    Format.whole(result.wronglyDenied().getAsLong()),
+                    Format.whole(result.requests())));
+      }
+    }
+    return Optional.empty();
   }
 
   /**
-   * The longest lockouts; empty where the shorter one belongs to a subject that leaves more clients
-   * unserved. A client that gives up is locked out until its last try only.
+   * Compares the longest lockouts, unless a subject with a shorter lockout leaves more clients
+   * unserved: the lockout of a client that gives up ends with its last try, so it looks short.
    */
   private Optional<String> lockout() {
-    List<Entry> entries = contrast(RunResult::longestLockoutNanos, NOTABLE);
-    for (int i = 1; i < entries.size(); i++) {
-      if (entries.get(i).outcome().clientsNeverServed()
-          > entries.get(i - 1).outcome().clientsNeverServed()) {
+    List<Contender> contenders = contrast(RunResult::longestLockoutNanos, NOTABLE);
+    for (int i = 1; i < contenders.size(); i++) {
+      if (contenders.get(i).result().clientsNeverServed()
+          > contenders.get(i - 1).result().clientsNeverServed()) {
         return Optional.empty();
       }
     }
     return sentence(
-        entries,
+        contenders,
         first ->
             "With %s a client is locked out for up to %s"
-                .formatted(first.label(), Spans.words(first.value())),
+                .formatted(first.label(), Format.durationInWords(first.value())),
         other ->
             "with %s %s"
                 .formatted(
                     other.label(),
-                    other.value() == 0 ? "never" : "for " + Spans.words(other.value())));
+                    other.value() == 0 ? "never" : "for " + Format.durationInWords(other.value())));
   }
 
   private Optional<String> peak() {
-    List<Entry> entries = contrast(RunResult::peak, NOTABLE);
-    if (!entries.isEmpty()) {
-      return peak("", entries);
+    List<Contender> contenders = contrast(RunResult::peak, NOTABLE);
+    if (!contenders.isEmpty()) {
+      return peak("", contenders);
     }
-    // None at all is a run that is too short, or clients that gave up.
-    List<Entry> later =
+    // A peak of 0 means that the run is too short or that the clients gave up.
+    List<Contender> later =
         contrast(RunResult::peakAfterTheFirstPeriod, NOTABLE).stream()
-            .filter(entry -> entry.value() > 0)
+            .filter(contender -> contender.value() > 0)
             .toList();
     return later.size() < 2 || later.get(0).value() < SPIKE
         ? Optional.empty()
         : peak("After the first %s, ".formatted(firstPeriod()), later);
   }
 
-  private Optional<String> peak(String when, List<Entry> entries) {
+  private Optional<String> peak(String when, List<Contender> contenders) {
     return sentence(
-        entries,
+        contenders,
         first ->
             "%s%s lets up to %s requests through in %s"
                 .formatted(
                     when,
                     first.label(),
-                    Numbers.whole(first.value()),
-                    Spans.exact(first.outcome().binNanos())),
-        other -> "%s %s".formatted(other.label(), Numbers.whole(other.value())));
+                    Format.whole(first.value()),
+                    Format.duration(first.result().binNanos())),
+        other -> "%s %s".formatted(other.label(), Format.whole(other.value())));
+  }
+
+  private String firstPeriod() {
+    List<Long> periods =
+        results.stream().map(r -> r.subject().quota().period().toNanos()).distinct().toList();
+    return periods.size() == 1 ? Format.durationInWords(periods.get(0)) : "period";
   }
 
   private Optional<String> requests() {
@@ -137,77 +161,56 @@ public final class Conclusion {
         contrast(RunResult::requests, NOTABLE),
         first ->
             "With %s the clients send %s requests"
-                .formatted(first.label(), Numbers.whole(first.value())),
-        other -> "with %s %s".formatted(other.label(), Numbers.whole(other.value())));
+                .formatted(first.label(), Format.whole(first.value())),
+        other -> "with %s %s".formatted(other.label(), Format.whole(other.value())));
   }
 
-  private String firstPeriod() {
-    List<Long> periods =
-        outcomes.stream().map(o -> o.subject().quota().period().toNanos()).distinct().toList();
-    return periods.size() == 1 ? Spans.words(periods.get(0)) : "period";
-  }
+  /** A subject with one of its figures; a higher value is worse. */
+  private record Contender(String label, RunResult result, long value) {
 
-  private Optional<String> wronglyDenied() {
-    for (int i = 0; i < outcomes.size(); i++) {
-      RunResult outcome = outcomes.get(i);
-      if (outcome.wronglyDenied().orElse(0) > 0) {
-        return Optional.of(
-            "%s turns away %s of %s requests for which there was room."
-                .formatted(
-                    labels.get(i),
-                    Numbers.whole(outcome.wronglyDenied().getAsLong()),
-                    Numbers.whole(outcome.requests())));
-      }
+    boolean isWorse(Contender other, int times) {
+      return value > other.value && value >= times * other.value;
     }
-    return Optional.empty();
   }
 
   /**
-   * The worst, the product's limiter and the best, in this order: each is so many times worse than
-   * the next. Empty where they differ by less.
+   * Returns the worst, Sluice's limiter and the best, in this order. Each is at least so many times
+   * worse than the next; subjects that are closer are left out, and the list is empty if only one
+   * remains.
    */
-  private List<Entry> contrast(ToLongFunction<RunResult> measure, int times) {
-    Comparator<Entry> byValue = Comparator.comparingLong(Entry::value);
-    List<Entry> all =
-        outcomes.stream()
-            .map(outcome -> new Entry(label(outcome), outcome, measure.applyAsLong(outcome)))
-            .toList();
-    Entry worst = Collections.max(all, byValue);
-    Entry best = Collections.min(all, byValue);
-    Entry product =
+  private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
+    Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);
+    List<Contender> all = new ArrayList<>();
+    for (int i = 0; i < results.size(); i++) {
+      all.add(new Contender(labels.get(i), results.get(i), measure.applyAsLong(results.get(i))));
+    }
+    Contender worst = Collections.max(all, byValue);
+    Contender best = Collections.min(all, byValue);
+    Contender product =
         all.stream()
-            .filter(entry -> entry.outcome().subject().kind() == AlgorithmKind.GCRA)
+            .filter(contender -> contender.result().subject().algorithm() == Algorithm.GCRA)
             .min(byValue)
             .orElse(best);
-    List<Entry> entries = new ArrayList<>();
+    List<Contender> contenders = new ArrayList<>();
     if (worst.isWorse(product, times)) {
-      entries.add(worst);
+      contenders.add(worst);
     }
-    entries.add(product);
+    contenders.add(product);
     if (product.isWorse(best, times)) {
-      entries.add(best);
+      contenders.add(best);
     }
-    return entries.size() > 1 ? entries : List.of();
+    return contenders.size() > 1 ? contenders : List.of();
   }
 
   private static Optional<String> sentence(
-      List<Entry> entries, Function<Entry, String> first, Function<Entry, String> other) {
-    if (entries.isEmpty()) {
+      List<Contender> contenders,
+      Function<Contender, String> first,
+      Function<Contender, String> other) {
+    if (contenders.isEmpty()) {
       return Optional.empty();
     }
-    List<String> parts = new ArrayList<>(List.of(first.apply(entries.get(0))));
-    entries.stream().skip(1).map(other).forEach(parts::add);
+    List<String> parts = new ArrayList<>(List.of(first.apply(contenders.get(0))));
+    contenders.stream().skip(1).map(other).forEach(parts::add);
     return Optional.of(String.join(", ", parts) + ".");
-  }
-
-  private String label(RunResult outcome) {
-    return labels.get(outcomes.indexOf(outcome));
-  }
-
-  private record Entry(String label, RunResult outcome, long value) {
-
-    boolean isWorse(Entry other, int times) {
-      return value > other.value && value >= times * other.value;
-    }
   }
 }

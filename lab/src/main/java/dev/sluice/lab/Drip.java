@@ -7,26 +7,26 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How the process runs that drains leaky buckets: by the clock, unless it stalls.
+ * The process that drains leaky buckets: when it runs, and how much it does in one run.
  *
- * @param every the time between two runs; each run takes from a bucket what leaks in that time.
- *     Zero is the limit's emission interval, so that a run takes one token
- * @param bucketsPerRun how many buckets a run gets done, the others wait for the next one; 0 for as
- *     many as there are
- * @param stalls when the process does not run
+ * @param every the time between two runs. Each run takes from a bucket what leaks in that time.
+ *     Zero stands for the emission interval of the limit, so that a run takes one token
+ * @param bucketsPerRun the most buckets that one run drains, the others wait for the next run; 0
+ *     for no bound
+ * @param stalls the times at which the process does not run
  */
 public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
 
-  /** A process that is always there and drains every bucket, one token at a time. */
+  /** A process that never stalls and drains every bucket, one token at a time. */
   public static final Drip HEALTHY = new Drip(Duration.ZERO, 0, List.of());
 
   /**
-   * Copies the list.
+   * Checks the values.
    *
    * @param every 0 or longer
    * @param bucketsPerRun 0 or more
    * @param stalls in any order
-   * @throws IllegalArgumentException for a negative time or number
+   * @throws IllegalArgumentException if a duration or a number is negative
    */
   public Drip {
     if (every.isNegative()) {
@@ -40,11 +40,11 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * The same process, with a stall more.
+   * Adds a stall.
    *
-   * @param from when it stops, since the start
-   * @param length for how long
-   * @return a new description
+   * @param from the start of the stall, since the start of the run
+   * @param length the length of the stall
+   * @return the same process with one more stall
    */
   public Drip stalledFrom(Duration from, Duration length) {
     List<Stall> more = new ArrayList<>(stalls);
@@ -52,26 +52,26 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
     return new Drip(every, bucketsPerRun, more);
   }
 
-  /** The time between two runs under a limit. */
+  /** Returns the time between two runs for a limit. */
   long everyNanos(Quota quota) {
     return every.isZero() ? quota.intervalNanos() : every.toNanos();
   }
 
   /**
-   * A time in which the process does not run; what should have leaked then never does.
+   * A time in which the process does not run. Later runs do not make up for the missed ones.
    *
-   * @param from when it stops, since the start
-   * @param length for how long
+   * @param from the start of the stall, since the start of the run
+   * @param length the length of the stall
    */
   public record Stall(Duration from, Duration length) {
 
     /**
-     * Checks both.
+     * Checks the values.
      *
      * @param from 0 or later
      * @param length longer than 0
-     * @throws IllegalArgumentException for a negative start, a length that is not positive, or more
-     *     than ten years
+     * @throws IllegalArgumentException if the start is negative, the length is not positive, or one
+     *     of them is longer than ten years
      */
     public Stall {
       if (from.isNegative()
@@ -85,12 +85,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
       }
     }
 
-    /**
-     * When it goes on.
-     *
-     * @return since the start
-     */
-    public Duration end() {
+    /** Returns the end of the stall, since the start of the run. */
+    Duration end() {
       return from.plus(length);
     }
   }

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
-/** The figures by which algorithms are compared, as the terminal and the report show them. */
+/** The figures by which algorithms are compared, in the order of the table and the report. */
 public enum Measure {
   /** All requests. */
   REQUESTS(
       "requests",
-      "How often clients asked. It differs where clients come back sooner or later, as they were told."),
-  /** Those that passed. */
+      "How many requests the clients sent. The number differs where the next request of a client depends on the last decision."),
+  /** The requests that were admitted. */
   ADMITTED("admitted", "Requests that passed."),
-  /** Those that did not. */
+  /** The requests that were denied. */
   DENIED("denied", "Requests that were turned away."),
-  /** The share of clients that saw a denial. */
+  /** The share of clients with at least one denial. */
   CLIENTS_DENIED(
       "clients ever denied", "The share of clients that were turned away at least once."),
-  /** How many clients got nothing. */
+  /** The number of clients without any admission. */
   NEVER_SERVED(
-      "never served", "The number of clients that asked, perhaps often, and were never admitted."),
-  /** The longest time in vain. */
+      "never served",
+      "The number of clients that sent at least one request and were never admitted."),
+  /** The longest lockout of one client. */
   LOCKOUT(
       "longest lockout",
-      "The longest time that one client asked in vain: from a denial until it was admitted again, or until its last denial told it to come back."),
-  /** The highest rate. */
+      "The longest time that one client was locked out: from a denial until its next admission. A client that was not admitted again counts as locked out until the retry time of its last denial."),
+  /** The largest number of requests admitted in one step. */
   PEAK(
       "peak",
-      "The most requests that passed in one step of time: what the server behind must bear."),
-  /** How uneven the rate is. */
+      "The most requests that passed in one time step. The server behind the limit must be able to serve them."),
+  /** The variance of the admitted requests per step. */
   VARIANCE(
       "variance",
-      "How uneven the admitted rate is: the variance of the requests that passed in a step. 0 is perfectly even. A last step that is cut short does not count."),
-  /** The leaky bucket's mistakes. */
+      "How uneven the admitted rate is: the variance of the requests that passed in one time step. 0 is perfectly even. A last step that is cut short does not count."),
+  /** The requests that a leaky bucket denied because of its drip process. */
   WRONGLY_DENIED(
       "wrongly denied",
-      "For the leaky bucket only: requests that were turned away although there would have been room, had"
-          + " the bucket leaked all the time instead of when its process came by.");
+      "For the leaky bucket only: denied requests for which there would have been room if the bucket leaked all the time, and not only when its process runs.");
 
   private final String text;
   private final String meaning;
@@ -44,43 +44,39 @@ public enum Measure {
   }
 
   /**
-   * Returns its name.
+   * Returns the name of the measure.
    *
-   * @param binNanos the step over which rates are measured
+   * @param binNanos the time step over which requests are counted
    * @return a few words
    */
   public String label(long binNanos) {
-    return this == PEAK ? text + " in " + Spans.exact(binNanos) : text;
+    return this == PEAK ? text + " in " + Format.duration(binNanos) : text;
   }
 
-  /**
-   * Returns its meaning.
-   *
-   * @return a sentence or two
-   */
-  public String meaning() {
+  /** Explains the measure in a sentence or two. */
+  String meaning() {
     return meaning;
   }
 
   /**
-   * Its value.
+   * Returns the value of this measure in a result.
    *
-   * @param outcome of a run
-   * @return for people
+   * @param result the result of a run
+   * @return text for people
    */
-  public String of(RunResult outcome) {
+  public String of(RunResult result) {
     return switch (this) {
-      case REQUESTS -> Numbers.whole(outcome.requests());
-      case ADMITTED -> Numbers.whole(outcome.totalAdmitted());
-      case DENIED -> Numbers.whole(outcome.totalDenied());
-      case CLIENTS_DENIED -> Numbers.percent(outcome.shareOfClientsDenied());
-      case NEVER_SERVED -> Numbers.whole(outcome.clientsNeverServed());
-      case LOCKOUT -> Spans.rounded(outcome.longestLockoutNanos());
-      case PEAK -> Numbers.whole(outcome.peak());
-      case VARIANCE -> Numbers.brief(outcome.variance());
+      case REQUESTS -> Format.whole(result.requests());
+      case ADMITTED -> Format.whole(result.totalAdmitted());
+      case DENIED -> Format.whole(result.totalDenied());
+      case CLIENTS_DENIED -> Format.percent(result.shareOfClientsDenied());
+      case NEVER_SERVED -> Format.whole(result.clientsNeverServed());
+      case LOCKOUT -> Format.roundedDuration(result.longestLockoutNanos());
+      case PEAK -> Format.whole(result.peak());
+      case VARIANCE -> Format.brief(result.variance());
       case WRONGLY_DENIED ->
-          outcome.wronglyDenied().isPresent()
-              ? Numbers.whole(outcome.wronglyDenied().getAsLong())
+          result.wronglyDenied().isPresent()
+              ? Format.whole(result.wronglyDenied().getAsLong())
               : "-";
     };
   }

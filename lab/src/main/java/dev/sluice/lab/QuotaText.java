@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Limits as a person types them: {@code 100/1h}, {@code 100/1h,burst=20}. Pure and thread-safe. */
+/** Limits as people type them: {@code 100/1h}, {@code 100/1h,burst=20}. */
 public final class QuotaText {
 
   private static final Pattern FORM = Pattern.compile("(\\d{1,18})/([^,]+)(?:,burst=(\\d{1,18}))?");
@@ -16,10 +16,10 @@ public final class QuotaText {
   private QuotaText() {}
 
   /**
-   * Whether a text is meant as a quota, and not as the name of a limit.
+   * Returns whether a text is a quota, and not the name of a limit.
    *
-   * @param text what somebody typed
-   * @return true if there is a slash in it, which no name has
+   * @param text the text that somebody typed
+   * @return true if the text has a slash, which no name has
    */
   public static boolean isMeant(String text) {
     return text.indexOf('/') >= 0;
@@ -28,9 +28,10 @@ public final class QuotaText {
   /**
    * Reads a quota.
    *
-   * @param text count, a slash, the period; the burst equals the count unless it is added
+   * @param text the count, a slash, and the period; the burst is the count unless the text says
+   *     otherwise
    * @return the quota
-   * @throws IllegalArgumentException for any other text, saying what is expected
+   * @throws IllegalArgumentException for any other text; the message says which form is expected
    */
   public static Quota parse(String text) {
     Matcher parts = FORM.matcher(text);
@@ -48,10 +49,10 @@ public final class QuotaText {
    * Writes a quota.
    *
    * @param quota the quota
-   * @return as it is read
+   * @return text that {@link #parse} reads
    */
   public static String format(Quota quota) {
-    String rate = quota.count() + "/" + Spans.exact(quota.period().toNanos());
+    String rate = quota.count() + "/" + Format.duration(quota.period().toNanos());
     return quota.burst() == quota.count() ? rate : rate + ",burst=" + quota.burst();
   }
 }

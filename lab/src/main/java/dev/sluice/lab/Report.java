@@ -3,63 +3,70 @@ package dev.sluice.lab;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 
 /**
- * A comparison as one page: text, tables and charts, without a script and without anything to load.
- * For a wide screen or a narrow one, light or dark, and for paper.
+ * A comparison as one HTML page: text, a table, and three charts. The page needs no script and
+ * loads nothing. It fits wide and narrow screens, light and dark, and paper.
  */
 public final class Report {
 
   private final Scenario scenario;
-  private final List<RunResult> outcomes;
+  private final List<RunResult> results;
   private final List<String> labels;
-  private final Charts charts;
+  private final long binNanos;
   private final StringBuilder out = new StringBuilder();
 
-  private Report(Scenario scenario, List<RunResult> outcomes) {
+  private Report(Scenario scenario, List<RunResult> results) {
     this.scenario = scenario;
-    this.outcomes = outcomes;
-    this.labels = Labels.of(outcomes.stream().map(RunResult::subject).toList());
-    this.charts = new Charts(outcomes, scenario.length().toNanos(), scenario.watchedClient());
+    this.results = results;
+    this.labels = labels(results);
+    this.binNanos = scenario.bin().toNanos();
   }
 
   /**
    * Writes the page.
    *
-   * @param scenario what was simulated
-   * @param outcomes what came of it, at least one
-   * @param command with which the page can be made again
+   * @param scenario the scenario that was simulated
+   * @param results the results that are compared, at least one
+   * @param command the command that makes the page again
    * @return HTML
    */
-  public static String html(Scenario scenario, List<RunResult> outcomes, String command) {
-    return new Report(scenario, outcomes).html(command);
+  public static String html(Scenario scenario, List<RunResult> results, String command) {
+    return new Report(scenario, results).html(command);
+  }
+
+  private static List<String> labels(List<RunResult> results) {
+    return Subject.labels(results.stream().map(RunResult::subject).toList());
   }
 
   private String html(String command) {
     out.append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
     out.append("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
     out.append("<title>Rate limiting, simulated: ")
-        .append(Html.escaped(String.join(", ", labels)))
+        .append(Format.escaped(String.join(", ", labels)))
         .append("</title>\n<style>\n")
-        .append(ReportStyle.forPages())
+        .append(StyleSheet.ofPage())
         .append("\n</style>\n</head>\n<body>\n<main>\n");
     heading(command);
     summary();
     figure(
-        charts.admitted(),
+        admittedChart(results),
         "Admitted requests",
-        "One panel for each, all on the same scale; a quarter of the height is a sixteenth of the number."
-            + " Later means after the limit's first period, when the burst is spent."
-            + " High and narrow means that the server"
-            + " behind must be built for the peak; low and even, that it need not be.");
+        "All panels have the same square-root scale: half the height is a quarter of the number."
+            + " \"Later\" means after the first period of the limit, when the first burst is spent."
+            + " If the peaks are high and narrow, the server behind the limit must be built for them;"
+            + " if the rate is low and even, a smaller server is enough.");
     figure(
-        charts.denied(),
+        deniedChart(results),
         "Denied requests",
-        "Requests that were refused. A client that is told to come back soon asks more often, so many denials can stand beside more admitted requests.");
+        "A client that is told to come back soon sends more requests, so an algorithm can deny more"
+            + " requests and also admit more.");
     figure(
-        charts.level(),
+        levelChart(results, scenario.watchedClient()),
         "One client's bucket",
-        "How many tokens %s has taken. At the dashed line the bucket is full and the next request is refused; how the line falls is how fast the client gets access again."
+        ("How many tokens %s has taken. At the dashed line the bucket is full, and the next request"
+                + " is denied. The faster the line falls, the sooner the client gets access again.")
             .formatted(scenario.watchedClient()));
     meanings();
     return out.append("</main>\n</body>\n</html>\n").toString();
@@ -68,57 +75,56 @@ public final class Report {
   private void heading(String command) {
     out.append("<h1>Rate limiting, simulated</h1>\n");
     out.append(
-        "<p>The same traffic was put to %s on a virtual clock. Only the answers differ.</p>\n"
-            .formatted(Html.escaped(inWords())));
-    out.append("<p class=\"verdict\">%s</p>\n".formatted(Html.escaped(Conclusion.of(outcomes))));
+        "<p>The same traffic was sent to %s, on a virtual clock.</p>\n"
+            .formatted(Format.escaped(algorithmsInWords())));
+    out.append("<p class=\"verdict\">%s</p>\n".formatted(Format.escaped(Conclusion.of(results))));
     out.append("<dl class=\"setting\">\n");
     for (ClientGroup group : scenario.traffic()) {
       setting("Traffic", group + " (" + group.inWords() + ")");
     }
-    setting("Clients", Numbers.whole(outcomes.get(0).clients()));
+    setting("Clients", Format.whole(results.get(0).clients()));
+    List<String> limits =
+        results.stream().map(result -> limitInWords(result.subject())).distinct().toList();
     setting(
-        outcomes.stream().map(o -> o.subject().quota()).distinct().count() == 1
-            ? "Limit, for each bucket"
-            : "Limits, for each bucket",
-        String.join(
-            "; ", outcomes.stream().map(o -> limitInWords(o.subject())).distinct().toList()));
+        limits.size() == 1 ? "Limit, for each bucket" : "Limits, for each bucket",
+        String.join("; ", limits));
     setting(
         "Simulated time",
         "%s, counted in steps of %s"
-            .formatted(Spans.exact(scenario.length().toNanos()), charts.step()));
+            .formatted(Format.duration(scenario.length().toNanos()), Format.duration(binNanos)));
     setting("Seed", scenario.seed() + ": the same seed gives the same figures");
     drip();
     out.append("<dt>To repeat it</dt><dd><code>")
-        .append(Html.escaped(command))
+        .append(Format.escaped(command))
         .append("</code></dd>\n</dl>\n");
   }
 
-  private String inWords() {
-    List<String> kinds =
-        outcomes.stream()
-            .map(o -> o.subject().kind())
+  private String algorithmsInWords() {
+    List<String> words =
+        results.stream()
+            .map(result -> result.subject().algorithm())
             .distinct()
-            .map(kind -> kind + " (" + kind.inWords() + ")")
+            .map(algorithm -> algorithm + " (" + algorithm.inWords() + ")")
             .toList();
-    if (kinds.size() == 1) {
-      return kinds.get(0);
+    if (words.size() == 1) {
+      return words.get(0);
     }
-    List<String> first = new ArrayList<>(kinds.subList(0, kinds.size() - 1));
-    return String.join(", ", first) + " and " + kinds.get(kinds.size() - 1);
+    int last = words.size() - 1;
+    return String.join(", ", words.subList(0, last)) + " and " + words.get(last);
   }
 
   private static String limitInWords(Subject subject) {
     return "%s requests per %s, up to %s at once"
         .formatted(
-            Numbers.whole(subject.quota().count()),
-            Spans.exact(subject.quota().period().toNanos()),
-            Numbers.whole(subject.quota().burst()));
+            Format.whole(subject.quota().count()),
+            Format.duration(subject.quota().period().toNanos()),
+            Format.whole(subject.quota().burst()));
   }
 
   private void drip() {
-    outcomes.stream()
+    results.stream()
         .map(RunResult::subject)
-        .filter(s -> s.kind() == AlgorithmKind.LEAKY_BUCKET)
+        .filter(subject -> subject.algorithm() == Algorithm.LEAKY_BUCKET)
         .map(Subject::drip)
         .findFirst()
         .ifPresent(drip -> setting("Drip of the leaky bucket", dripInWords(drip)));
@@ -129,38 +135,39 @@ public final class Report {
     words.add(
         drip.every().isZero()
             ? "runs once for each token"
-            : "runs every " + Spans.exact(drip.every().toNanos()));
+            : "runs every " + Format.duration(drip.every().toNanos()));
     if (drip.bucketsPerRun() > 0) {
-      words.add("gets %s buckets done in a run".formatted(Numbers.whole(drip.bucketsPerRun())));
+      words.add("drains %s buckets per run".formatted(Format.whole(drip.bucketsPerRun())));
     }
     for (Drip.Stall stall : drip.stalls()) {
       words.add(
           "stalls at %s for %s"
               .formatted(
-                  Spans.exact(stall.from().toNanos()), Spans.exact(stall.length().toNanos())));
+                  Format.duration(stall.from().toNanos()),
+                  Format.duration(stall.length().toNanos())));
     }
     return String.join(", ", words);
   }
 
   private void setting(String name, String value) {
-    out.append("<dt>%s</dt><dd>%s</dd>\n".formatted(Html.escaped(name), Html.escaped(value)));
+    out.append("<dt>%s</dt><dd>%s</dd>\n".formatted(Format.escaped(name), Format.escaped(value)));
   }
 
   private void summary() {
-    long bin = outcomes.get(0).binNanos();
     out.append(
         "<h2 id=\"summary\">In figures</h2>\n<table class=\"summary\">\n<thead><tr><td></td>");
     for (Measure measure : Measure.values()) {
-      out.append("<th scope=\"col\">%s</th>".formatted(Html.escaped(measure.label(bin))));
+      out.append("<th scope=\"col\">%s</th>".formatted(Format.escaped(measure.label(binNanos))));
     }
     out.append("</tr></thead>\n<tbody>\n");
-    for (int i = 0; i < outcomes.size(); i++) {
-      out.append("<tr><th scope=\"row\">%s</th>".formatted(Html.escaped(labels.get(i))));
+    for (int i = 0; i < results.size(); i++) {
+      out.append("<tr><th scope=\"row\">%s</th>".formatted(Format.escaped(labels.get(i))));
       for (Measure measure : Measure.values()) {
         out.append(
             "<td data-label=\"%s\">%s</td>"
                 .formatted(
-                    Html.escaped(measure.label(bin)), Html.escaped(measure.of(outcomes.get(i)))));
+                    Format.escaped(measure.label(binNanos)),
+                    Format.escaped(measure.of(results.get(i)))));
       }
       out.append("</tr>\n");
     }
@@ -169,35 +176,35 @@ public final class Report {
   }
 
   private void figure(Chart chart, String heading, String caption) {
-    out.append("<h2>%s</h2>\n<figure>\n".formatted(Html.escaped(heading)));
-    out.append("<figcaption>%s</figcaption>\n".formatted(Html.escaped(caption)));
-    for (ChartSize size : ChartSize.values()) {
+    out.append("<h2>%s</h2>\n<figure>\n".formatted(Format.escaped(heading)));
+    out.append("<figcaption>%s</figcaption>\n".formatted(Format.escaped(caption)));
+    for (Chart.Size size : Chart.Size.values()) {
       out.append("<div class=\"%s\">%s</div>\n".formatted(size.text(), chart.inline(size)));
     }
     out.append("</figure>\n");
     numbers(chart, heading);
   }
 
-  /** The same chart as a table: a row for each step of time, a column for each subject. */
+  /** Writes the chart as a table: one row per time step, one column per subject. */
   private void numbers(Chart chart, String heading) {
     out.append("<details><summary>The numbers of this chart</summary>\n");
     out.append(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Numbers: %s\"><table><thead><tr><th scope=\"col\">time</th>"
-            .formatted(Html.escaped(heading)));
+            .formatted(Format.escaped(heading)));
     for (Chart.Panel panel : chart.panels()) {
-      out.append("<th scope=\"col\">%s</th>".formatted(Html.escaped(panel.label())));
+      out.append("<th scope=\"col\">%s</th>".formatted(Format.escaped(panel.label())));
     }
     out.append("</tr></thead><tbody>\n");
-    long bin = outcomes.get(0).binNanos();
+    long lengthNanos = scenario.length().toNanos();
     int[] next = new int[chart.panels().size()];
-    for (long at = 0; at < scenario.length().toNanos(); at += bin) {
-      out.append("<tr><td>%s</td>".formatted(Axis.time(at, scenario.length().toNanos())));
+    for (long at = 0; at < lengthNanos; at += binNanos) {
+      out.append("<tr><td>%s</td>".formatted(Axis.time(at, lengthNanos)));
       for (int i = 0; i < next.length; i++) {
-        List<LevelPoint> points = chart.panels().get(i).points();
+        List<RunResult.Point> points = chart.panels().get(i).points();
         while (next[i] + 1 < points.size() && points.get(next[i] + 1).nanos() <= at) {
           next[i]++;
         }
-        out.append("<td>%s</td>".formatted(Numbers.brief(points.get(next[i]).level())));
+        out.append("<td>%s</td>".formatted(Format.brief(points.get(next[i]).value())));
       }
       out.append("</tr>\n");
     }
@@ -206,12 +213,118 @@ public final class Report {
 
   private void meanings() {
     out.append("<h2 id=\"meaning\">What the figures mean</h2>\n<dl class=\"meaning\">\n");
-    long bin = outcomes.get(0).binNanos();
     for (Measure measure : Measure.values()) {
       out.append(
           "<dt>%s</dt><dd>%s</dd>\n"
-              .formatted(Html.escaped(measure.label(bin)), Html.escaped(measure.meaning())));
+              .formatted(
+                  Format.escaped(measure.label(binNanos)), Format.escaped(measure.meaning())));
     }
     out.append("</dl>\n");
+  }
+
+  /** The admitted requests over time. */
+  static Chart admittedChart(List<RunResult> results) {
+    return countChart(
+        "admitted",
+        "Requests that passed, over time",
+        results,
+        RunResult::admitted,
+        result ->
+            lockout(result) + " · " + peak(result) + " in " + Format.duration(result.binNanos()));
+  }
+
+  /** The denied requests over time. */
+  static Chart deniedChart(List<RunResult> results) {
+    return countChart(
+        "denied",
+        "Requests that were turned away, over time",
+        results,
+        RunResult::denied,
+        result ->
+            result.totalDenied() == 0 ? "none" : Format.whole(result.totalDenied()) + " in all");
+  }
+
+  /** The level of the bucket of the watched client over time. */
+  static Chart levelChart(List<RunResult> results, String watched) {
+    List<String> labels = labels(results);
+    double highest = 1;
+    List<Chart.Panel> panels = new ArrayList<>();
+    for (int i = 0; i < results.size(); i++) {
+      RunResult result = results.get(i);
+      double burst = (double) result.subject().quota().burst();
+      highest = Math.max(highest, burst);
+      panels.add(
+          new Chart.Panel(labels.get(i), "", "level", true, result.level(), burst, stalls(result)));
+    }
+    return new Chart(
+        "level",
+        "How full the bucket of " + watched + " is, over time",
+        inWords(panels),
+        "tokens taken",
+        results.get(0).lengthNanos(),
+        highest,
+        Chart.Scale.LINEAR,
+        panels);
+  }
+
+  private static Chart countChart(
+      String id,
+      String title,
+      List<RunResult> results,
+      Function<RunResult, List<Long>> counts,
+      Function<RunResult, String> note) {
+    List<String> labels = labels(results);
+    long highest = 1;
+    List<Chart.Panel> panels = new ArrayList<>();
+    for (int i = 0; i < results.size(); i++) {
+      RunResult result = results.get(i);
+      List<RunResult.Point> points = new ArrayList<>();
+      for (long count : counts.apply(result)) {
+        points.add(new RunResult.Point(points.size() * result.binNanos(), (double) count));
+        highest = Math.max(highest, count);
+      }
+      panels.add(
+          new Chart.Panel(labels.get(i), note.apply(result), id, false, points, 0, stalls(result)));
+    }
+    return new Chart(
+        id,
+        title,
+        inWords(panels),
+        "requests in " + Format.duration(results.get(0).binNanos()) + ", on a square-root scale",
+        results.get(0).lengthNanos(),
+        Axis.roundUp((double) highest),
+        Chart.Scale.ROOT,
+        panels);
+  }
+
+  private static String lockout(RunResult result) {
+    if (result.clientsNeverServed() > 0) {
+      return Format.whole(result.clientsNeverServed()) + " never served";
+    }
+    return result.longestLockoutNanos() == 0
+        ? "nobody locked out"
+        : "locked out " + Format.durationInWords(result.longestLockoutNanos());
+  }
+
+  /** Prefers the peak after the first period: the first burst is the same for every algorithm. */
+  private static String peak(RunResult result) {
+    long later = result.peakAfterTheFirstPeriod();
+    return later == 0
+        ? "up to " + Format.whole(result.peak())
+        : "later up to " + Format.whole(later);
+  }
+
+  private static String inWords(List<Chart.Panel> panels) {
+    return String.join(
+        "; ",
+        panels.stream()
+            .map(panel -> panel.label() + (panel.note().isEmpty() ? "" : ": " + panel.note()))
+            .toList());
+  }
+
+  private static List<Drip.Stall> stalls(RunResult result) {
+    return result.subject().algorithm() == Algorithm.LEAKY_BUCKET
+        ? result.subject().drip().stalls()
+        : List.of();
   }
 }

@@ -7,21 +7,21 @@ import java.util.OptionalLong;
 /**
  * The result of a run. Immutable.
  *
- * @param subject what was put to the test
- * @param clients how many there were
- * @param clientsDenied how many of them were denied at least once
+ * @param subject the algorithm and its limit
+ * @param clients the number of clients
+ * @param clientsDenied how many clients were denied at least once
  * @param clientsNeverServed how many of those were never admitted
- * @param longestLockoutNanos the longest time that a client asked in vain: from a denial to the
- *     next admission. Where there is none, it ends when the last denial told it to come back, or
- *     with the run
- * @param lockedOut whose that was; empty if nobody was denied
- * @param wronglyDenied for a leaky bucket: denials of requests for which there would have been room
- *     had it leaked all the time
- * @param lengthNanos of the run
- * @param binNanos the time over which requests are counted
- * @param admitted how many requests passed, by bin
- * @param denied how many requests did not, by bin
- * @param level the bucket of the watched client
+ * @param longestLockoutNanos the longest lockout of one client: the time from a denial to its next
+ *     admission. Without a later admission, the lockout ends when the {@code retryAfter} of the
+ *     last denial ends, or with the run
+ * @param lockedOut the client with the longest lockout; empty if no client was denied
+ * @param wronglyDenied only for a leaky bucket: the denied requests for which there would have been
+ *     room if the bucket leaked all the time
+ * @param lengthNanos the length of the run
+ * @param binNanos the time step over which requests are counted
+ * @param admitted the admitted requests of each step
+ * @param denied the denied requests of each step
+ * @param level the level of the watched client's bucket over time
  */
 public record RunResult(
     Subject subject,
@@ -35,70 +35,53 @@ public record RunResult(
     long binNanos,
     List<Long> admitted,
     List<Long> denied,
-    List<LevelPoint> level) {
+    List<Point> level) {
 
   /**
-   * All requests.
+   * A value at a moment of the run.
    *
-   * @return admitted and denied
+   * @param nanos the time since the start of the run
+   * @param value for a level, the tokens that are spent and not yet back, 0 to the burst
    */
-  public long requests() {
+  public record Point(long nanos, double value) {}
+
+  /** All requests, admitted and denied. */
+  long requests() {
     return totalAdmitted() + totalDenied();
   }
 
-  /**
-   * The requests that passed.
-   *
-   * @return their number
-   */
-  public long totalAdmitted() {
+  long totalAdmitted() {
     return sum(admitted);
   }
 
-  /**
-   * The requests that did not pass.
-   *
-   * @return their number
-   */
-  public long totalDenied() {
+  long totalDenied() {
     return sum(denied);
   }
 
-  /**
-   * The share of clients that were denied at least once.
-   *
-   * @return 0 to 1
-   */
-  public double shareOfClientsDenied() {
+  /** The share of clients that were denied at least once, 0 to 1. */
+  double shareOfClientsDenied() {
     return (double) clientsDenied / clients;
   }
 
-  /**
-   * The highest admitted rate.
-   *
-   * @return requests a bin
-   */
-  public long peak() {
+  /** The largest number of requests that were admitted in one step. */
+  long peak() {
     return admitted.stream().mapToLong(n -> n).max().orElse(0);
   }
 
   /**
-   * The highest admitted rate after the first period of the limit, when its burst is spent.
-   *
-   * @return requests a bin; 0 where the run is no longer than the period
+   * The largest number of requests that were admitted in one step after the first period of the
+   * limit, when the first burst is spent; 0 if the run is not longer than the period.
    */
-  public long peakAfterTheFirstPeriod() {
+  long peakAfterTheFirstPeriod() {
     long firstBins = (subject.quota().period().toNanos() + binNanos - 1) / binNanos;
     return admitted.stream().skip(firstBins).mapToLong(n -> n).max().orElse(0);
   }
 
   /**
-   * How uneven the admitted rate is. A last bin that the end of the run cuts short is left out, as
-   * it has fewer requests however even they are.
-   *
-   * @return the variance of the admitted requests a bin; 0 if every bin has the same
+   * The variance of the admitted requests per step; 0 means perfectly even. A last step that the
+   * end of the run cuts short is left out, since it has fewer requests than the others.
    */
-  public double variance() {
+  double variance() {
     List<Long> whole = admitted.subList(0, (int) (lengthNanos / binNanos));
     double mean = (double) sum(whole) / whole.size();
     double squares = 0;

@@ -8,12 +8,12 @@ import java.io.StringWriter;
 import java.io.UncheckedIOException;
 import java.util.List;
 
-/** A comparison for programs. Stateless. */
+/** A comparison as JSON, for programs. */
 public final class RunResultsJson {
 
   private static final JsonFactory FACTORY = new JsonFactory();
 
-  /** Digits after the point: billionths of a token, and the same text on every JDK. */
+  /** The digits after the point. A fixed number of digits gives the same text on every JDK. */
   private static final int DIGITS = 9;
 
   private RunResultsJson() {}
@@ -21,11 +21,11 @@ public final class RunResultsJson {
   /**
    * Writes one JSON object.
    *
-   * @param scenario what was simulated
-   * @param outcomes what came of it
-   * @return JSON on one line; times in nanoseconds
+   * @param scenario the scenario that was simulated
+   * @param results its results
+   * @return one line of JSON; all times are in nanoseconds
    */
-  public static String of(Scenario scenario, List<RunResult> outcomes) {
+  public static String of(Scenario scenario, List<RunResult> results) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = FACTORY.createGenerator(text)) {
       json.writeStartObject();
@@ -39,8 +39,8 @@ public final class RunResultsJson {
       json.writeNumberField("seed", scenario.seed());
       json.writeStringField("watched", scenario.watchedClient());
       json.writeArrayFieldStart("outcomes");
-      for (RunResult outcome : outcomes) {
-        write(json, outcome);
+      for (RunResult result : results) {
+        write(json, result);
       }
       json.writeEndArray();
       json.writeEndObject();
@@ -50,45 +50,45 @@ public final class RunResultsJson {
     return text.toString();
   }
 
-  private static void write(JsonGenerator json, RunResult outcome) throws IOException {
+  private static void write(JsonGenerator json, RunResult result) throws IOException {
     json.writeStartObject();
-    json.writeStringField("algorithm", outcome.subject().kind().toString());
-    json.writeNumberField("burst", outcome.subject().quota().burst());
-    json.writeNumberField("count", outcome.subject().quota().count());
-    json.writeNumberField("periodNanos", outcome.subject().quota().period().toNanos());
-    if (outcome.subject().kind() == AlgorithmKind.LEAKY_BUCKET) {
-      drip(json, outcome.subject());
+    json.writeStringField("algorithm", result.subject().algorithm().toString());
+    json.writeNumberField("burst", result.subject().quota().burst());
+    json.writeNumberField("count", result.subject().quota().count());
+    json.writeNumberField("periodNanos", result.subject().quota().period().toNanos());
+    if (result.subject().algorithm() == Algorithm.LEAKY_BUCKET) {
+      drip(json, result.subject());
     }
-    json.writeNumberField("requests", outcome.requests());
-    json.writeNumberField("admitted", outcome.totalAdmitted());
-    json.writeNumberField("denied", outcome.totalDenied());
-    json.writeNumberField("clients", outcome.clients());
-    json.writeNumberField("clientsEverDenied", outcome.clientsDenied());
-    json.writeNumberField("clientsNeverServed", outcome.clientsNeverServed());
-    json.writeNumberField("longestLockoutNanos", outcome.longestLockoutNanos());
-    if (!outcome.lockedOut().isEmpty()) {
-      json.writeStringField("longestLockoutClient", outcome.lockedOut());
+    json.writeNumberField("requests", result.requests());
+    json.writeNumberField("admitted", result.totalAdmitted());
+    json.writeNumberField("denied", result.totalDenied());
+    json.writeNumberField("clients", result.clients());
+    json.writeNumberField("clientsEverDenied", result.clientsDenied());
+    json.writeNumberField("clientsNeverServed", result.clientsNeverServed());
+    json.writeNumberField("longestLockoutNanos", result.longestLockoutNanos());
+    if (!result.lockedOut().isEmpty()) {
+      json.writeStringField("longestLockoutClient", result.lockedOut());
     }
-    json.writeNumberField("peakAdmittedPerBin", outcome.peak());
+    json.writeNumberField("peakAdmittedPerBin", result.peak());
     json.writeFieldName("varianceAdmittedPerBin");
-    json.writeNumber(Numbers.scaled(outcome.variance(), DIGITS));
-    if (outcome.wronglyDenied().isPresent()) {
-      json.writeNumberField("wronglyDenied", outcome.wronglyDenied().getAsLong());
+    json.writeNumber(Format.decimal(result.variance(), DIGITS));
+    if (result.wronglyDenied().isPresent()) {
+      json.writeNumberField("wronglyDenied", result.wronglyDenied().getAsLong());
     }
-    counts(json, "admittedPerBin", outcome.admitted());
-    counts(json, "deniedPerBin", outcome.denied());
+    counts(json, "admittedPerBin", result.admitted());
+    counts(json, "deniedPerBin", result.denied());
     json.writeArrayFieldStart("level");
-    for (LevelPoint point : outcome.level()) {
+    for (RunResult.Point point : result.level()) {
       json.writeStartArray();
       json.writeNumber(point.nanos());
-      json.writeNumber(Numbers.scaled(point.level(), DIGITS));
+      json.writeNumber(Format.decimal(point.value(), DIGITS));
       json.writeEndArray();
     }
     json.writeEndArray();
     json.writeEndObject();
   }
 
-  /** How the process runs, with what follows from the limit. */
+  /** Writes the drip; the time between runs is the one that applies to this limit. */
   private static void drip(JsonGenerator json, Subject subject) throws IOException {
     Drip drip = subject.drip();
     json.writeObjectFieldStart("drip");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -9,16 +11,17 @@ import java.util.PriorityQueue;
 import java.util.function.LongConsumer;
 
 /**
- * Traffic, for a time, from a seed: the same for every algorithm that is put to it, except where
- * clients heed what they are told.
+ * Simulated traffic. Every algorithm receives the same requests, except those of clients whose next
+ * request depends on the last decision.
  *
- * <p>Immutable and thread-safe. A run takes as long as its requests do; the clock is virtual.
+ * <p>Immutable and thread-safe. The clock is virtual: the duration of a run depends only on its
+ * number of requests.
  *
- * @param traffic who asks, at least one group
- * @param length how long, up to ten years
- * @param bin the time over which requests are counted for rates and charts; up to 2,000 in a run
- * @param seed of all chance
- * @param watched the client whose bucket is drawn; empty for the first one
+ * @param traffic the groups of clients, at least one
+ * @param length the simulated time, at most ten years
+ * @param bin the time step over which requests are counted; a run has at most 2,000 steps
+ * @param seed the seed of all random numbers
+ * @param watched the client whose bucket is drawn; empty for the first client
  */
 public record Scenario(
     List<ClientGroup> traffic, Duration length, Duration bin, long seed, String watched) {
@@ -26,23 +29,23 @@ public record Scenario(
   /** The longest run. */
   public static final Duration LONGEST = Duration.ofDays(3653);
 
-  /** The most bins in a run: more than a screen has points. */
-  public static final int MOST_BINS = 2_000;
+  /** The largest number of bins in a run, more than a chart can show. */
+  private static final int MOST_BINS = 2_000;
 
-  private static final int USUAL_BINS = 240;
+  private static final int DEFAULT_BINS = 240;
   static final long MOST_REQUESTS = 100_000_000;
-  private static final int BETWEEN_REPORTS = 1 << 12;
+  private static final int REQUESTS_PER_REPORT = 1 << 12;
 
   /**
-   * Checks what was given.
+   * Checks the values.
    *
    * @param traffic at least one group
    * @param length longer than 0
    * @param bin longer than 0
-   * @param seed any
+   * @param seed any number
    * @param watched empty, or the name of a client
-   * @throws IllegalArgumentException for no traffic, a length or bin out of its range, or a watched
-   *     client that is not there
+   * @throws IllegalArgumentException if there is no traffic, a duration is out of its range, or no
+   *     client has the watched name
    */
   public Scenario {
     traffic = List.copyOf(traffic);
@@ -58,37 +61,39 @@ public record Scenario(
         || bin.compareTo(length) > 0
         || (length.toNanos() - 1) / bin.toNanos() >= MOST_BINS) {
       throw new IllegalArgumentException(
-          "bin: found %s, expected a duration > 0 that lies 1 to %s times in %s"
+          "bin: found %s, expected a duration that splits the run of %s into 1 to %s steps"
               .formatted(
-                  bin.isNegative() || bin.compareTo(LONGEST) > 0 ? bin : Spans.exact(bin.toNanos()),
-                  MOST_BINS,
-                  Spans.exact(length.toNanos())));
+                  bin.isNegative() || bin.compareTo(LONGEST) > 0
+                      ? bin
+                      : Format.duration(bin.toNanos()),
+                  Format.duration(length.toNanos()),
+                  MOST_BINS));
     }
     if (!watched.isEmpty()
         && clients(traffic, seed).stream().noneMatch(c -> c.name().equals(watched))) {
       throw new IllegalArgumentException(
-          "watch: found the client \"%s\", expected one that asks, such as %s"
+          "watch: found \"%s\", expected the name of a client in the traffic, such as %s"
               .formatted(watched, clients(traffic, seed).get(0).name()));
     }
   }
 
   /**
-   * A bin that is round, and small enough for a chart.
+   * Returns the default bin for a run: a round time that splits the run into at most 240 steps.
    *
-   * @param length of a run
-   * @return a time that lies up to 240 times in it
+   * @param length the length of the run
+   * @return the time step
    */
   public static Duration usualBin(Duration length) {
-    return Duration.ofNanos(Axis.timeStep(length.toNanos(), USUAL_BINS));
+    return Duration.ofNanos(Axis.timeStep(length.toNanos(), DEFAULT_BINS));
   }
 
-  /** A client that has an appointment. */
-  private static final class Appointment {
+  /** The next request of one client. */
+  private static final class NextRequest {
     private final int index;
     private final Client client;
     private long atNanos;
 
-    Appointment(int index, Client client) {
+    NextRequest(int index, Client client) {
       this.index = index;
       this.client = client;
       this.atNanos = client.behaviour().firstNanos();
@@ -96,52 +101,50 @@ public record Scenario(
   }
 
   /**
-   * Puts an algorithm to the test.
+   * Runs the traffic against an algorithm.
    *
    * @param subject the algorithm and its limit
-   * @param progress is told now and then how many nanoseconds have been simulated
-   * @return what came of it; the same whenever it is run
-   * @throws IllegalArgumentException if a request costs more than the limit's burst, or there are
-   *     too many
+   * @param progress receives the simulated nanoseconds so far, every 4,096 requests and at the end
+   * @return the result; it is the same for each run of the same subject
+   * @throws IllegalArgumentException if a request costs more than the burst of the limit, or if
+   *     there are too many requests
    */
   public RunResult run(Subject subject, LongConsumer progress) {
     long end = length.toNanos();
     List<Client> clients = clients(traffic, seed);
     requireAffordable(clients, subject);
-    Algorithm algorithm = subject.start(end);
-    int seen = watchedIndex(clients);
-    LevelTrace trace = new LevelTrace(algorithm, clients.get(seen).bucket(), bin.toNanos());
-    Tally tally = new Tally(subject, clients.size(), end, bin.toNanos());
-    PriorityQueue<Appointment> queue = appointments(clients, end);
+    SimulatedLimiter limiter = subject.start(end);
+    RunRecorder recorder =
+        new RunRecorder(subject, limiter, clients, watchedIndex(clients), end, bin.toNanos());
+    PriorityQueue<NextRequest> queue = firstRequests(clients, end);
     long requests = 0;
-    for (Appointment next = queue.poll(); next != null; next = queue.poll()) {
+    for (NextRequest next = queue.poll(); next != null; next = queue.poll()) {
       long now = next.atNanos;
       Client client = next.client;
-      trace.before(client.bucket(), now);
-      Verdict verdict = algorithm.decide(client.bucket(), client.cost(), now);
-      trace.after(client.bucket(), now, verdict);
-      tally.count(next.index, client, now, verdict);
+      recorder.before(next.index, now);
+      Verdict verdict = limiter.decide(client.bucket(), client.cost(), now);
+      recorder.after(next.index, now, verdict);
       next.atNanos = client.behaviour().nextNanos(now, verdict);
       if (next.atNanos < end) {
         queue.add(next);
       }
       requests++;
-      if (requests % BETWEEN_REPORTS == 0) {
+      if (requests % REQUESTS_PER_REPORT == 0) {
         progress.accept(now);
         requireBounded(requests, now);
       }
     }
-    trace.endAt(end);
     progress.accept(end);
-    return tally.outcome(subject, trace.points(), i -> clients.get(i).name());
+    return recorder.result();
   }
 
-  private static PriorityQueue<Appointment> appointments(List<Client> clients, long end) {
-    PriorityQueue<Appointment> queue =
+  /** Orders requests by time; at the same time, by the index of their client. */
+  private static PriorityQueue<NextRequest> firstRequests(List<Client> clients, long end) {
+    PriorityQueue<NextRequest> queue =
         new PriorityQueue<>(
-            Comparator.<Appointment>comparingLong(a -> a.atNanos).thenComparingInt(a -> a.index));
+            Comparator.<NextRequest>comparingLong(r -> r.atNanos).thenComparingInt(r -> r.index));
     for (int i = 0; i < clients.size(); i++) {
-      Appointment first = new Appointment(i, clients.get(i));
+      NextRequest first = new NextRequest(i, clients.get(i));
       if (first.atNanos < end) {
         queue.add(first);
       }
@@ -153,9 +156,9 @@ public record Scenario(
     for (Client client : clients) {
       if (client.cost() > subject.quota().burst()) {
         throw new IllegalArgumentException(
-            "cost: found %s, expected at most the burst of the limit %s, which is %s"
+            "cost %s exceeds the burst (%s) of the limit %s"
                 .formatted(
-                    client.cost(), QuotaText.format(subject.quota()), subject.quota().burst()));
+                    client.cost(), subject.quota().burst(), QuotaText.format(subject.quota())));
       }
     }
   }
@@ -163,8 +166,8 @@ public record Scenario(
   private static void requireBounded(long requests, long nowNanos) {
     if (requests > MOST_REQUESTS) {
       throw new IllegalArgumentException(
-          "the run has more than %s requests within %s; make it shorter, or lower the rate"
-              .formatted(MOST_REQUESTS, Spans.rounded(nowNanos)));
+          "the run has more than %s requests in its first %s; make it shorter, or lower the rate"
+              .formatted(MOST_REQUESTS, Format.roundedDuration(nowNanos)));
     }
   }
 
@@ -177,12 +180,8 @@ public record Scenario(
     return 0;
   }
 
-  /**
-   * The client whose bucket is drawn.
-   *
-   * @return its name
-   */
-  public String watchedClient() {
+  /** Returns the name of the client whose bucket is drawn. */
+  String watchedClient() {
     List<Client> clients = clients(traffic, seed);
     return clients.get(watchedIndex(clients)).name();
   }

@@ -2,61 +2,83 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import java.util.List;
 
 /**
- * An algorithm with a limit, put to the test.
+ * An algorithm with a limit. A comparison has one or more of them.
  *
- * @param kind the algorithm
- * @param quota the limit: {@code burst} tokens in the time in which an empty bucket fills
- * @param drip how a leaky bucket is drained; the other algorithms have no such process
+ * @param algorithm the algorithm
+ * @param quota the limit
+ * @param drip the process that drains a leaky bucket; other algorithms ignore it
  */
-public record Subject(AlgorithmKind kind, Quota quota, Drip drip) {
+public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
 
-  /** The most runs of a drip process in one simulation; more would take hours. */
-  private static final long MOST_RUNS = 100_000_000;
+  /** The most runs of the drip process in one simulation; more would take hours. */
+  private static final long MOST_DRIPS = 100_000_000;
 
   /**
    * Checks that the limit can be simulated.
    *
-   * @param kind the algorithm
+   * @param algorithm the algorithm
    * @param quota the limit
-   * @param drip of a leaky bucket
-   * @throws IllegalArgumentException for a bucket that takes more than ten years to fill
+   * @param drip the process that drains a leaky bucket
+   * @throws IllegalArgumentException if a bucket takes more than ten years to fill
    */
   public Subject {
     if (quota.offsetNanos() > Scenario.LONGEST.toNanos()) {
       throw new IllegalArgumentException(
-          "limit: found %s, whose bucket takes %s to fill, expected at most 10 years"
-              .formatted(QuotaText.format(quota), Spans.rounded(quota.offsetNanos())));
+          "limit: the bucket of %s takes %s to fill; at most 10 years are allowed"
+              .formatted(QuotaText.format(quota), Format.roundedDuration(quota.offsetNanos())));
     }
   }
 
   /**
-   * An algorithm whose process, if it has one, is always there.
+   * An algorithm whose drip process, if it has one, never stalls.
    *
-   * @param kind the algorithm
+   * @param algorithm the algorithm
    * @param quota the limit
    */
-  public Subject(AlgorithmKind kind, Quota quota) {
-    this(kind, quota, Drip.HEALTHY);
+  public Subject(Algorithm algorithm, Quota quota) {
+    this(algorithm, quota, Drip.HEALTHY);
   }
 
-  /** The algorithm, with all buckets full, for a run of a length. */
-  Algorithm start(long lengthNanos) {
-    if (kind == AlgorithmKind.LEAKY_BUCKET) {
+  /** Creates a limiter, with no token spent, for a run of the given length. */
+  SimulatedLimiter start(long lengthNanos) {
+    if (algorithm == Algorithm.LEAKY_BUCKET) {
       long every = drip.everyNanos(quota);
-      if (lengthNanos / every > MOST_RUNS) {
+      if (lengthNanos / every > MOST_DRIPS) {
         throw new IllegalArgumentException(
-            "drip: found a run every %s for %s, expected at most %s runs; let it come less often"
-                .formatted(Spans.exact(every), Spans.exact(lengthNanos), MOST_RUNS));
+            "drip: one drip every %s for %s makes more than %s drips, the most allowed; make the drip less frequent"
+                .formatted(Format.duration(every), Format.duration(lengthNanos), MOST_DRIPS));
       }
     }
-    return kind.start(quota, drip);
+    return algorithm.start(quota, drip);
   }
 
-  /** The algorithm and the limit. */
+  /**
+   * Returns the shortest labels that tell the subjects of a comparison apart.
+   *
+   * @param subjects the subjects that are compared
+   * @return a label for each subject, in the same order: its algorithm, its limit, or both
+   */
+  public static List<String> labels(List<Subject> subjects) {
+    boolean oneLimit = subjects.stream().map(Subject::quota).distinct().count() == 1;
+    boolean oneAlgorithm = subjects.stream().map(Subject::algorithm).distinct().count() == 1;
+    return subjects.stream()
+        .map(
+            subject -> {
+              if (oneLimit) {
+                return subject.algorithm.toString();
+              }
+              return oneAlgorithm ? QuotaText.format(subject.quota) : subject.toString();
+            })
+        .toList();
+  }
+
+  /** Returns the algorithm and the limit. */
   @Override
   public String toString() {
-    return kind + " " + QuotaText.format(quota);
+    return algorithm + " " + QuotaText.format(quota);
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Rate limiting algorithms side by side on a virtual clock, under traffic from a seeded
- * description. GCRA is the product's own limiter; the others exist for the comparison only.
+ * Compares rate limiting algorithms. A {@link dev.sluice.lab.Scenario} sends the same simulated
+ * traffic to each of them on a virtual clock. GCRA is Sluice's own limiter; the other algorithms
+ * exist only for the comparison.
  */
 @NullMarked
 @CheckReturnValue

@@ -4,7 +4,15 @@ package dev.sluice.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.Seeds;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -14,7 +22,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Each algorithm as the essay describes it, with what is wrong with it. */
+/** Each algorithm decides as its documentation says, weaknesses included. */
 final class AlgorithmTest {
 
   private static final long SECOND = 1_000_000_000;
@@ -24,13 +32,13 @@ final class AlgorithmTest {
 
   @ParameterizedTest
   @EnumSource
-  void everyAlgorithm_admitsTheBurstAndNoMore_toEachBucket(AlgorithmKind kind) {
-    Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
+  void everyAlgorithm_admitsTheBurstAndNoMore_toEachBucket(Algorithm algorithm) {
+    SimulatedLimiter limiter = algorithm.start(TEN_A_MINUTE, Drip.HEALTHY);
     for (int bucket = 0; bucket < 3; bucket++) {
       for (int i = 1; i <= 10; i++) {
-        assertThat(algorithm.decide(bucket, 1, 5)).isEqualTo(Verdict.admitted(i));
+        assertThat(limiter.decide(bucket, 1, 5)).isEqualTo(Verdict.admitted(i));
       }
-      Verdict denied = algorithm.decide(bucket, 1, 5);
+      Verdict denied = limiter.decide(bucket, 1, 5);
       assertThat(denied.admitted()).isFalse();
       assertThat(denied.level()).isEqualTo(10);
     }
@@ -38,97 +46,97 @@ final class AlgorithmTest {
 
   @ParameterizedTest
   @EnumSource
-  void costOfZero_readsTheBucket(AlgorithmKind kind) {
-    Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
-    assertThat(algorithm.decide(0, 0, 0)).isEqualTo(Verdict.admitted(0));
-    assertThat(algorithm.decide(0, 10, SECOND).admitted()).isTrue();
-    assertThat(algorithm.decide(0, 0, SECOND)).isEqualTo(Verdict.admitted(10));
-    assertThat(algorithm.decide(0, 0, SECOND)).isEqualTo(Verdict.admitted(10));
+  void costOfZero_readsTheBucket(Algorithm algorithm) {
+    SimulatedLimiter limiter = algorithm.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(limiter.decide(0, 0, 0)).isEqualTo(Verdict.admitted(0));
+    assertThat(limiter.decide(0, 10, SECOND).admitted()).isTrue();
+    assertThat(limiter.decide(0, 0, SECOND)).isEqualTo(Verdict.admitted(10));
+    assertThat(limiter.decide(0, 0, SECOND)).isEqualTo(Verdict.admitted(10));
   }
 
   @ParameterizedTest
   @EnumSource
-  void whoWaitsAsTold_isAdmitted_andNobodyPassesOver(AlgorithmKind kind) {
+  void retryAfterTheWait_isAdmitted(Algorithm algorithm) {
     denyAtRandom(
-        kind,
+        algorithm,
         8,
-        (algorithm, cost, now, wait) -> {
-          assertThat(algorithm.decide(0, cost, now + wait).admitted()).isTrue();
+        (limiter, cost, now, wait) -> {
+          assertThat(limiter.decide(0, cost, now + wait).admitted()).isTrue();
           return now + wait;
         });
   }
 
   @ParameterizedTest
   @EnumSource
-  void wait_isNotLongerThanNeeded(AlgorithmKind kind) {
-    // The sliding counter rounds: two nanoseconds are its due.
+  void wait_isNotLongerThanNeeded(Algorithm algorithm) {
+    // The sliding counter may round up by two nanoseconds.
     denyAtRandom(
-        kind,
+        algorithm,
         4,
-        (algorithm, cost, now, wait) -> {
+        (limiter, cost, now, wait) -> {
           long early = now + Math.max(wait - 3, 0);
-          assertThat(algorithm.decide(0, cost, early).admitted()).isFalse();
+          assertThat(limiter.decide(0, cost, early).admitted()).isFalse();
           return early;
         });
   }
 
-  /** What is looked at after a denial. */
+  /** Checks a denial, and returns the time from which the random requests go on. */
   private interface AfterDenial {
-    long then(Algorithm algorithm, long cost, long nowNanos, long waitNanos);
+    long then(SimulatedLimiter limiter, long cost, long nowNanos, long waitNanos);
   }
 
-  /** Random requests, up to so many seconds apart, and after each denial what the test wants. */
-  private static void denyAtRandom(AlgorithmKind kind, int seconds, AfterDenial after) {
+  /** Sends random requests, at most so many seconds apart, and runs the check after each denial. */
+  private static void denyAtRandom(Algorithm algorithm, int seconds, AfterDenial after) {
     Seeds.run(
         50,
         random -> {
-          Algorithm algorithm = kind.start(TEN_A_MINUTE, Drip.HEALTHY);
+          SimulatedLimiter limiter = algorithm.start(TEN_A_MINUTE, Drip.HEALTHY);
           long now = 0;
           for (int i = 0; i < 500; i++) {
             now += random.nextInt(seconds) * SECOND + (long) random.nextInt(1000);
             long cost = 1 + (long) random.nextInt(10);
-            Verdict verdict = algorithm.decide(0, cost, now);
+            Verdict verdict = limiter.decide(0, cost, now);
             assertThat(verdict.level()).isBetween(0.0, 10.0);
             if (!verdict.admitted()) {
-              now = after.then(algorithm, cost, now, verdict.retryAfterNanos());
+              now = after.then(limiter, cost, now, verdict.retryAfterNanos());
             }
           }
         });
   }
 
   @Test
-  void timeBucket_givesEverythingBackAtOnce_aPeriodAfterTheFirstRequest() {
-    Algorithm algorithm = AlgorithmKind.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
-    assertThat(algorithm.decide(0, 1, 7)).isEqualTo(Verdict.admitted(1));
-    assertThat(algorithm.decide(0, 9, WINDOW)).isEqualTo(Verdict.admitted(10));
-    assertThat(algorithm.decide(0, 1, WINDOW + 6)).isEqualTo(Verdict.denied(1, 10));
-    assertThat(algorithm.decide(0, 10, WINDOW + 7)).isEqualTo(Verdict.admitted(10));
+  void timeBucket_refillsAtOnce_oneWindowAfterTheFirstRequest() {
+    SimulatedLimiter limiter = Algorithm.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(limiter.decide(0, 1, 7)).isEqualTo(Verdict.admitted(1));
+    assertThat(limiter.decide(0, 9, WINDOW)).isEqualTo(Verdict.admitted(10));
+    assertThat(limiter.decide(0, 1, WINDOW + 6)).isEqualTo(Verdict.denied(1, 10));
+    assertThat(limiter.decide(0, 10, WINDOW + 7)).isEqualTo(Verdict.admitted(10));
   }
 
   @Test
-  void timeBucket_letsTwiceTheLimitThrough_aroundAReset() {
-    Algorithm algorithm = AlgorithmKind.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
-    assertThat(algorithm.decide(0, 1, 0).admitted()).isTrue();
-    assertThat(algorithm.decide(0, 9, WINDOW - 1).admitted()).isTrue();
-    assertThat(algorithm.decide(0, 10, WINDOW).admitted()).isTrue();
+  void timeBucket_admitsTwiceTheLimit_aroundAReset() {
+    SimulatedLimiter limiter = Algorithm.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(limiter.decide(0, 1, 0).admitted()).isTrue();
+    assertThat(limiter.decide(0, 9, WINDOW - 1).admitted()).isTrue();
+    assertThat(limiter.decide(0, 10, WINDOW).admitted()).isTrue();
   }
 
   @Test
-  void leakyBucket_leaksOneTokenARun() {
-    Algorithm algorithm = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
-    assertThat(algorithm.decide(0, 10, 1).admitted()).isTrue();
-    assertThat(algorithm.decide(0, 1, 2)).isEqualTo(Verdict.denied(INTERVAL - 2, 10));
-    assertThat(algorithm.decide(0, 0, INTERVAL - 1).level()).isEqualTo(10);
-    assertThat(algorithm.decide(0, 1, INTERVAL)).isEqualTo(Verdict.admitted(10));
-    assertThat(algorithm.decide(0, 0, 11 * INTERVAL).level()).isZero();
+  void leakyBucket_leaksOneTokenPerRun() {
+    SimulatedLimiter limiter = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(limiter.decide(0, 10, 1).admitted()).isTrue();
+    assertThat(limiter.decide(0, 1, 2)).isEqualTo(Verdict.denied(INTERVAL - 2, 10));
+    assertThat(limiter.decide(0, 0, INTERVAL - 1).level()).isEqualTo(10);
+    assertThat(limiter.decide(0, 1, INTERVAL)).isEqualTo(Verdict.admitted(10));
+    assertThat(limiter.decide(0, 0, 11 * INTERVAL).level()).isZero();
   }
 
   @Test
-  void leakyBucket_whoseProcessStalls_deniesWhatItShouldAdmit_andNeverMakesUpForIt() {
+  void leakyBucket_withAStalledProcess_deniesWrongly_andMissedRunsAreLost() {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofSeconds(6), Duration.ofSeconds(60));
-    Algorithm stalled = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    SimulatedLimiter stalled = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
     assertThat(stalled.decide(0, 10, 1).admitted()).isTrue();
-    // Told to come back after the next run, which does not take place.
+    // The denial promises room after the next run, which does not take place.
     assertThat(stalled.decide(0, 1, 2)).isEqualTo(Verdict.denied(INTERVAL - 2, 10));
     for (long run = 1; run < 11; run++) {
       assertThat(stalled.decide(0, 1, run * INTERVAL).admitted()).isFalse();
@@ -138,36 +146,63 @@ final class AlgorithmTest {
   }
 
   @Test
-  void leakyBucket_whoseProcessFallsBehind_drainsEachBucketTooSlowly() {
+  void leakyBucket_withASlowProcess_drainsEachBucketTooSlowly() {
     Drip drip = new Drip(Duration.ZERO, 2, List.of());
-    Algorithm behind = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    SimulatedLimiter behind = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
     for (int bucket = 0; bucket < 4; bucket++) {
       assertThat(behind.decide(bucket, 10, 1).admitted()).isTrue();
     }
-    // Six runs of two buckets each: three drips for each of four, instead of six.
+    // Six runs drain two buckets each, so each of the four buckets gets three drips instead of six.
     for (int bucket = 0; bucket < 4; bucket++) {
       assertThat(behind.decide(bucket, 0, 6 * INTERVAL).level()).isEqualTo(7);
     }
   }
 
   @Test
-  void leakyBucket_withSeldomRuns_drainsAsMuch_inSteps() {
+  void leakyBucket_withRareRuns_drainsTheSameAmount_inLargerSteps() {
     Drip drip = new Drip(Duration.ofSeconds(30), 0, List.of());
-    Algorithm algorithm = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
-    assertThat(algorithm.decide(0, 10, 1).admitted()).isTrue();
-    assertThat(algorithm.decide(0, 0, 30 * SECOND - 1).level()).isEqualTo(10);
-    assertThat(algorithm.decide(0, 0, 30 * SECOND).level()).isEqualTo(5);
-    assertThat(algorithm.decide(0, 0, 60 * SECOND).level()).isZero();
+    SimulatedLimiter limiter = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    assertThat(limiter.decide(0, 10, 1).admitted()).isTrue();
+    assertThat(limiter.decide(0, 0, 30 * SECOND - 1).level()).isEqualTo(10);
+    assertThat(limiter.decide(0, 0, 30 * SECOND).level()).isEqualTo(5);
+    assertThat(limiter.decide(0, 0, 60 * SECOND).level()).isZero();
   }
 
   @Test
   void gcra_leaksAllTheTime() {
-    Algorithm algorithm = AlgorithmKind.GCRA.start(TEN_A_MINUTE, Drip.HEALTHY);
-    assertThat(algorithm.decide(0, 10, 1).admitted()).isTrue();
-    assertThat(algorithm.decide(0, 1, 2))
+    SimulatedLimiter limiter = Algorithm.GCRA.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(limiter.decide(0, 10, 1).admitted()).isTrue();
+    assertThat(limiter.decide(0, 1, 2))
         .isEqualTo(Verdict.denied(INTERVAL - 1, 10 - 1.0 / INTERVAL));
-    assertThat(algorithm.decide(0, 0, 1 + INTERVAL / 2).level()).isEqualTo(9.5);
-    assertThat(algorithm.decide(0, 1, 1 + INTERVAL)).isEqualTo(Verdict.admitted(10));
+    assertThat(limiter.decide(0, 0, 1 + INTERVAL / 2).level()).isEqualTo(9.5);
+    assertThat(limiter.decide(0, 1, 1 + INTERVAL)).isEqualTo(Verdict.admitted(10));
+  }
+
+  @Test
+  void gcra_decidesLikeTheLimiterThatUsersHave() {
+    Seeds.run(
+        100,
+        random -> {
+          int burst = 1 + random.nextInt(20);
+          Quota quota = Quota.of(burst, 1 + random.nextInt(20), Duration.ofSeconds(7));
+          ManualTime time = new ManualTime(0);
+          Limiter limiter =
+              Limiter.of(
+                  Limits.builder(Catalogue.samples()).limit("ApiCallsPerKey", quota).build(),
+                  BucketStore.inMemory(time));
+          SimulatedLimiter lab = Algorithm.GCRA.start(quota, Drip.HEALTHY);
+          for (int i = 0; i < 500; i++) {
+            time.advanceNanos((long) (random.nextDouble() * 3 * quota.intervalNanos()));
+            int bucket = random.nextInt(3);
+            long cost = random.nextInt(burst + 1);
+            Decision expected = limiter.spend("ApiCallsPerKey", "key-" + bucket, cost);
+            Verdict verdict = lab.decide(bucket, cost, time.nanos());
+            assertThat(verdict.admitted()).isEqualTo(expected.allowed());
+            assertThat(verdict.retryAfterNanos())
+                .isEqualTo(expected.allowed() ? 0 : expected.retryInNanos());
+            assertThat((long) (burst - verdict.level() + 1e-9)).isEqualTo(expected.remaining());
+          }
+        });
   }
 
   @Test
@@ -175,7 +210,7 @@ final class AlgorithmTest {
     Seeds.run(
         50,
         random -> {
-          Algorithm algorithm = AlgorithmKind.SLIDING_LOG.start(TEN_A_MINUTE, Drip.HEALTHY);
+          SimulatedLimiter limiter = Algorithm.SLIDING_LOG.start(TEN_A_MINUTE, Drip.HEALTHY);
           Deque<Long> passed = new ArrayDeque<>();
           long now = 0;
           for (int i = 0; i < 1000; i++) {
@@ -183,7 +218,7 @@ final class AlgorithmTest {
             long oldest = now - WINDOW;
             passed.removeIf(at -> at <= oldest);
             boolean fits = passed.size() < 10;
-            assertThat(algorithm.decide(0, 1, now).admitted()).isEqualTo(fits);
+            assertThat(limiter.decide(0, 1, now).admitted()).isEqualTo(fits);
             if (fits) {
               passed.add(now);
             }
@@ -192,20 +227,20 @@ final class AlgorithmTest {
   }
 
   @Test
-  void slidingCounter_countsTheWindowBefore_byTheShareThatIsLeftOfIt() {
-    Algorithm algorithm = AlgorithmKind.SLIDING_COUNTER.start(TEN_A_MINUTE, Drip.HEALTHY);
-    assertThat(algorithm.decide(0, 10, WINDOW - 1).admitted()).isTrue();
-    // A quarter into the next window, three quarters of ten count.
-    assertThat(algorithm.decide(0, 0, WINDOW + WINDOW / 4).level()).isEqualTo(7.5);
-    assertThat(algorithm.decide(0, 2, WINDOW + WINDOW / 4)).isEqualTo(Verdict.admitted(9.5));
-    assertThat(algorithm.decide(0, 0, 3 * WINDOW).level()).isZero();
+  void slidingCounter_countsThePreviousWindow_byTheShareThatStillOverlaps() {
+    SimulatedLimiter limiter = Algorithm.SLIDING_COUNTER.start(TEN_A_MINUTE, Drip.HEALTHY);
+    assertThat(limiter.decide(0, 10, WINDOW - 1).admitted()).isTrue();
+    // After a quarter of the next window, three quarters of the ten still count.
+    assertThat(limiter.decide(0, 0, WINDOW + WINDOW / 4).level()).isEqualTo(7.5);
+    assertThat(limiter.decide(0, 2, WINDOW + WINDOW / 4)).isEqualTo(Verdict.admitted(9.5));
+    assertThat(limiter.decide(0, 0, 3 * WINDOW).level()).isZero();
   }
 
   @Test
-  void name_thatIsNone_isRefused_withTheNearest() {
-    assertThat(AlgorithmKind.parse("sliding-log")).containsExactly(AlgorithmKind.SLIDING_LOG);
-    assertThat(AlgorithmKind.parse("all")).containsExactly(AlgorithmKind.values());
-    assertThatThrownBy(() -> AlgorithmKind.parse("leaky-buckets"))
+  void unknownName_isRefused_withASuggestion() {
+    assertThat(Algorithm.parse("sliding-log")).containsExactly(Algorithm.SLIDING_LOG);
+    assertThat(Algorithm.parse("all")).containsExactly(Algorithm.values());
+    assertThatThrownBy(() -> Algorithm.parse("leaky-buckets"))
         .hasMessage(
             "found \"leaky-buckets\", expected one of time-bucket, leaky-bucket, gcra, sliding-log,"
                 + " sliding-counter, all; did you mean \"leaky-bucket\"?");

@@ -8,12 +8,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
 /**
- * The charts and the figures of docs/algorithms.md, made again. {@code -Dsluice.write} writes the
- * charts. What the page shows of the command's output is tested with the command.
+ * The charts and the figures of docs/algorithms.md are those of the simulation. {@code
+ * -Dsluice.write} writes the charts. The output of the command on that page has its own test in the
+ * module of the command.
  */
 final class AlgorithmsDocTest {
 
@@ -22,14 +22,13 @@ final class AlgorithmsDocTest {
   @Test
   void stampede_atTheReset() throws IOException {
     List<RunResult> outcomes =
-        FourHours.run(
-            "rogue:clients=20", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA);
-    requireCharts("stampede", outcomes, Charts::admitted);
+        FourHours.run("rogue:clients=20", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA);
+    requireCharts("stampede", Report.admittedChart(outcomes));
     requireText(
         "at most **%s** requests in a minute after the first hour, GCRA **%s**"
             .formatted(
-                Numbers.whole(peakAfterTheFirstHour(outcomes.get(0))),
-                Numbers.whole(peakAfterTheFirstHour(outcomes.get(1)))));
+                Format.whole(peakAfterTheFirstHour(outcomes.get(0))),
+                Format.whole(peakAfterTheFirstHour(outcomes.get(1)))));
     assertThat(peakAfterTheFirstHour(outcomes.get(0)))
         .isGreaterThan(20 * peakAfterTheFirstHour(outcomes.get(1)));
   }
@@ -38,14 +37,13 @@ final class AlgorithmsDocTest {
   void dripThatStalls_deniesWrongly() throws IOException {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     List<RunResult> outcomes =
-        FourHours.run("steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA);
-    requireCharts("stalled-drip", outcomes, Charts::denied);
+        FourHours.run("steady:clients=50", drip, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
+    requireCharts("stalled-drip", Report.deniedChart(outcomes));
     RunResult leaky = outcomes.get(0);
     requireText(
         "**%s** of %s requests"
             .formatted(
-                Numbers.whole(leaky.wronglyDenied().orElseThrow()),
-                Numbers.whole(leaky.requests())));
+                Format.whole(leaky.wronglyDenied().orElseThrow()), Format.whole(leaky.requests())));
     assertThat(outcomes.get(1).totalDenied()).isZero();
   }
 
@@ -55,16 +53,16 @@ final class AlgorithmsDocTest {
         FourHours.run(
             "bursty:clients=1,size=60",
             Drip.HEALTHY,
-            AlgorithmKind.TIME_BUCKET,
-            AlgorithmKind.LEAKY_BUCKET,
-            AlgorithmKind.GCRA);
-    requireCharts("smooth", outcomes, Charts::level);
+            Algorithm.TIME_BUCKET,
+            Algorithm.LEAKY_BUCKET,
+            Algorithm.GCRA);
+    requireCharts("smooth", Report.levelChart(outcomes, "the client"));
     requireText(
         "**%s** of its %s requests pass, under GCRA **%s**"
             .formatted(
-                Numbers.whole(outcomes.get(0).totalAdmitted()),
-                Numbers.whole(outcomes.get(0).requests()),
-                Numbers.whole(outcomes.get(2).totalAdmitted())));
+                Format.whole(outcomes.get(0).totalAdmitted()),
+                Format.whole(outcomes.get(0).requests()),
+                Format.whole(outcomes.get(2).totalAdmitted())));
   }
 
   private static long peakAfterTheFirstHour(RunResult outcome) {
@@ -77,11 +75,8 @@ final class AlgorithmsDocTest {
     assertThat(page).contains(text);
   }
 
-  private static void requireCharts(
-      String name, List<RunResult> outcomes, Function<Charts, Chart> which) throws IOException {
-    String watched = name.equals("smooth") ? "the client" : "";
-    Chart chart = which.apply(new Charts(outcomes, FourHours.LENGTH.toNanos(), watched));
-    for (ChartSize size : ChartSize.values()) {
+  private static void requireCharts(String name, Chart chart) throws IOException {
+    for (Chart.Size size : Chart.Size.values()) {
       Path file = DOCS.resolve("images").resolve(name + "-" + size.text() + ".svg");
       if (System.getProperty("sluice.write") != null) {
         Files.writeString(file, chart.file(size));

@@ -15,14 +15,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Colours that can be told apart (WCAG 2.1 AA), and pictures that need nothing around them. */
+/** The colours have enough contrast (WCAG 2.1 AA), and pictures carry their own colours. */
 final class ChartColoursTest {
 
   private static final double TEXT = 4.5;
   private static final double SHAPE = 3;
 
   static Stream<Map<String, String>> palettes() {
-    return Stream.of(ReportStyle.lightColours(), ReportStyle.darkColours());
+    return Stream.of(StyleSheet.lightColours(), StyleSheet.darkColours());
   }
 
   @ParameterizedTest
@@ -61,13 +61,13 @@ final class ChartColoursTest {
     }
   }
 
-  /** A chart that is cut out of a report has nothing around it either. */
+  /** A chart that is cut out of a report keeps its colours. */
   @Test
-  void chartsOfAReport_haveTheirColoursWithThem_lightAndDark() {
+  void chartsOfAReport_containTheirColours_lightAndDark() {
     Scenario scenario = FourHours.scenario("rogue");
     String page =
         Report.html(
-            scenario, FourHours.run("rogue", Drip.HEALTHY, AlgorithmKind.GCRA), "sluice simulate");
+            scenario, FourHours.run("rogue", Drip.HEALTHY, Algorithm.GCRA), "sluice simulate");
     List<String> charts =
         Pattern.compile("<svg .*?</svg>", Pattern.DOTALL)
             .matcher(page)
@@ -80,8 +80,8 @@ final class ChartColoursTest {
         .allSatisfy(
             chart ->
                 assertThat(chart)
-                    .contains(".chart .admitted{fill:" + ReportStyle.lightColours().get("good"))
-                    .contains(".chart .admitted{fill:" + ReportStyle.darkColours().get("good"))
+                    .contains(".chart .admitted{fill:" + StyleSheet.lightColours().get("good"))
+                    .contains(".chart .admitted{fill:" + StyleSheet.darkColours().get("good"))
                     .containsOnlyOnce("prefers-color-scheme:dark")
                     .doesNotContain("var(--"));
   }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.Verdict;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,7 +29,7 @@ final class ClientGroupTest {
     assertThat(times(kind, 7)).isNotEqualTo(times(kind, 8));
   }
 
-  /** Chance is specified to the bit: these figures hold on every JDK, on every machine. */
+  /** The random numbers are specified to the bit, so these hashes hold on every JDK. */
   @ParameterizedTest
   @CsvSource({
     "steady, -1428893916",
@@ -52,7 +53,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void ratesThatAreNextToNothing_doNotOverflow() {
+  void tinyRates_doNotOverflow() {
     assertThat(times("steady:clients=1,rate=1/2562047h", 1)).hasSizeLessThan(2);
     assertThat(times("bursty:clients=1,rate=1/2562047h,size=1000000", 1)).isEmpty();
     assertThat(times("diurnal:clients=1,rate=1/2562047h,swing=1", 1)).isEmpty();
@@ -70,7 +71,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void diurnal_isLoudAtNoon_andQuietAtMidnight() {
+  void diurnal_isBusyAtNoon_andQuietAtMidnight() {
     List<Long> times = times("diurnal:clients=1,rate=1/1s,day=4h,swing=0.9", 1);
     assertThat(times.size()).isBetween(13_900, 14_900);
     long hour = 3600 * SECOND;
@@ -80,8 +81,8 @@ final class ClientGroupTest {
   }
 
   @Test
-  void rogue_asksUntilDenied_waitsAsTold_andComesAgain() {
-    Behaviour rogue = clients("rogue:step=1s,start=1m", 1).get(0).behaviour();
+  void rogue_sendsUntilDenied_waits_andStartsAgain() {
+    Client.Behaviour rogue = clients("rogue:step=1s,start=1m", 1).get(0).behaviour();
     assertThat(rogue.firstNanos()).isBetween(60 * SECOND, 61 * SECOND);
     assertThat(rogue.nextNanos(100 * SECOND, YES)).isEqualTo(101 * SECOND);
     assertThat(rogue.nextNanos(101 * SECOND, Verdict.denied(55, 1))).isEqualTo(101 * SECOND + 55);
@@ -99,7 +100,7 @@ final class ClientGroupTest {
   }
 
   @Test
-  void retryStorm_comesBackAsTold_withoutJitterAllAtOnce_withJitterSpread() {
+  void retryStorm_retriesAllAtOnce_orSpreadWithJitter() {
     Verdict denied = Verdict.denied(100, 1);
     for (Client client : clients("retry-storm:clients=5", 1)) {
       assertThat(client.behaviour().nextNanos(1000, denied)).isEqualTo(1100);
@@ -116,15 +117,15 @@ final class ClientGroupTest {
 
   @Test
   void retryStorm_endsWithAnAdmission_orWhenTheTriesAreUsedUp() {
-    Behaviour lucky = clients("retry-storm", 1).get(0).behaviour();
-    assertThat(lucky.nextNanos(5, YES)).isEqualTo(Behaviour.NEVER);
-    Behaviour unlucky = clients("retry-storm:tries=2", 1).get(0).behaviour();
+    Client.Behaviour lucky = clients("retry-storm", 1).get(0).behaviour();
+    assertThat(lucky.nextNanos(5, YES)).isEqualTo(Client.Behaviour.NEVER);
+    Client.Behaviour unlucky = clients("retry-storm:tries=2", 1).get(0).behaviour();
     assertThat(unlucky.nextNanos(5, Verdict.denied(1, 1))).isEqualTo(6);
-    assertThat(unlucky.nextNanos(6, Verdict.denied(1, 1))).isEqualTo(Behaviour.NEVER);
+    assertThat(unlucky.nextNanos(6, Verdict.denied(1, 1))).isEqualTo(Client.Behaviour.NEVER);
   }
 
   @Test
-  void bucket_isSharedOnRequest_andInARetryStormAlways() {
+  void bucket_isSharedOnRequest_andByDefaultInARetryStorm() {
     assertThat(clients("steady:shared=yes", 1)).allMatch(client -> client.bucket() == 0);
     assertThat(clients("retry-storm", 1)).allMatch(client -> client.bucket() == 0);
     List<Client> both = new ArrayList<>();
@@ -146,16 +147,16 @@ final class ClientGroupTest {
         "steady:clients=1,clients=2 | found clients twice, expected it once",
         "steady:clients=0 | clients: found \"0\", expected a whole number from 1 to 1000000",
         "steady:clients=many | clients: found \"many\", expected a whole number from 1 to 1000000",
-        "crowd:clients=999999 | clients: there are more than 1000000 in all, 1000000 are allowed",
-        "steady:rate=fast | rate: found \"fast\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",
-        "steady:rate=0/1m | rate: found \"0/1m\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",
-        "steady:rate=2/1ns | rate: found \"2/1ns\", expected COUNT/PERIOD such as 30/1m, at most one a nanosecond",
+        "crowd:clients=999999 | clients: at most 1000000 are allowed in all groups together",
+        "steady:rate=fast | rate: found \"fast\", expected COUNT/PERIOD such as 30/1m, at most one request per nanosecond",
+        "steady:rate=0/1m | rate: found \"0/1m\", expected COUNT/PERIOD such as 30/1m, at most one request per nanosecond",
+        "steady:rate=2/1ns | rate: found \"2/1ns\", expected COUNT/PERIOD such as 30/1m, at most one request per nanosecond",
         "steady:shared=true | shared: found \"true\", expected yes or no",
-        "bursty:rate=1/1s,size=20,within=20s | within: found 20s, expected less than the time from a burst to the next, 20s",
+        "bursty:rate=1/1s,size=20,within=20s | within: found 20s, expected less than the time from one burst to the next, 20s",
         "diurnal:swing=2 | swing: found \"2\", expected a number from 0 to 1 such as 0.5",
         "diurnal:swing=NaN | swing: found \"NaN\", expected a number from 0 to 1 such as 0.5",
         "diurnal:day=0s | day: found \"0s\", expected a duration > 0 such as 500ms",
-        "diurnal:rate=1000000000/1s,day=87600h,swing=1 | rate: the group could ask more than 200000000 times if it were always noon; make the run shorter, or lower the rate",
+        "diurnal:rate=1000000000/1s,day=87600h,swing=1 | rate: at the rate of noon, the group would send more than 200000000 requests in the run; lower the rate or make the run shorter",
         "rogue:start=soon | start: found \"soon\", expected a duration such as 0s or 10m",
         "retry-storm:jitter=-1 | jitter: found \"-1\", expected a number from 0 to 1000 such as 0.5",
       })
@@ -166,17 +167,18 @@ final class ClientGroupTest {
   }
 
   /**
-   * In the night of a long day almost each candidate is dropped: the next one may be years away.
+   * In the night of a long day almost every candidate is dropped, so the next one may be years
+   * away.
    */
   @Test
-  void diurnal_looksNoFurtherThanTheEndOfTheRun() {
+  void diurnal_stopsAtTheEndOfTheRun() {
     Duration length = Duration.ofMillis(1);
     List<Client> clients = new ArrayList<>();
     ClientGroup.parse("diurnal:clients=1,rate=1/1ns,day=87600h,swing=1", LIMIT, length)
         .addTo(clients, 1);
-    Behaviour behaviour = clients.get(0).behaviour();
+    Client.Behaviour behaviour = clients.get(0).behaviour();
     assertThat(assertTimeoutPreemptively(Duration.ofSeconds(20), behaviour::firstNanos))
-        .isEqualTo(Behaviour.NEVER);
+        .isEqualTo(Client.Behaviour.NEVER);
   }
 
   private static List<Client> clients(String description, long seed) {
@@ -185,11 +187,11 @@ final class ClientGroupTest {
     return clients;
   }
 
-  /** All requests, if every one of them is admitted. */
+  /** Returns the times of all requests if each of them is admitted. */
   private static List<Long> times(String description, long seed) {
     List<Long> times = new ArrayList<>();
     for (Client client : clients(description, seed)) {
-      Behaviour behaviour = client.behaviour();
+      Client.Behaviour behaviour = client.behaviour();
       for (long now = behaviour.firstNanos();
           now < LENGTH.toNanos();
           now = behaviour.nextNanos(now, YES)) {

@@ -8,22 +8,16 @@ import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 final class ConclusionTest {
 
   private static List<RunResult> ofTheEssay(String traffic) {
     return FourHours.run(
-        traffic,
-        Drip.HEALTHY,
-        AlgorithmKind.TIME_BUCKET,
-        AlgorithmKind.LEAKY_BUCKET,
-        AlgorithmKind.GCRA);
+        traffic, Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
   }
 
   @Test
-  void defaultSimulation_saysWhyTheAlgorithmMatters() {
+  void defaultSimulation_showsWhyTheAlgorithmMatters() {
     List<RunResult> outcomes = ofTheEssay("rogue");
 
     assertThat(Conclusion.of(outcomes))
@@ -33,56 +27,52 @@ final class ConclusionTest {
   }
 
   @Test
-  void stalledDrip_isSaidFirst() {
+  void wrongDenials_comeFirst() {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
 
     assertThat(
             Conclusion.of(
-                FourHours.run(
-                    "steady:clients=50", drip, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run("steady:clients=50", drip, Algorithm.LEAKY_BUCKET, Algorithm.GCRA)))
         .isEqualTo(
             "leaky-bucket turns away 3,042 of 16,000 requests for which there was room."
                 + " With leaky-bucket a client is locked out for up to 46 min, with gcra never.");
   }
 
   @Test
-  void clientsThatAreNeverServed_areSaidFirst_andLockoutsAreLeftOut() {
+  void clientsThatAreNeverServed_comeFirst_andLockoutsAreLeftOut() {
     List<RunResult> outcomes = ofTheEssay("retry-storm");
 
     assertThat(Conclusion.of(outcomes))
         .isEqualTo(
             "With gcra 81 of 200 clients are never served, with time-bucket none."
                 + " With gcra the clients send 1,929 requests, with time-bucket 300.");
-    assertThat(new Charts(outcomes, FourHours.LENGTH.toNanos(), "").admitted().text())
+    assertThat(Report.admittedChart(outcomes).text())
         .contains("time-bucket: locked out 1 h", "gcra: 81 never served");
   }
 
   @Test
-  void gcra_isHeldAgainstTheBest_whereItIsTheWorst() {
+  void gcra_isComparedWithTheBest_ifItIsTheWorst() {
     assertThat(
             Conclusion.of(
                 FourHours.run(
-                    "retry-storm:jitter=1",
-                    Drip.HEALTHY,
-                    AlgorithmKind.TIME_BUCKET,
-                    AlgorithmKind.GCRA)))
+                    "retry-storm:jitter=1", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA)))
         .isEqualTo("With gcra the clients send 915 requests, with time-bucket 300.");
   }
 
   @Test
-  void gcraBetweenWorstAndBest_isHeldAgainstBoth() {
+  void gcraBetweenWorstAndBest_isComparedWithBoth() {
     assertThat(
             Conclusion.of(
                 List.of(
-                    lockedOut(AlgorithmKind.GCRA, 60),
-                    lockedOut(AlgorithmKind.LEAKY_BUCKET, 0),
-                    lockedOut(AlgorithmKind.TIME_BUCKET, 600))))
+                    lockedOut(Algorithm.GCRA, 60),
+                    lockedOut(Algorithm.LEAKY_BUCKET, 0),
+                    lockedOut(Algorithm.TIME_BUCKET, 600))))
         .isEqualTo(
             "With time-bucket a client is locked out for up to 10 min, with gcra for 60 s,"
                 + " with leaky-bucket never.");
   }
 
-  private static RunResult lockedOut(AlgorithmKind kind, long seconds) {
+  private static RunResult lockedOut(Algorithm kind, long seconds) {
     return new RunResult(
         new Subject(kind, Quota.per(1, Duration.ofHours(1))),
         1,
@@ -99,30 +89,16 @@ final class ConclusionTest {
   }
 
   @Test
-  void likeOutcomes_areNotSetAgainstEachOther() {
+  void similarResults_areNotContrasted() {
     assertThat(
             Conclusion.of(
-                FourHours.run(
-                    "steady", Drip.HEALTHY, AlgorithmKind.TIME_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run("steady", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA)))
         .isEqualTo("This traffic gives all of them the same figures.");
     assertThat(
             Conclusion.of(
-                FourHours.run(
-                    "crowd", Drip.HEALTHY, AlgorithmKind.LEAKY_BUCKET, AlgorithmKind.GCRA)))
+                FourHours.run("crowd", Drip.HEALTHY, Algorithm.LEAKY_BUCKET, Algorithm.GCRA)))
         .isEqualTo("No lockout, peak or number of requests differs threefold; see the table.");
-    assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, AlgorithmKind.GCRA)))
+    assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, Algorithm.GCRA)))
         .isEqualTo("Nothing to compare with.");
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "0, 0 ms",
-    "35640000000, 36 s",
-    "3564000000000, 59 min",
-    "3581000000000, 1 h",
-    "9000000000000, 2.5 h"
-  })
-  void span_isSaidInOneUnit(long nanos, String words) {
-    assertThat(Spans.words(nanos)).isEqualTo(words);
   }
 }

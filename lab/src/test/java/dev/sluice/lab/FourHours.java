@@ -14,7 +14,7 @@ final class FourHours {
 
   private FourHours() {}
 
-  static List<RunResult> run(String traffic, Drip drip, AlgorithmKind... kinds) {
+  static List<RunResult> run(String traffic, Drip drip, Algorithm... kinds) {
     Scenario scenario = scenario(traffic);
     return Arrays.stream(kinds)
         .map(kind -> scenario.run(new Subject(kind, LIMIT, drip), nanos -> {}))

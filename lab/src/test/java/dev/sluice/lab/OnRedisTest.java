@@ -3,7 +3,10 @@ package dev.sluice.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.lab.Algorithm.SimulatedLimiter;
+import dev.sluice.lab.Algorithm.Verdict;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.time.Duration;
@@ -14,7 +17,10 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** The essay's two older algorithms on a real Redis, beside the lab's on a virtual clock. */
+/**
+ * The lab's time bucket and leaky bucket decide like the same algorithms on a real Redis, written
+ * as in the essay that docs/algorithms.md cites.
+ */
 final class OnRedisTest {
 
   private static final Quota TEN_A_MINUTE = Quota.per(10, Duration.ofMinutes(1));
@@ -34,7 +40,7 @@ final class OnRedisTest {
   @Test
   void timeBucket_admitsTheBurst_thenNothing_untilTheKeyExpires_andThenTheBurstAgain() {
     RedisTimeBucket onRedis = new RedisTimeBucket(redis, TEN_A_MINUTE);
-    Algorithm inLab = AlgorithmKind.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
+    SimulatedLimiter inLab = Algorithm.TIME_BUCKET.start(TEN_A_MINUTE, Drip.HEALTHY);
     for (long reset = 0; reset < 3; reset++) {
       long now = reset * TEN_A_MINUTE.offsetNanos();
       for (int i = 0; i < 12; i++) {
@@ -57,7 +63,7 @@ final class OnRedisTest {
     assertThat((Long) redis.command("PTTL", "slow")).isBetween(1L, 60_000L);
   }
 
-  /** The race between two clients that both look before either counts down. */
+  /** Both clients read the bucket before either of them counts it down. */
   @Test
   void timeBucket_letsTwoClientsTakeTheLastToken() {
     RedisTimeBucket onRedis = new RedisTimeBucket(redis, TEN_A_MINUTE);
@@ -76,7 +82,7 @@ final class OnRedisTest {
   void leakyBucket_decidesAsInTheLab_onRandomTraffic_alsoWhenItsProcessStalls() {
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofMinutes(3), Duration.ofMinutes(4));
     RedisLeakyBucket onRedis = new RedisLeakyBucket(redis, "leaky", TEN_A_MINUTE);
-    Algorithm inLab = AlgorithmKind.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
+    SimulatedLimiter inLab = Algorithm.LEAKY_BUCKET.start(TEN_A_MINUTE, drip);
     Random random = new Random(1);
     long interval = TEN_A_MINUTE.intervalNanos();
     long run = interval;
@@ -103,12 +109,100 @@ final class OnRedisTest {
   }
 
   @Test
-  void leakyBucket_takesOneRoundTripForEveryBucket_inEveryRun() {
+  void leakyBucket_needsOneRoundTripPerBucket_inEveryRun() {
     RedisLeakyBucket onRedis = new RedisLeakyBucket(redis, "many", TEN_A_MINUTE);
     for (int i = 0; i < 20; i++) {
       assertThat(onRedis.spend("client-" + i, 2)).isTrue();
     }
     assertThat(List.of(onRedis.drip(), onRedis.drip(), onRedis.drip())).containsExactly(20, 20, 0);
     assertThat(redis.command("EXISTS", "many")).isEqualTo(0L);
+  }
+
+  /**
+   * The time bucket of the essay: a key with an expiry that is set to the burst and counted down.
+   * Reading and counting are two commands, so two clients can both take the last token.
+   */
+  private static final class RedisTimeBucket {
+
+    private final LocalRedis redis;
+    private final Quota quota;
+
+    RedisTimeBucket(LocalRedis redis, Quota quota) {
+      this.redis = redis;
+      this.quota = quota;
+    }
+
+    boolean spend(String key) {
+      if (!hasTokens(key)) {
+        return false;
+      }
+      take(key);
+      return true;
+    }
+
+    /** The first command: creates the bucket if necessary, and reads it. */
+    boolean hasTokens(String key) {
+      redis.command(
+          "SET",
+          key,
+          Long.toString(quota.burst()),
+          "NX",
+          "PX",
+          Long.toString(quota.offsetNanos() / 1_000_000));
+      return left(key) > 0;
+    }
+
+    /** The second command. */
+    void take(String key) {
+      redis.command("DECR", key);
+    }
+
+    long left(String key) {
+      Object value = redis.command("GET", key);
+      return value == null ? quota.burst() : Long.parseLong(value.toString());
+    }
+  }
+
+  /**
+   * The leaky bucket of the essay: one hash per limit with one field per bucket, and a process that
+   * counts each field down by one. {@link #drip} is one run of that process.
+   */
+  private static final class RedisLeakyBucket {
+
+    private final LocalRedis redis;
+    private final String hash;
+    private final Quota quota;
+
+    RedisLeakyBucket(LocalRedis redis, String hash, Quota quota) {
+      this.redis = redis;
+      this.hash = hash;
+      this.quota = quota;
+    }
+
+    boolean spend(String bucket, long cost) {
+      if (level(bucket) + cost > quota.burst()) {
+        return false;
+      }
+      redis.command("HINCRBY", hash, bucket, Long.toString(cost));
+      return true;
+    }
+
+    long level(String bucket) {
+      Object water = redis.command("HGET", hash, bucket);
+      return water == null ? 0 : Long.parseLong(water.toString());
+    }
+
+    /** Takes one drip from every bucket that has water; returns the number of these buckets. */
+    @CanIgnoreReturnValue
+    int drip() {
+      List<?> buckets = (List<?>) redis.command("HKEYS", hash);
+      for (Object bucket : buckets) {
+        Object left = redis.command("HINCRBY", hash, bucket.toString(), "-1");
+        if (Long.parseLong(String.valueOf(left)) <= 0) {
+          redis.command("HDEL", hash, bucket.toString());
+        }
+      }
+      return buckets.size();
+    }
   }
 }

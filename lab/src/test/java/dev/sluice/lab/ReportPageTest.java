@@ -19,6 +19,7 @@ import java.util.stream.Stream;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -29,14 +30,15 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.WebElement;
 
-/** The report in a real browser: on a desk, in a hand, by night, on paper. */
+/** The report in a real browser: wide and narrow, light and dark, on paper. */
+@Tag("slow")
 @EnabledIf("dev.sluice.testkit.servers.LocalBrowser#isThere")
 final class ReportPageTest {
 
   private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
   private static final Duration LENGTH = Duration.ofHours(4);
 
-  /** Where pictures of the page are kept, for people: {@code -Dsluice.screenshots=FOLDER}. */
+  /** The folder for screenshots that people look at: {@code -Dsluice.screenshots=FOLDER}. */
   private static final Path SCREENSHOTS =
       Optional.ofNullable(System.getProperty("sluice.screenshots")).map(Path::of).orElse(null);
 
@@ -58,7 +60,7 @@ final class ReportPageTest {
             "steady-1");
     Drip drip = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     outcomes =
-        Arrays.stream(AlgorithmKind.values())
+        Arrays.stream(Algorithm.values())
             .map(kind -> scenario.run(new Subject(kind, LIMIT, drip), nanos -> {}))
             .toList();
     Path page = folder.resolve("report.html");
@@ -99,7 +101,7 @@ final class ReportPageTest {
                 "return [...document.querySelectorAll('svg')].filter(s => s.checkVisibility()).length"))
         .as("charts that are shown")
         .isEqualTo(3L);
-    // Paper cannot be scrolled, and a table takes less of it than cards.
+    // On paper a table needs less space than cards.
     assertThat(
             browser.ask("return getComputedStyle(document.querySelector('.summary tr')).display"))
         .isEqualTo(look.width() > 900 || look.media().equals("print") ? "table-row" : "block");
@@ -108,7 +110,7 @@ final class ReportPageTest {
         .isEqualTo(narrow);
   }
 
-  /** Long names, large numbers, days instead of hours; and next to nothing at all. */
+  /** Long names, large numbers, days instead of hours; and runs with almost no requests. */
   @ParameterizedTest
   @CsvSource({
     "1280, 72h, 1h, '123456/24h;9876543/720h,burst=1234567', steady:clients=1",
@@ -132,7 +134,7 @@ final class ReportPageTest {
         quotas.stream()
             .flatMap(
                 quota ->
-                    Stream.of(AlgorithmKind.SLIDING_COUNTER, AlgorithmKind.LEAKY_BUCKET)
+                    Stream.of(Algorithm.SLIDING_COUNTER, Algorithm.LEAKY_BUCKET)
                         .map(kind -> scenario.run(new Subject(kind, quota), nanos -> {})))
             .toList();
     Path page = folder.resolve("other.html");
@@ -151,7 +153,7 @@ final class ReportPageTest {
     }
   }
 
-  /** At the edges, on top of each other, and after the end. */
+  /** Stalls at the edges, close to each other, and after the end of the run. */
   @ParameterizedTest
   @ValueSource(ints = {1280, 390})
   void stalls_areNamed_whereverTheyLie(int width) throws IOException {
@@ -169,8 +171,7 @@ final class ReportPageTest {
             Duration.ofMinutes(1),
             1,
             "");
-    RunResult outcome =
-        scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, drip), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(Algorithm.LEAKY_BUCKET, LIMIT, drip), nanos -> {});
     Path page = folder.resolve("stalls.html");
     Files.writeString(page, Report.html(scenario, List.of(outcome), ""));
     try {
@@ -196,7 +197,7 @@ final class ReportPageTest {
     }
   }
 
-  /** Text that is too small, too pale, outside its chart, or on top of another text. */
+  /** Finds text that is too small, too pale, outside its chart, or on top of another text. */
   private static List<?> faults() {
     return (List<?>)
         browser.ask(
@@ -236,7 +237,7 @@ final class ReportPageTest {
                   faults.push('outside: ' + name);
                 }
                 for (const other of seen) {
-                  // Boxes are higher than the letters in them.
+                  // A text box is higher than its letters.
                   if (box.left < other.box.right && other.box.left < box.right
                       && box.top + 4 < other.box.bottom && other.box.top + 4 < box.bottom) {
                     faults.push(name + ' lies on ' + other.name);
@@ -255,7 +256,7 @@ final class ReportPageTest {
   }
 
   @Test
-  void page_loadsNothing_runsNothing_andComplainsOfNothing() {
+  void page_loadsNothing_runsNoScript_andLogsNothing() {
     assertThat(browser.ask("return performance.getEntriesByType('resource').length")).isEqualTo(0L);
     assertThat(browser.ask("return document.scripts.length")).isEqualTo(0L);
     assertThat(browser.console()).isEmpty();
@@ -269,16 +270,16 @@ final class ReportPageTest {
     for (int i = 0; i < rows.size(); i++) {
       RunResult outcome = outcomes.get(i);
       assertThat(text(rows.get(i).findElement(By.tagName("th"))))
-          .isEqualTo(outcome.subject().kind().toString());
+          .isEqualTo(outcome.subject().algorithm().toString());
       assertThat(rows.get(i).findElements(By.tagName("td")).stream().map(ReportPageTest::text))
           .containsExactlyElementsOf(
               Arrays.stream(Measure.values()).map(measure -> measure.of(outcome)).toList());
     }
   }
 
-  /** The heights of what is drawn, against the numbers. */
+  /** Compares the heights of the drawing with the numbers. */
   @Test
-  void charts_drawWhatWasCounted() {
+  void charts_drawTheCounts() {
     browser.look(new LocalBrowser.Look("wide-light", 1280, "screen", "light"));
     for (String style : List.of("admitted", "denied")) {
       List<Long> peaks =
@@ -296,14 +297,14 @@ final class ReportPageTest {
       for (int i = 0; i < heights.size(); i++) {
         assertThat(((Number) heights.get(i)).doubleValue())
             .isCloseTo(
-                ChartSize.WIDE.plotHeight * Math.sqrt((double) peaks.get(i) / top),
+                Chart.Size.WIDE.plotHeight * Math.sqrt((double) peaks.get(i) / top),
                 Offset.offset(0.2));
       }
     }
   }
 
   @Test
-  void eachChart_hasATitle_aDescription_andATableForThoseWhoCanNotSeeIt() {
+  void eachChart_hasATitle_aDescription_andATable() {
     assertThat(
             browser.ask(
                 """

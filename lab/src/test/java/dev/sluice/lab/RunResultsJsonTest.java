@@ -16,7 +16,6 @@ import java.util.HexFormat;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** What programs read of a comparison. */
 final class RunResultsJsonTest {
 
   private static final Quota LIMIT = Quota.per(100, Duration.ofHours(1));
@@ -32,12 +31,12 @@ final class RunResultsJsonTest {
     Scenario scenario = new Scenario(traffic, LENGTH, Duration.ofMinutes(1), seed, "bursty-2");
     return RunResultsJson.of(
         scenario,
-        Arrays.stream(AlgorithmKind.values())
+        Arrays.stream(Algorithm.values())
             .map(kind -> scenario.run(new Subject(kind, LIMIT, DRIP), nanos -> {}))
             .toList());
   }
 
-  /** A sum that was taken once: it holds in every run, on every JDK. */
+  /** The digest of a text that must never change. */
   @Test
   void seedOne_givesThisText_inEveryRun_onEveryJdk() throws GeneralSecurityException {
     MessageDigest digest = MessageDigest.getInstance("SHA-256");
@@ -53,7 +52,7 @@ final class RunResultsJsonTest {
   }
 
   @Test
-  void leakyBucket_saysHowItsProcessRan_andNobodyElse() throws IOException {
+  void onlyTheLeakyBucket_hasADrip() throws IOException {
     for (JsonNode outcome : new ObjectMapper().readTree(json(1)).get("outcomes")) {
       if (outcome.get("algorithm").textValue().equals("leaky-bucket")) {
         assertThat(outcome.get("drip"))

@@ -23,7 +23,7 @@ final class ScenarioTest {
 
   @ParameterizedTest
   @EnumSource
-  void sameSeed_givesTheSameOutcome_andAnotherSeedAnother(AlgorithmKind kind) {
+  void sameSeed_givesTheSameOutcome_andAnotherSeedAnother(Algorithm kind) {
     String[] traffic = {"crowd", "rogue:clients=3", "bursty", "retry-storm:jitter=0.5", "diurnal"};
     Subject subject = new Subject(kind, LIMIT);
     RunResult first = scenario(1, traffic).run(subject, nanos -> {});
@@ -32,9 +32,9 @@ final class ScenarioTest {
   }
 
   @Test
-  void algorithms_seeTheSameRequests_ofClientsThatHeedNothing() {
+  void clientsThatIgnoreDenials_sendTheSameRequests_toEachAlgorithm() {
     List<List<Long>> seen = new ArrayList<>();
-    for (AlgorithmKind kind : AlgorithmKind.values()) {
+    for (Algorithm kind : Algorithm.values()) {
       RunResult outcome = run(kind, "crowd");
       List<Long> asked = new ArrayList<>();
       for (int i = 0; i < outcome.admitted().size(); i++) {
@@ -47,7 +47,7 @@ final class ScenarioTest {
 
   @Test
   void steadyTraffic_belowTheLimit_isNeverDenied() {
-    for (AlgorithmKind kind : AlgorithmKind.values()) {
+    for (Algorithm kind : Algorithm.values()) {
       RunResult outcome = run(kind, "steady");
       assertThat(outcome.totalDenied()).as(kind.toString()).isZero();
       assertThat(outcome.requests()).isBetween(3190L, 3210L); // 10 clients, 80 an hour, 4 hours
@@ -59,10 +59,10 @@ final class ScenarioTest {
 
   @Test
   void figures_areCountedRight() {
-    // One client, one request each minute; a limit of one in two minutes.
+    // One client sends one request per minute; the limit is one request per two minutes.
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 5);
     Quota limit = Quota.per(1, Duration.ofMinutes(2));
-    RunResult outcome = scenario.run(new Subject(AlgorithmKind.GCRA, limit), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(Algorithm.GCRA, limit), nanos -> {});
     assertThat(outcome.requests()).isEqualTo(10);
     assertThat(outcome.admitted()).containsExactly(3L, 2L);
     assertThat(outcome.denied()).containsExactly(2L, 3L);
@@ -77,9 +77,9 @@ final class ScenarioTest {
   }
 
   @Test
-  void lockout_withoutAnAdmissionAfterIt_lastsAsLongAsTheLastDenialSays() {
+  void lockout_withoutALaterAdmission_endsWhenTheLastRetryAfterEnds() {
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 1);
-    // Admitted within the first minute and denied each minute after it, to the end of the run.
+    // The client is admitted in the first minute, and denied in each minute after it.
     RunResult hour = lockedOut(scenario, Duration.ofHours(1));
     assertThat(hour.denied()).startsWith(0L, 1L).endsWith(1L);
     assertThat(hour.longestLockoutNanos())
@@ -89,7 +89,7 @@ final class ScenarioTest {
   }
 
   @Test
-  void lockout_ofASingleDenial_isTheWaitThatItTold() {
+  void lockout_ofASingleDenial_isItsRetryAfter() {
     Scenario scenario = tenMinutes("retry-storm:clients=2,tries=1,within=1s", 1);
     RunResult outcome = lockedOut(scenario, Duration.ofMinutes(5));
     assertThat(outcome.totalDenied()).isEqualTo(1);
@@ -100,7 +100,7 @@ final class ScenarioTest {
   }
 
   @Test
-  void clientsThatGiveUp_areNeverServed_butThoseWhoNeverAskAreNotCounted() {
+  void clientsThatGiveUp_areNeverServed_butClientsWithoutRequestsAreNotCounted() {
     Scenario once = tenMinutes("retry-storm:clients=3,tries=1,within=1s", 1);
     assertThat(lockedOut(once, Duration.ofMinutes(5)).clientsNeverServed()).isEqualTo(2);
     Scenario twice = tenMinutes("retry-storm:clients=2,tries=2,within=1s", 1);
@@ -111,13 +111,13 @@ final class ScenarioTest {
   }
 
   private static RunResult lockedOut(Scenario scenario, Duration period) {
-    return scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, Quota.per(1, period)), n -> {});
+    return scenario.run(new Subject(Algorithm.TIME_BUCKET, Quota.per(1, period)), n -> {});
   }
 
   @Test
   void variance_leavesOutALastBinThatIsCutShort() {
     Scenario scenario = tenMinutes("steady:clients=1,rate=1/1m", 4);
-    RunResult outcome = scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {});
+    RunResult outcome = scenario.run(new Subject(Algorithm.GCRA, LIMIT), nanos -> {});
     assertThat(outcome.admitted()).containsExactly(4L, 4L, 2L);
     assertThat(outcome.variance()).isZero();
   }
@@ -127,7 +127,7 @@ final class ScenarioTest {
   void report_isTheSameInEveryCountry(String country) {
     Scenario scenario = scenario(1, "rogue");
     List<RunResult> outcomes =
-        List.of(scenario.run(new Subject(AlgorithmKind.GCRA, LIMIT), nanos -> {}));
+        List.of(scenario.run(new Subject(Algorithm.GCRA, LIMIT), nanos -> {}));
     String here = Report.html(scenario, outcomes, "");
     Locale before = Locale.getDefault();
     Locale.setDefault(Locale.forLanguageTag(country));
@@ -139,13 +139,13 @@ final class ScenarioTest {
   }
 
   @Test
-  void stalledDrip_deniesWrongly_andGcraHasNone() {
+  void stalledDrip_deniesWrongly_andGcraDoesNot() {
     Drip stalled = Drip.HEALTHY.stalledFrom(Duration.ofHours(1), Duration.ofHours(2));
     Scenario scenario = scenario(1, "steady");
-    RunResult bad = scenario.run(new Subject(AlgorithmKind.LEAKY_BUCKET, LIMIT, stalled), n -> {});
+    RunResult bad = scenario.run(new Subject(Algorithm.LEAKY_BUCKET, LIMIT, stalled), n -> {});
     assertThat(bad.wronglyDenied().orElseThrow()).isEqualTo(bad.totalDenied()).isGreaterThan(100);
-    assertThat(run(AlgorithmKind.LEAKY_BUCKET, "steady").wronglyDenied()).hasValue(0);
-    assertThat(run(AlgorithmKind.GCRA, "steady").wronglyDenied()).isEmpty();
+    assertThat(run(Algorithm.LEAKY_BUCKET, "steady").wronglyDenied()).hasValue(0);
+    assertThat(run(Algorithm.GCRA, "steady").wronglyDenied()).isEmpty();
   }
 
   @Test
@@ -153,15 +153,16 @@ final class ScenarioTest {
     Scenario scenario =
         new Scenario(traffic("steady:clients=2", "rogue"), LENGTH, BIN, 1, "rogue-1");
     assertThat(scenario.watchedClient()).isEqualTo("rogue-1");
-    RunResult outcome = scenario.run(new Subject(AlgorithmKind.TIME_BUCKET, LIMIT), nanos -> {});
-    List<LevelPoint> level = outcome.level();
-    assertThat(level.get(0)).isEqualTo(new LevelPoint(0, 0));
-    assertThat(level.get(level.size() - 1)).isEqualTo(new LevelPoint(LENGTH.toNanos() - 1, 100));
+    RunResult outcome = scenario.run(new Subject(Algorithm.TIME_BUCKET, LIMIT), nanos -> {});
+    List<RunResult.Point> level = outcome.level();
+    assertThat(level.get(0)).isEqualTo(new RunResult.Point(0, 0));
+    assertThat(level.get(level.size() - 1))
+        .isEqualTo(new RunResult.Point(LENGTH.toNanos() - 1, 100));
     assertThat(level).isSortedAccordingTo((a, b) -> Long.compare(a.nanos(), b.nanos()));
-    // It falls from full to empty at each of the three resets, and is full again at once.
+    // At each of the three resets the level falls from 100 to 0, and rises to 100 at once.
     long falls = 0;
     for (int i = 1; i < level.size(); i++) {
-      falls += level.get(i - 1).level() == 100 && level.get(i).level() == 0 ? 1 : 0;
+      falls += level.get(i - 1).value() == 100 && level.get(i).value() == 0 ? 1 : 0;
     }
     assertThat(falls).isEqualTo(3);
     assertThat(level.size()).isLessThanOrEqualTo(4 * 240);
@@ -171,7 +172,7 @@ final class ScenarioTest {
   void progress_isReported_toTheEnd() {
     List<Long> reports = new ArrayList<>();
     RunResult outcome =
-        scenario(1, "steady:clients=100").run(new Subject(AlgorithmKind.GCRA, LIMIT), reports::add);
+        scenario(1, "steady:clients=100").run(new Subject(Algorithm.GCRA, LIMIT), reports::add);
     assertThat(outcome.requests()).isGreaterThan(30_000);
     assertThat(reports).hasSizeGreaterThan(7).isSorted().endsWith(LENGTH.toNanos());
   }
@@ -186,26 +187,26 @@ final class ScenarioTest {
     assertThatThrownBy(() -> new Scenario(steady, Duration.ofDays(4000), BIN, 1, ""))
         .hasMessageContaining("at most 10 years");
     assertThatThrownBy(() -> new Scenario(steady, LENGTH, Duration.ofSeconds(7), 1, ""))
-        .hasMessage("bin: found 7s, expected a duration > 0 that lies 1 to 2000 times in 4h");
+        .hasMessage(
+            "bin: found 7s, expected a duration that splits the run of 4h into 1 to 2000 steps");
     assertThatThrownBy(() -> new Scenario(steady, LENGTH, Duration.ofHours(5), 1, ""))
         .hasMessageContaining("bin: found 5h");
     assertThatThrownBy(() -> new Scenario(steady, LENGTH, BIN, 1, "rogue-1"))
         .hasMessage(
-            "watch: found the client \"rogue-1\", expected one that asks, such as steady-1");
-    assertThatThrownBy(() -> run(AlgorithmKind.GCRA, "steady:cost=101"))
-        .hasMessage(
-            "cost: found 101, expected at most the burst of the limit 100/1h, which is 100");
+            "watch: found \"rogue-1\", expected the name of a client in the traffic, such as steady-1");
+    assertThatThrownBy(() -> run(Algorithm.GCRA, "steady:cost=101"))
+        .hasMessage("cost 101 exceeds the burst (100) of the limit 100/1h");
     Quota fine = Quota.per(1_000_000_000, Duration.ofSeconds(1));
     assertThatThrownBy(
             () ->
                 scenario(1, "steady:clients=1,rate=1/1h")
-                    .run(new Subject(AlgorithmKind.LEAKY_BUCKET, fine), n -> {}))
-        .hasMessageContaining("drip: found a run every 1ns for 4h");
-    assertThatThrownBy(() -> new Subject(AlgorithmKind.GCRA, Quota.per(1, Duration.ofDays(10_000))))
-        .hasMessageContaining("expected at most 10 years");
+                    .run(new Subject(Algorithm.LEAKY_BUCKET, fine), n -> {}))
+        .hasMessageContaining("drip: one drip every 1ns for 4h makes more than 100000000 drips");
+    assertThatThrownBy(() -> new Subject(Algorithm.GCRA, Quota.per(1, Duration.ofDays(10_000))))
+        .hasMessageContaining("at most 10 years are allowed");
   }
 
-  private static RunResult run(AlgorithmKind kind, String... traffic) {
+  private static RunResult run(Algorithm kind, String... traffic) {
     return scenario(1, traffic).run(new Subject(kind, LIMIT), nanos -> {});
   }
 

@@ -28,6 +28,7 @@ final class LimitMeters {
   private volatile @Nullable Decisions decisions;
   private volatile @Nullable Decisions shadowDecisions;
   private volatile @Nullable Counter degraded;
+  private volatile @Nullable Counter newBuckets;
 
   /** Counters of the same kind of decision. */
   private record Decisions(Counter allowed, Counter denied) {}
@@ -97,6 +98,22 @@ final class LimitMeters {
       Latency.record(latency(/* isAllowed= */ false), seconds, denied);
       counters.denied().increment(denied);
     }
+  }
+
+  void startedBuckets(int started) {
+    if (started == 0) {
+      return;
+    }
+    Counter known = newBuckets;
+    if (known == null) {
+      known =
+          Counter.builder("ratelimits.new.buckets")
+              .description("Spends from a full bucket, for which the store had to make room")
+              .tag("limit", name.name())
+              .register(registry);
+      newBuckets = known;
+    }
+    known.increment(started);
   }
 
   void degraded() {

@@ -4,6 +4,7 @@ package dev.sluice.micrometer;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -33,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  * </ul>
  *
  * <p>and besides {@code ratelimits_decisions_total{limit,decision}} with shadow rules apart, {@code
- * ratelimits_not_limited_total{limit,reason}}, {@code ratelimits_missing_defaults}, {@code
- * ratelimits_overrides_age_seconds}, {@code ratelimits_live_buckets}, and of the limit files {@code
+ * ratelimits_not_limited_total{limit,reason}}, {@code ratelimits_new_buckets_total{limit}}, {@code
+ * ratelimits_missing_defaults}, {@code ratelimits_overrides_age_seconds}, {@code
+ * ratelimits_live_buckets}, and of the limit files {@code
  * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and {@code
  * ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total} counts
  * reservations that stay spent because too many are open. Limits that callers may wait for have
@@ -157,6 +159,8 @@ public final class LimiterMetrics implements LimiterObserver {
       meters.decided(decision.allowed(), transaction.isShadow(), elapsedNanos);
       if (decision.degraded()) {
         meters.degraded();
+      } else if (startedBucket(decision, transaction)) {
+        meters.startedBuckets(1);
       }
     }
   }
@@ -164,10 +168,23 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {
     int allowed = 0;
+    int started = 0;
     for (int i = 0; i < spends.count(); i++) {
       allowed += spends.allowed(i) ? 1 : 0;
+      started += spends.startedBucket(i) ? 1 : 0;
     }
-    meters(limit).spent(allowed, spends.count() - allowed, elapsedNanos);
+    LimitMeters meters = meters(limit);
+    meters.spent(allowed, spends.count() - allowed, elapsedNanos);
+    meters.startedBuckets(started);
+  }
+
+  /** Whether the bucket was full: only then has the store made room for it. */
+  private static boolean startedBucket(Decision decision, Transaction transaction) {
+    Quota quota = transaction.quota();
+    return quota != null
+        && decision.allowed()
+        && transaction.cost() > 0
+        && decision.remaining() == quota.burst() - transaction.cost();
   }
 
   /** Rare where all is well, so that looking the counter up costs nothing that matters. */

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
  * The metrics of two limiters, one over memory and one over a real Redis, as a real Prometheus sees
  * them. Runs where one is installed; see the pom.
  */
-@Tag("prometheus")
+@Tag("slow")
 class PrometheusTest {
 
   private static final String RATE = "10s";

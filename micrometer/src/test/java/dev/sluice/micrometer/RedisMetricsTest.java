@@ -19,8 +19,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
+@Tag("slow")
 class RedisMetricsTest {
 
   private static final long HOUR = TimeUnit.HOURS.toNanos(1);

@@ -35,11 +35,13 @@ import java.util.concurrent.atomic.AtomicReference;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Overrides that change in a real PostgreSQL while a limiter runs. */
+@Tag("slow")
 class OverridesRefresherTest {
 
   private static final Duration OFTEN = Duration.ofMillis(20);

@@ -30,11 +30,13 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The table, in a real PostgreSQL. */
+@Tag("slow")
 class OverridesTableTest {
 
   private static final Catalogue CATALOGUE = AcmeLimits.bundled().catalogue();

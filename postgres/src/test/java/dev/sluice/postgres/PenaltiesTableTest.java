@@ -16,9 +16,11 @@ import java.sql.Statement;
 import java.time.Instant;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The table of penalties in a real database. */
+@Tag("slow")
 final class PenaltiesTableTest {
 
   private static final LimitName CALLS =

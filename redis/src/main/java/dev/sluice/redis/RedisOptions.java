@@ -74,7 +74,11 @@ final class RedisOptions {
           .optional("key", "none", "PEM, PKCS#8, not encrypted: the private key of `cert`");
 
   static final RedisOption<String> PREFIX =
-      RedisOption.text().optional("prefix", "none", "stands before every key; Boulder writes none");
+      RedisOption.text()
+          .optional(
+              "prefix",
+              "none",
+              "stands before every key, to keep applications apart; Boulder writes none");
 
   static final RedisOption<HashTag> TAG =
       RedisOption.choice(HashTag.class)

@@ -169,7 +169,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets what stands before every bucket key.
+   * Sets what stands before every bucket key. Applications that share a Redis need one each:
+   * otherwise limits with the same number share their buckets.
    *
    * @param prefix may be empty, as it is without this; with one, buckets are not shared with
    *     Boulder

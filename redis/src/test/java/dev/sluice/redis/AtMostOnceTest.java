@@ -17,9 +17,11 @@ import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A call whose connection breaks after it was sent is not sent again: it may have been done. */
+@Tag("slow")
 final class AtMostOnceTest {
 
   private static final String ID = "a";

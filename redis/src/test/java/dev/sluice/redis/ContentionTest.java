@@ -10,12 +10,14 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
  * Eight processes on one bucket: the race between reading a bucket and writing it back, which
  * Boulder's scheme loses.
  */
+@Tag("slow")
 final class ContentionTest {
 
   private static final int PROCESSES = 8;

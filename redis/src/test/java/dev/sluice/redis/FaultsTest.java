@@ -26,9 +26,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** One server that breaks: nobody gets too much, every call ends, and it works again by itself. */
+@Tag("slow")
 final class FaultsTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(2);

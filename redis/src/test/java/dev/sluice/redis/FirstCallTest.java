@@ -19,6 +19,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -26,6 +27,7 @@ import org.junit.jupiter.api.Test;
  * while classes are loaded, which takes long on a busy machine: so they are loaded when the store
  * is opened.
  */
+@Tag("slow")
 final class FirstCallTest {
 
   private static final int MOST_CLASSES = 8;

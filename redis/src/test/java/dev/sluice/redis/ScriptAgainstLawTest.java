@@ -22,10 +22,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The script and {@link Charge}, which is the law, on the same random histories. */
+@Tag("slow")
 final class ScriptAgainstLawTest {
 
   private static final List<String> KEYS = List.of("1:a", "1:b", "2:a", "2:b", "3:c");

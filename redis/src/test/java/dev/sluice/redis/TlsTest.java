@@ -17,10 +17,12 @@ import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** A server that speaks TLS, and asks its clients for a certificate as Redis does by itself. */
+@Tag("slow")
 final class TlsTest {
 
   @TempDir private static Path folder;

@@ -30,11 +30,13 @@ import java.util.function.Consumer;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several servers of which one breaks, or hands over. */
+@Tag("slow")
 final class TopologyFaultsTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(2);

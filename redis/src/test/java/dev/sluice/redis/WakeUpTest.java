@@ -20,11 +20,13 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Callers that wake each other: none is forgotten, also where others leave in between. */
+@Tag("slow")
 final class WakeUpTest {
 
   private static final long LONG_NANOS = TimeUnit.MINUTES.toNanos(1);

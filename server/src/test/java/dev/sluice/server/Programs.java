@@ -34,6 +34,15 @@ public final class Programs {
   }
 
   /**
+   * Returns whether the proxies and Node are installed.
+   *
+   * @return true if all of them are
+   */
+  public static boolean haveProxiesAndNode() {
+    return haveProxies() && areInstalled("node");
+  }
+
+  /**
    * Returns whether Node and the clients that run on it are installed.
    *
    * @return true if they are

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.servlet;
 
+import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebPath;
 import dev.sluice.web.WebRequest;
 import jakarta.servlet.http.Cookie;
 import jakarta.servlet.http.HttpServletRequest;
+import java.nio.charset.Charset;
+import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -35,26 +38,34 @@ final class ServletWebRequest implements WebRequest {
   }
 
   /**
-   * Tomcat goes on to a welcome file before any filter runs, so that a request for {@code /admin/}
-   * seems to ask for {@code /admin/index.html}: then the folder is the second path. Spring MVC
-   * looks for a handler by the URI as the client sent it, in which {@code ..} is a name like
-   * others: then that is another one.
+   * The container's path comes first. Tomcat goes on to a welcome file before any filter runs, so
+   * that a request for {@code /admin/} seems to ask for {@code /admin/index.html}: then the folder
+   * is another path. Frameworks look for a handler by the URI as the client sent it, and so do its
+   * readings. Some decode it as a whole, by the charset of the request.
    */
   @Override
   public List<String> paths() {
-    String sent = WebPath.unresolved(belowTheContext(request.getRequestURI()));
-    boolean longer = wasMadeLonger();
-    if (sent == null && !longer) {
-      return List.of(path); // nearly all
-    }
+    String sent = belowTheContext(request.getRequestURI());
+    List<String> readings = WebPath.readings(sent.isEmpty() ? "/" : sent);
     List<String> paths = new ArrayList<>(List.of(path));
-    if (longer) {
+    if (wasMadeLonger()) {
       paths.add(path.substring(0, lastSegmentStart()));
     }
-    if (sent != null) {
-      paths.add(sent);
+    paths.addAll(readings);
+    if (sent.indexOf('%') >= 0 || sent.indexOf('+') >= 0) {
+      paths.addAll(WebPath.readingsIn(charset(), sent));
     }
     return paths;
+  }
+
+  /** The charset by which Spring's older matcher decodes a path. */
+  private Charset charset() {
+    String name = request.getCharacterEncoding();
+    try {
+      return name == null ? StandardCharsets.ISO_8859_1 : Charset.forName(name);
+    } catch (IllegalArgumentException e) {
+      throw new UnusableRequestException("the charset of the request is unknown");
+    }
   }
 
   private String belowTheContext(String uri) {

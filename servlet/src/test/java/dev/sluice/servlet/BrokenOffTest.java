@@ -10,11 +10,13 @@ import dev.sluice.web.Rule;
 import jakarta.servlet.Filter;
 import jakarta.servlet.http.HttpServletRequest;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The contract of clients that break off, in each container. */
+@Tag("slow")
 @ParameterizedClass
 @MethodSource("containersAndProtocols")
 class BrokenOffTest extends BrokenOffContract {

@@ -7,6 +7,7 @@ import dev.sluice.testkit.web.FilterSetup;
 import dev.sluice.testkit.web.FilteredSite;
 import dev.sluice.web.Rule;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
@@ -14,6 +15,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The contract of endings in each container, and the endings that only servlets know. */
+@Tag("slow")
 @ParameterizedClass
 @MethodSource("containersAndProtocols")
 class EndingsTest extends EndingContract {

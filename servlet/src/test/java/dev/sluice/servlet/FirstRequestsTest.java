@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +38,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * nobody sets one. The container runs in a fresh process: the classes that a request needs are not
  * loaded yet, and the time-out must not pay for that.
  */
+@Tag("slow")
 class FirstRequestsTest {
 
   private static final int REQUESTS = 200;

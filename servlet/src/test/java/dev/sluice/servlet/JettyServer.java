@@ -11,6 +11,7 @@ import org.eclipse.jetty.ee10.servlet.ErrorPageErrorHandler;
 import org.eclipse.jetty.ee10.servlet.FilterHolder;
 import org.eclipse.jetty.ee10.servlet.ServletContextHandler;
 import org.eclipse.jetty.ee10.servlet.ServletHolder;
+import org.eclipse.jetty.http.UriCompliance;
 import org.eclipse.jetty.http2.server.HTTP2CServerConnectionFactory;
 import org.eclipse.jetty.server.HttpConfiguration;
 import org.eclipse.jetty.server.HttpConnectionFactory;
@@ -68,6 +69,14 @@ final class JettyServer extends WebServer {
     ServletHolder files = new ServletHolder(new DefaultServlet());
     files.setInitParameter("welcomeServlets", "true");
     context.addServlet(files, "/");
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  WebServer lenient() {
+    http.setUriCompliance(UriCompliance.UNSAFE);
+    context.getServletHandler().setDecodeAmbiguousURIs(true);
     return this;
   }
 

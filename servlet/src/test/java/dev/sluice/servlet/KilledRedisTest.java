@@ -14,10 +14,12 @@ import dev.sluice.testkit.servers.RedisBinary;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import java.time.Duration;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** What requests get while a real Redis is dead, and after it has come back. */
+@Tag("slow")
 class KilledRedisTest {
 
   /** A slow machine is waited for; a dead server refuses connections at once. */

@@ -13,7 +13,12 @@ final class RawHttp {
 
   /** The whole response to a GET, with its status line. */
   static String get(int port, String target, String... headerLines) throws IOException {
-    StringBuilder request = new StringBuilder("GET " + target + " HTTP/1.1\r\nHost: x\r\n");
+    return send(port, "GET " + target + " HTTP/1.1", headerLines);
+  }
+
+  /** The whole response to a request without a body. */
+  static String send(int port, String start, String... headerLines) throws IOException {
+    StringBuilder request = new StringBuilder(start + "\r\nHost: x\r\nContent-Length: 0\r\n");
     for (String line : headerLines) {
       request.append(line).append("\r\n");
     }

@@ -137,6 +137,16 @@ final class TomcatServer extends WebServer {
 
   @Override
   @CanIgnoreReturnValue
+  WebServer lenient() {
+    connector.setEncodedSolidusHandling("decode");
+    connector.setAllowBackslash(true);
+    var unused = connector.setProperty("relaxedPathChars", "\\\"<>[]^`{|}");
+    unused = connector.setProperty("encodedReverseSolidusHandling", "decode");
+    return this;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
   WebServer start() throws Exception {
     tomcat.start();
     return this;

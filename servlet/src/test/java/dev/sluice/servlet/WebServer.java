@@ -47,6 +47,10 @@ abstract class WebServer implements FilteredSite {
   @CanIgnoreReturnValue
   abstract WebServer welcome(String file);
 
+  /** Sets that the container decodes all that it can, and refuses as little as possible. */
+  @CanIgnoreReturnValue
+  abstract WebServer lenient();
+
   @CanIgnoreReturnValue
   abstract WebServer start() throws Exception;
 

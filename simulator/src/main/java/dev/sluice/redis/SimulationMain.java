@@ -13,7 +13,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
-import java.util.function.LongSupplier;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -26,13 +25,19 @@ public final class SimulationMain {
 
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
+
+  /** A run of 1.4 million steps let three planted faults live that one of 36 million found. */
+  private static final long FEW_STEPS = 10_000_000;
+
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
   private static final String USAGE =
       """
       Usage: sluice bench simulation [MINUTES] [--seed N] [--brief | --survey]
              sluice bench simulation --plan FILE
-        MINUTES      how long seeds are tried, one after the other (default 10)
+        MINUTES      how much processor time seeds are tried for, one after the other (default 10)
         --seed N     begins with this seed, not with a fresh one; without MINUTES, runs it alone
-        --brief      reduces no history; the minutes are of processor time
+        --brief      reduces no history
         --survey     goes on after a violation, and lists the kinds that there are
         --plan FILE  runs a kept plan, and tells its history\
       """;
@@ -127,19 +132,17 @@ public final class SimulationMain {
 
   private static int search(double minutes, long first, boolean brief, PrintStream out) {
     EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
-    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
-    LongSupplier time = brief ? threads::getCurrentThreadCpuTime : System::nanoTime;
-    long start = time.getAsLong();
+    long start = cpuNanos();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     long steps = 0;
     long seed = first;
     long told = start;
-    for (; seed == first || time.getAsLong() - end < 0; seed++) {
+    for (; seed == first || cpuNanos() - end < 0; seed++) {
       Simulation.Result result = watch.run(seed);
       steps += result.steps();
-      if (time.getAsLong() - told
-          > PROGRESS_NANOS) { // a run of hours that is cut off has told something
-        told = time.getAsLong();
+      if (cpuNanos() - told
+          > PROGRESS_NANOS) { // so that a run of hours that is cut off says something
+        told = cpuNanos();
         tellProgress(seed - first + 1, steps);
       }
       if (result.violation() != null && brief) {
@@ -152,7 +155,10 @@ public final class SimulationMain {
         return replay(seed, out);
       }
     }
-    double seconds = (time.getAsLong() - start) / 1e9;
+    if (steps < FEW_STEPS) {
+      out.printf(Locale.ROOT, "fewer than %,d steps prove little; run longer%n", FEW_STEPS);
+    }
+    double seconds = (cpuNanos() - start) / 1e9;
     out.printf(
         Locale.ROOT,
         "%d worlds, %d steps, %.0f steps per second, no invariant broke%n",
@@ -160,6 +166,11 @@ public final class SimulationMain {
         steps,
         steps / seconds);
     return 0;
+  }
+
+  /** Processor time of this thread: a busy machine does not make a minute shorter. */
+  private static long cpuNanos() {
+    return THREADS.getCurrentThreadCpuTime();
   }
 
   /**
@@ -171,7 +182,6 @@ public final class SimulationMain {
     private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(30); // of processor time
     private static final long NONE = Long.MIN_VALUE;
 
-    private final ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     private final long worker = Thread.currentThread().getId();
     private final PrintStream out;
     private volatile long seed;
@@ -186,7 +196,7 @@ public final class SimulationMain {
 
     Simulation.Result run(long next) {
       seed = next;
-      began = threads.getCurrentThreadCpuTime();
+      began = cpuNanos();
       Simulation.Result result = Simulation.run(Plan.random(next), false);
       began = NONE;
       return result;
@@ -195,7 +205,7 @@ public final class SimulationMain {
     private void watch() {
       while (true) {
         long since = began;
-        long now = threads.getThreadCpuTime(worker);
+        long now = THREADS.getThreadCpuTime(worker);
         if (since != NONE && since == began && now - since > MOST_NANOS) {
           out.println("seed " + seed + ": a step has not ended after 30 s");
           out.println("seed " + seed);
@@ -217,13 +227,13 @@ public final class SimulationMain {
 
   private static int survey(double minutes, long first, PrintStream out) {
     EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
-    long end = System.nanoTime() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
+    long end = cpuNanos() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
     Map<String, String> firsts = new TreeMap<>();
     long worlds = 0;
     long steps = 0;
-    long told = System.nanoTime();
-    for (long seed = first; seed == first || System.nanoTime() - end < 0; seed++) {
+    long told = cpuNanos();
+    for (long seed = first; seed == first || cpuNanos() - end < 0; seed++) {
       Simulation.Result result = watch.run(seed);
       worlds++;
       steps += result.steps();
@@ -235,8 +245,8 @@ public final class SimulationMain {
           System.err.println(finding);
         }
       }
-      if (System.nanoTime() - told > PROGRESS_NANOS) {
-        told = System.nanoTime();
+      if (cpuNanos() - told > PROGRESS_NANOS) {
+        told = cpuNanos();
         tellProgress(worlds, steps);
       }
     }

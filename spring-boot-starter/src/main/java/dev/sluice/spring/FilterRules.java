@@ -27,7 +27,7 @@ final class FilterRules {
     List<String> problems = new ArrayList<>();
     for (int i = 0; i < filter.rules().size(); i++) {
       try {
-        rules.add(rule(filter.rules().get(i), filter.order()));
+        rules.add(rule(filter.rules().get(i), filter));
       } catch (IllegalArgumentException | IllegalStateException e) {
         problems.add("sluice.filter.rules[%s]: %s".formatted(i, e.getMessage()));
       }
@@ -40,7 +40,7 @@ final class FilterRules {
     return rules;
   }
 
-  private static Rule rule(SluiceProperties.FilterRule properties, int order) {
+  private static Rule rule(SluiceProperties.FilterRule properties, SluiceProperties.Filter filter) {
     String limit = properties.limit();
     if (limit == null) {
       throw new IllegalArgumentException("the name of the limit is missing");
@@ -50,8 +50,15 @@ final class FilterRules {
             .methods(properties.methods().toArray(String[]::new))
             .limit(
                 limit,
-                properties.id().stream().map(word -> source(word, order)).toArray(VaryBy[]::new))
+                properties.id().stream()
+                    .map(word -> source(word, filter.order()))
+                    .toArray(VaryBy[]::new))
+            .methodOverride(
+                Objects.requireNonNullElse(properties.methodOverride(), filter.methodOverride()))
             .cost(properties.cost());
+    if (Objects.requireNonNullElse(properties.ignoreCase(), filter.ignoreCase())) {
+      rule.ignoreCase();
+    }
     long conditions =
         Stream.of(
                 !properties.countOnly().isEmpty(),

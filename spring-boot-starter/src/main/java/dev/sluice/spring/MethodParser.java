@@ -213,8 +213,8 @@ final class MethodParser {
   private @Nullable LimitName name(String limit) {
     try {
       LimitName name = limits.catalogue().get(limit);
-      if (needsDefaults && !limits.isConfigured(name)) {
-        problem("the limit %s is not configured".formatted(name));
+      if (needsDefaults && !name.overridesOnly() && !limits.hasDefault(name)) {
+        problem("the limit %s has no default".formatted(name));
       }
       return name;
     } catch (IllegalArgumentException e) {

@@ -24,7 +24,7 @@ import java.lang.annotation.Target;
  * <p>Expressions are Spring's (SpEL): {@code #name} is a parameter, {@code #p0} the first one,
  * {@code @bean} a bean; names are those of the bean's class. They are parsed once. At start the
  * application is refused if one does not parse or names a parameter that does not exist, and if a
- * limit is unknown or not configured.
+ * limit is unknown or has no default.
  *
  * <p>As with all annotations of Spring, calls within one object do not pass the proxy, and are not
  * limited. Private, static and final methods are refused at start.

@@ -73,7 +73,9 @@ final class RateLimitedCheck implements SmartInitializingSingleton, AutoCloseabl
                     .map(
                         limit ->
                             new Requirement(
-                                limit, "@RateLimited on " + parsed, methods.onMissing()))
+                                limit,
+                                "@RateLimited on " + parsed,
+                                methods.limiter().missingDefault()))
                     .forEach(required::add);
               }
             });

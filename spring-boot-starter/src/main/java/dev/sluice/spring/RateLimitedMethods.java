@@ -24,17 +24,15 @@ final class RateLimitedMethods {
 
   private final Limiter limiter;
   private final BeanFactory beans;
-  private final MissingDefault onMissing;
   private final BeanFactoryResolver resolver;
   private final Map<Key, RateLimitedMethod> methods = new ConcurrentHashMap<>();
   private volatile @Nullable Executor executor;
 
   private record Key(Method method, Class<?> type) {}
 
-  RateLimitedMethods(Limiter limiter, BeanFactory beans, MissingDefault onMissing) {
+  RateLimitedMethods(Limiter limiter, BeanFactory beans) {
     this.limiter = limiter;
     this.beans = beans;
-    this.onMissing = onMissing;
     this.resolver = new BeanFactoryResolver(beans);
   }
 
@@ -48,14 +46,9 @@ final class RateLimitedMethods {
     return limiter;
   }
 
-  /** What happens where an annotation names a limit that is not configured. */
-  MissingDefault onMissing() {
-    return onMissing;
-  }
-
   /** Parses a method, and adds what is wrong with it to the problems. */
   @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
-    boolean needsDefaults = onMissing == MissingDefault.REFUSE;
+    boolean needsDefaults = limiter.missingDefault() == MissingDefault.REFUSE;
     return new MethodParser(limiter.limits().get(), needsDefaults, beans, method, type, problems)
         .parse();
   }

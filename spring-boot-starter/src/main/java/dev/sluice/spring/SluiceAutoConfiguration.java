@@ -16,6 +16,8 @@ import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -87,7 +89,8 @@ class SluiceAutoConfiguration {
       Environment environment,
       ObjectProvider<TimeSource> time,
       ObjectProvider<LimiterObserver> observers) {
-    Limiter.Builder limiter = Limiter.builder(limits, store);
+    Limiter.Builder limiter =
+        Limiter.builder(limits, store).missingDefault(properties.missingDefault());
     TimeSource clock = time.getIfUnique();
     if (clock != null) {
       limiter.time(clock);
@@ -134,20 +137,31 @@ class SluiceAutoConfiguration {
   @ImportRuntimeHints(SpringDataRedis.Hints.class)
   static class Redis {
 
+    private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
+
     @Bean
     @ConditionalOnMissingBean
     StoreOpener sluiceRedisOpener(
-        Environment environment, ObjectProvider<RedisObserver> observers) {
-      return address -> open(address, environment, observers);
+        SluiceProperties properties,
+        Environment environment,
+        ObjectProvider<RedisObserver> observers) {
+      return address -> open(address, properties.redis(), environment, observers);
     }
 
     private static BucketStore open(
-        String address, Environment environment, ObjectProvider<RedisObserver> observers) {
+        String address,
+        SluiceProperties.Redis redis,
+        Environment environment,
+        ObjectProvider<RedisObserver> observers) {
       try {
         RedisStoreBuilder builder =
             address.equals(StoreAddress.SPRING_DATA_REDIS)
                 ? SpringDataRedis.builder(environment)
                 : RedisStore.builder(address);
+        String prefix = prefix(address, redis, environment);
+        if (prefix != null) {
+          builder.prefix(prefix);
+        }
         observers.ifAvailable(builder::observer);
         RedisStore store = builder.open();
         greet(store);
@@ -157,6 +171,28 @@ class SluiceAutoConfiguration {
             List.of("sluice.store: " + e.getMessage()),
             "Write memory, spring.data.redis, or an address such as redis://host:6379/0.");
       }
+    }
+
+    /**
+     * Keeps the buckets of applications apart that share a Redis and number their limits alike.
+     *
+     * @return null where the address decides
+     */
+    private static @Nullable String prefix(
+        String address, SluiceProperties.Redis redis, Environment environment) {
+      String name = environment.getProperty("spring.application.name", "");
+      if (redis.prefix() != null || PREFIX_OPTION.matcher(address).find()) {
+        return redis.prefix();
+      }
+      if (name.isBlank()) {
+        LOG.log(
+            Level.WARNING,
+            "keys in Redis have no prefix: applications that share this Redis share the buckets of"
+                + " limits with the same number; set spring.application.name, or"
+                + " sluice.redis.prefix (empty for none)");
+        return null;
+      }
+      return name + ":";
     }
 
     /** So that the first request does not pay for connecting. */

@@ -38,9 +38,8 @@ class SluiceMethodAutoConfiguration {
   }
 
   @Bean
-  RateLimitedMethods sluiceRateLimitedMethods(
-      Limiter limiter, BeanFactory beanFactory, SluiceProperties properties) {
-    return new RateLimitedMethods(limiter, beanFactory, properties.missingDefault());
+  RateLimitedMethods sluiceRateLimitedMethods(Limiter limiter, BeanFactory beanFactory) {
+    return new RateLimitedMethods(limiter, beanFactory);
   }
 
   @Bean

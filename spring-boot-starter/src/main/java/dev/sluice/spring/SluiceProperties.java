@@ -24,6 +24,7 @@ record SluiceProperties(
     @Nullable List<Map<String, Object>> overrides,
     @DefaultValue Files files,
     @DefaultValue(StoreAddress.MEMORY) String store,
+    @DefaultValue Redis redis,
     @DefaultValue OnFailure onFailure,
     @DefaultValue("refuse") MissingDefault missingDefault,
     @DefaultValue Filter filter,
@@ -44,6 +45,9 @@ record SluiceProperties(
     }
   }
 
+  /** The keys in Redis; a null prefix is that of the application's name. */
+  record Redis(@Nullable String prefix) {}
+
   /**
    * The failure rule while the store does not answer: {@code fail, allow, deny, local, local/N}.
    */
@@ -57,6 +61,8 @@ record SluiceProperties(
       @DefaultValue("-110") int order,
       @DefaultValue("ietf") HeaderProfile headers,
       @DefaultValue Client clientAddress,
+      @DefaultValue("false") boolean ignoreCase,
+      @DefaultValue("true") boolean methodOverride,
       @DefaultValue List<FilterRule> rules) {}
 
   /** How the client's address is found. */
@@ -69,6 +75,8 @@ record SluiceProperties(
   record FilterRule(
       @DefaultValue List<String> path,
       @DefaultValue List<String> methods,
+      @Nullable Boolean ignoreCase,
+      @Nullable Boolean methodOverride,
       @Nullable String limit,
       @DefaultValue List<String> id,
       @DefaultValue("1") long cost,

@@ -41,8 +41,7 @@ class SluiceServletAutoConfiguration {
     RateLimitFilter.Builder builder =
         RateLimitFilter.builder(limiter)
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
-            .headers(filter.headers())
-            .missingDefaults(properties.missingDefault());
+            .headers(filter.headers());
     FilterRules.of(filter, rules.orderedStream()).forEach(builder::rule);
     FilterRegistrationBean<RateLimitFilter> registration =
         new FilterRegistrationBean<>(FilterRules.build(builder::build));

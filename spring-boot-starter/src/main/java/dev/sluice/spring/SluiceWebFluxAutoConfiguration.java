@@ -37,7 +37,6 @@ class SluiceWebFluxAutoConfiguration {
         RateLimitWebFilter.builder(limiter)
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
             .headers(filter.headers())
-            .missingDefaults(properties.missingDefault())
             .order(filter.order());
     FilterRules.of(filter, rules.orderedStream()).forEach(builder::rule);
     return FilterRules.build(builder::build);

@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -37,6 +38,7 @@ import org.springframework.web.bind.annotation.RestController;
  * The first requests after a start, with a real Redis. Connecting and loading classes take longer
  * than a time-out, and must not count against it: not even where the beans are made by a request.
  */
+@Tag("slow")
 class FirstRequestsTest {
 
   private static final int REQUESTS = 200;

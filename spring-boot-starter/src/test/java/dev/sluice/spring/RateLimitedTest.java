@@ -561,7 +561,7 @@ class RateLimitedTest {
                 assertThat(Analyses.of(context.getStartupFailure()).getDescription())
                     .contains("Wrong.unknownLimit: ")
                     .contains("did you mean \"PerUser\"")
-                    .contains("Wrong.notConfigured: the limit Forgotten is not configured")
+                    .contains("Wrong.notConfigured: the limit Forgotten has no default")
                     .contains("Wrong.unknownBean: id: found @nobody in \"@nobody.current()\"")
                     .contains("Wrong.endsLater: countOnlyOn: found the result Future")
                     .contains("Wrong.endsElsewhere: countOnlyOn: found the result void")

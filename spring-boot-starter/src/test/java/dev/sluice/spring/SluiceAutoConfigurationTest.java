@@ -280,7 +280,7 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(analysis(context.getStartupFailure()))
-                    .contains("Forgetful.call: the limit SignUpsPerIPAddress is not configured"));
+                    .contains("Forgetful.call: the limit SignUpsPerIPAddress has no default"));
   }
 
   @ParameterizedTest
@@ -352,9 +352,9 @@ class SluiceAutoConfigurationTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "sluice.filter.ruls[0].path     | sluice.filter.ruls           | one of client-address, enabled, headers, order, rules",
+        "sluice.filter.ruls[0].path     | sluice.filter.ruls           | one of client-address, enabled, headers, ignore-case, method-override, order, rules",
         "sluice.filter.rules.path       | sluice.filter.rules.path     | a list, sluice.filter.rules[0] and so on",
-        "sluice.filter.rules[0].methds  | sluice.filter.rules[0].methds | one of cost, count-all-but, count-all-but-success, count-only, id, limit, methods, path, shadow",
+        "sluice.filter.rules[0].methds  | sluice.filter.rules[0].methds | one of cost, count-all-but, count-all-but-success, count-only, id, ignore-case, limit, method-override, methods, path, shadow",
         "sluice.store.address           | sluice.store.address         | nothing below sluice.store",
         "sluice.enabeld                 | sluice.enabeld               | one of annotation, enabled, endpoint,",
       })

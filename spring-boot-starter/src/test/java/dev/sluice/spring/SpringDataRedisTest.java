@@ -11,13 +11,19 @@ import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.logging.Logger;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** Stores from Spring Boot's own Redis properties, on real servers. */
+@Tag("slow")
 class SpringDataRedisTest {
 
   private static final Path BINARY = RedisBinary.bundled();
@@ -94,6 +100,62 @@ class SpringDataRedisTest {
               assertThat(context.getBean(Limiter.class).spend("ApiCallsPerKey", "a").degraded())
                   .isTrue();
             });
+  }
+
+  /** Two applications, whose limits have one number, as those of all documentation have. */
+  @Test
+  void applications_thatShareARedis_shareNoBuckets() {
+    try (LocalRedis redis = LocalRedis.start(BINARY)) {
+      String own = "sluice.store=" + redis.uri() + "?timeout=5s";
+      String springs = "spring.data.redis.url=" + redis.uri();
+      String shop = "spring.application.name=shop";
+      assertThat(remaining(springs, shop)).isEqualTo(1);
+      assertThat(remaining(own, shop)).as("another instance").isZero();
+      assertThat(remaining(own, "spring.application.name=bank")).isEqualTo(1);
+      assertThat(remaining(own, shop, "sluice.redis.prefix=bank:")).isZero();
+      assertThat(remaining(own, shop, "sluice.redis.prefix=")).as("no prefix").isEqualTo(1);
+      assertThat(remaining(own)).as("without a name").isZero();
+      assertThat(remaining(own + "&prefix=uri:", shop)).isEqualTo(1);
+      assertThat(remaining(own + "&prefix=uri:", "spring.application.name=bank")).isZero();
+    }
+  }
+
+  private long remaining(String... properties) {
+    AtomicLong remaining = new AtomicLong();
+    application
+        .withPropertyValues(properties)
+        .run(
+            context ->
+                remaining.set(
+                    context.getBean(Limiter.class).spend("ApiCallsPerKey", "a").remaining()));
+    return remaining.get();
+  }
+
+  @Test
+  void applicationWithoutAName_isWarnedOfItsKeys() {
+    try (LocalRedis redis = LocalRedis.start(BINARY)) {
+      String url = "spring.data.redis.url=" + redis.uri();
+      assertThat(warnings(url))
+          .singleElement()
+          .asString()
+          .contains("spring.application.name", "sluice.redis.prefix");
+      assertThat(warnings(url, "spring.application.name=shop")).isEmpty();
+      assertThat(warnings(url, "sluice.redis.prefix=")).isEmpty();
+      assertThat(warnings("sluice.store=" + redis.uri() + "?prefix=")).isEmpty();
+    }
+    assertThat(warnings("sluice.store=memory")).isEmpty();
+  }
+
+  private List<String> warnings(String... properties) {
+    List<String> warned = new CopyOnWriteArrayList<>();
+    Logger log = Logger.getLogger(SluiceAutoConfiguration.class.getName());
+    log.setFilter(line -> !warned.add(line.getMessage()));
+    try {
+      application.withPropertyValues(properties).run(context -> assertThat(context).hasNotFailed());
+    } finally {
+      log.setFilter(null);
+    }
+    return warned;
   }
 
   /** What is wrong is told by its property, and without the password that it holds. */

@@ -17,11 +17,13 @@ import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 
 /** A real Redis that speaks TLS and asks for a certificate, by a PEM bundle of Spring Boot. */
+@Tag("slow")
 class SpringDataRedisTlsTest {
 
   private static final String PASSWORD = "changeit";

@@ -130,6 +130,7 @@ class WebApplicationTest {
   }
 
   private void start(Class<?> application, String... more) {
+    stop();
     context = run(application, type, more);
   }
 
@@ -202,6 +203,28 @@ class WebApplicationTest {
       assertThat(refused.headers().allValues("Cache-Control")).containsExactly("no-store");
       assertThat(refused.body()).contains("#quota-exceeded", "ApiCallsPerKey");
     }
+  }
+
+  @Test
+  void caseOfAPath_countsUnlessTheFilterOrTheRuleIgnoresIt() throws Exception {
+    assertThat(get("/FILTERED").headers().firstValue("RateLimit")).isEmpty();
+    start(Application.class, "--sluice.filter.ignore-case=true");
+    assertThat(get("/FILTERED").headers().firstValue("RateLimit")).isPresent();
+    start(
+        Application.class,
+        "--sluice.filter.ignore-case=true",
+        "--sluice.filter.rules[0].ignore-case=false");
+    assertThat(get("/FILTERED").headers().firstValue("RateLimit")).isEmpty();
+  }
+
+  @Test
+  void methodThatARequestAsksFor_isTheRulesUnlessTheFilterIgnoresIt() throws Exception {
+    String method = "--sluice.filter.rules[0].methods=DELETE";
+    start(Application.class, method);
+    assertThat(get("/filtered").headers().firstValue("RateLimit")).isEmpty();
+    assertThat(get("/filtered?_method=delete").headers().firstValue("RateLimit")).isPresent();
+    start(Application.class, method, "--sluice.filter.method-override=false");
+    assertThat(get("/filtered?_method=delete").headers().firstValue("RateLimit")).isEmpty();
   }
 
   @Test

@@ -18,7 +18,8 @@ import java.util.List;
 /**
  * A limiter on a store under test, with its clock and with limits that can be changed. {@link #A},
  * {@link #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for
- * which callers may wait for up to an hour. {@link #OFF} is disabled. Ids are plain text.
+ * which callers may wait for up to an hour. {@link #OFF} has no default, which disables it. Ids are
+ * plain text.
  *
  * <p>As thread-safe as the store.
  */
@@ -70,7 +71,7 @@ final class Bench implements AutoCloseable {
   }
 
   private static LimitName named(int number, String name) {
-    return LimitName.builder(number, name).id(IdFormat.string()).build();
+    return LimitName.builder(number, name).id(IdFormat.string()).disabledWithoutDefault().build();
   }
 
   private static LimitName waiting(int number, String name) {

@@ -2,10 +2,12 @@
 package dev.sluice.testkit;
 
 import dev.sluice.store.BucketStore;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** More histories of callers who wait than each store has to pass. */
+@Tag("slow")
 class WaitHistoriesTest {
 
   private static final int HISTORIES = 1_000;

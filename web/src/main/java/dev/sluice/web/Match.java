@@ -30,7 +30,7 @@ public final class Match {
     List<Trial> trials = new ArrayList<>();
     Batch enforced = new Batch();
     for (Rule rule : rules) {
-      List<Rule.Reading> readings = rule.match(facts);
+      List<Rule.Reading> readings = readings(rule, facts);
       if (readings.isEmpty()) {
         continue;
       }
@@ -44,6 +44,18 @@ public final class Match {
       }
     }
     return new Match(List.copyOf(matched), enforced, List.copyOf(trials));
+  }
+
+  /** A trial refuses nobody, so it is not for a request that cannot be read. */
+  private static List<Rule.Reading> readings(Rule rule, RequestFacts facts) {
+    try {
+      return rule.match(facts);
+    } catch (UnusableRequestException e) {
+      if (rule.isShadow()) {
+        return List.of();
+      }
+      throw e;
+    }
   }
 
   /**

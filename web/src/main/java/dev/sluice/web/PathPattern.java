@@ -24,12 +24,14 @@ public final class PathPattern {
   private final String text;
   private final List<String> segments;
   private final boolean open;
+  private final boolean ignoresCase;
   private final Set<String> variables = new HashSet<>();
 
-  private PathPattern(String text, List<String> segments, boolean open) {
+  private PathPattern(String text, List<String> segments, boolean open, boolean ignoresCase) {
     this.text = text;
     this.segments = segments;
     this.open = open;
+    this.ignoresCase = ignoresCase;
   }
 
   /**
@@ -47,7 +49,10 @@ public final class PathPattern {
     boolean open = !segments.isEmpty() && segments.get(segments.size() - 1).equals("**");
     PathPattern pattern =
         new PathPattern(
-            text, open ? List.copyOf(segments.subList(0, segments.size() - 1)) : segments, open);
+            text,
+            open ? List.copyOf(segments.subList(0, segments.size() - 1)) : segments,
+            open,
+            false);
     for (String segment : pattern.segments) {
       if (isVariable(segment)) {
         String name = segment.substring(1, segment.length() - 1);
@@ -60,6 +65,33 @@ public final class PathPattern {
       }
     }
     return pattern;
+  }
+
+  /**
+   * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}, which it compares
+   * with its own in lower case.
+   *
+   * @return a pattern with the same variables
+   */
+  public PathPattern ignoringCase() {
+    List<String> lower = segments.stream().map(one -> isVariable(one) ? one : folded(one)).toList();
+    PathPattern pattern = new PathPattern(text, lower, open, true);
+    pattern.variables.addAll(variables);
+    return pattern;
+  }
+
+  /**
+   * Returns a text in lower case, by Unicode's simple folding: each character stays one.
+   *
+   * @param text a path, or a part of one
+   * @return the text by which two are compared whose case does not count
+   */
+  public static String folded(String text) {
+    int[] folded =
+        text.codePoints()
+            .map(character -> Character.toLowerCase(Character.toUpperCase(character)))
+            .toArray();
+    return new String(folded, 0, folded.length);
   }
 
   private static IllegalArgumentException wrong(String text, String expected) {
@@ -94,7 +126,8 @@ public final class PathPattern {
    * Returns the first segment that all paths of this pattern have, so that many patterns can be
    * filed under theirs.
    *
-   * @return the segment; null if it may be any, or absent
+   * @return the segment, in lower case for a pattern that ignores case; null if it may be any, or
+   *     absent
    */
   public @Nullable String leadingSegment() {
     String first = segments.isEmpty() ? null : segments.get(0);
@@ -144,13 +177,17 @@ public final class PathPattern {
    */
   public boolean covers(PathPattern other) {
     int size = segments.size();
-    int others = other.segments.size();
-    if (open ? others < size : other.open || others != size) {
+    int otherSize = other.segments.size();
+    if (open ? otherSize < size : other.open || otherSize != size) {
       return false;
     }
     for (int i = 0; i < size; i++) {
       String own = segments.get(i);
-      if (!own.equals("*") && !isVariable(own) && !own.equals(other.segments.get(i))) {
+      String others = other.segments.get(i);
+      boolean sameCase = ignoresCase || !other.ignoresCase;
+      if (!own.equals("*")
+          && !isVariable(own)
+          && !(sameCase && own.equals(ignoresCase ? folded(others) : others))) {
         return false;
       }
     }

@@ -7,6 +7,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.BiConsumer;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -16,7 +19,8 @@ import org.jspecify.annotations.Nullable;
 public final class PlainRequest implements WebRequest {
 
   private final String method;
-  private final String path;
+  private final String sentPath;
+  private final @Nullable String path;
   private final @Nullable String query;
   private final Map<String, List<String>> headers;
   private final @Nullable String peer;
@@ -24,6 +28,7 @@ public final class PlainRequest implements WebRequest {
 
   private PlainRequest(Builder builder) {
     this.method = builder.method;
+    this.sentPath = builder.sentPath;
     this.path = builder.path;
     this.query = builder.query;
     this.headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
@@ -39,7 +44,17 @@ public final class PlainRequest implements WebRequest {
 
   @Override
   public String path() {
-    return path;
+    return paths().get(0);
+  }
+
+  /**
+   * Returns {@linkplain WebPath#readingsOfAny all readings} of the target's path.
+   *
+   * @throws UnusableRequestException if the path may be read in still more ways
+   */
+  @Override
+  public List<String> paths() {
+    return path == null ? WebPath.readingsOfAny(sentPath) : List.of(path);
   }
 
   @Override
@@ -51,14 +66,26 @@ public final class PlainRequest implements WebRequest {
   public List<String> cookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : headers("Cookie")) {
-      for (String pair : line.split(";", -1)) {
-        int equals = pair.indexOf('=');
-        if (equals >= 0 && pair.substring(0, equals).strip().equals(name)) {
-          values.add(unquoted(pair.substring(equals + 1).strip()));
-        }
-      }
+      eachCookie(
+          line,
+          (found, value) -> {
+            if (found.equals(name)) {
+              values.add(value);
+            }
+          });
     }
     return values;
+  }
+
+  /** Takes the name and the value of each cookie of a header. */
+  static void eachCookie(String header, BiConsumer<String, String> taker) {
+    for (String pair : header.split(";", -1)) {
+      int equals = pair.indexOf('=');
+      if (equals >= 0) {
+        taker.accept(
+            pair.substring(0, equals).strip(), unquoted(pair.substring(equals + 1).strip()));
+      }
+    }
   }
 
   private static String unquoted(String value) {
@@ -83,22 +110,37 @@ public final class PlainRequest implements WebRequest {
 
   /** Makes a {@link PlainRequest}. Not thread-safe. */
   public static final class Builder {
+    private static final Pattern ABSOLUTE =
+        Pattern.compile("[A-Za-z][A-Za-z0-9+.-]*://[^/?#\\\\]+");
+
     private final String method;
+    private final String sentPath;
     private final @Nullable String query;
     private final Map<String, List<String>> headers = new TreeMap<>();
-    private String path;
+    private @Nullable String path;
     private @Nullable String peer;
     private @Nullable String user;
 
     Builder(String method, String target) {
-      int question = target.indexOf('?');
+      String relative = withoutHost(target);
+      int question = relative.indexOf('?');
       this.method = method;
-      this.path = WebPath.normalized(question < 0 ? target : target.substring(0, question));
-      this.query = question < 0 ? null : target.substring(question + 1);
+      this.sentPath = question < 0 ? relative : relative.substring(0, question);
+      this.query = question < 0 ? null : relative.substring(question + 1);
+    }
+
+    /** What stands behind the host of an absolute form, as proxies are sent it. */
+    private static String withoutHost(String target) {
+      Matcher absolute = ABSOLUTE.matcher(target);
+      if (!absolute.lookingAt()) {
+        return target;
+      }
+      String rest = target.substring(absolute.end());
+      return rest.isEmpty() || rest.startsWith("?") ? "/" + rest : rest;
     }
 
     /**
-     * Takes another path than that of the target.
+     * Takes another path than that of the target, and no other reading of it.
      *
      * @param normalized a path in the form of {@link WebRequest#path}, such as one of {@link
      *     WebPath#readingsOfAny}

@@ -241,8 +241,7 @@ public final class RequestLimiter implements AutoCloseable {
      *
      * @return a limiter of requests, to be closed
      * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake:
-     *     an unknown limit, one that is not configured, an id of another form, a cost above the
-     *     burst.
+     *     an unknown limit, one without a default, an id of another form, a cost above the burst.
      * @throws IllegalStateException if there is no rule
      */
     public RequestLimiter build() {

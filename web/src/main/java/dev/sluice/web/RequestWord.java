@@ -23,6 +23,10 @@ public final class RequestWord {
   private static final Pattern NAMED =
       Pattern.compile("(header|cookie|query|path):([!#$%&'*+.^_`~0-9A-Za-z-]+)");
 
+  /** A name or an address, perhaps with a dot at its end, and a port. */
+  private static final Pattern HOST =
+      Pattern.compile("([A-Za-z0-9_-]+(?:[.][A-Za-z0-9_-]+)*+|\\[[0-9A-Fa-f:.]+])[.]?(?::[0-9]*)?");
+
   private RequestWord() {}
 
   /**
@@ -82,18 +86,20 @@ public final class RequestWord {
    * Returns the host that a request asks for.
    *
    * @param request the request
-   * @return the host without its port, in lower case; null where there is not exactly one
+   * @return the host without its port and without a dot at its end, in lower case; null if the
+   *     request has none
+   * @throws UnusableRequestException if it has several, or one that servers read in different ways
    */
   public static @Nullable String host(WebRequest request) {
     List<String> hosts = request.headers("Host");
-    if (hosts.size() != 1) {
+    if (hosts.isEmpty() || (hosts.size() == 1 && hosts.get(0).isBlank())) {
       return null;
     }
-    String authority = hosts.get(0).strip();
-    int colon = authority.lastIndexOf(':');
-    boolean port = colon > authority.lastIndexOf(']');
-    String host = port ? authority.substring(0, colon) : authority;
-    String name = host.endsWith(".") ? host.substring(0, host.length() - 1) : host;
-    return name.toLowerCase(Locale.ROOT);
+    Matcher host = HOST.matcher(hosts.get(0).strip());
+    if (hosts.size() > 1 || !host.matches()) {
+      throw new UnusableRequestException(
+          "the request has an unusable host, expected a name or an address with at most one port");
+    }
+    return host.group(1).toLowerCase(Locale.ROOT);
   }
 }

@@ -38,14 +38,21 @@ public final class Rule {
   private final Cost cost;
   private final @Nullable IntPredicate counted;
   private final boolean shadow;
+  private final boolean ignoresCase;
+  private final boolean methodOverride;
 
   private Rule(Builder builder) {
-    this.paths = builder.paths;
+    this.paths =
+        builder.ignoresCase
+            ? builder.paths.stream().map(PathPattern::ignoringCase).toList()
+            : builder.paths;
     this.methods = Set.copyOf(builder.methods);
     this.spends = List.copyOf(builder.spends);
     this.cost = builder.cost;
     this.counted = builder.counted;
     this.shadow = builder.shadow;
+    this.ignoresCase = builder.ignoresCase;
+    this.methodOverride = builder.methodOverride;
   }
 
   /**
@@ -61,24 +68,23 @@ public final class Rule {
     return new Builder(paths);
   }
 
-  /** A path by which this rule knows a request, and the path's variables. */
+  /** A request as this rule knows it, and the path's variables. */
   record Reading(RequestFacts facts, Map<String, String> variables) {}
 
   /**
-   * Returns each path by which a request is one of this rule's. Which of them the application goes
-   * by is its own affair, so the request is charged what each of them says.
+   * Returns each reading by which a request is one of this rule's.
    *
    * @return empty where the request is not one of this rule's
    */
   List<Reading> match(RequestFacts facts) {
-    if (!methods.isEmpty() && !methods.contains(facts.request().method())) {
-      return List.of();
-    }
     List<Reading> readings = new ArrayList<>(1);
     for (RequestFacts reading : facts.readings()) {
-      Map<String, String> variables = variables(reading.path());
-      if (variables != null) {
-        readings.add(new Reading(reading, variables));
+      RequestFacts seen = reading.as(ignoresCase, methodOverride);
+      if (methods.isEmpty() || methods.contains(seen.method())) {
+        Map<String, String> variables = variables(seen.path());
+        if (variables != null) {
+          readings.add(new Reading(seen, variables));
+        }
       }
     }
     return readings;
@@ -99,10 +105,13 @@ public final class Rule {
     List<Transaction> transactions = new ArrayList<>(spends.size());
     for (Reading reading : readings) {
       for (Spend spend : spends) {
-        Transaction transaction = spend.transaction(limits, reading.facts, reading.variables);
-        if (transaction != null) {
-          transactions.add(cost.charge(transaction, reading.facts.request()));
-        }
+        reading
+            .facts
+            .inEachSpelling(facts -> spend.transaction(limits, facts, reading.variables))
+            .forEach(
+                spent ->
+                    spent.ifPresent(
+                        one -> transactions.add(cost.charge(one, reading.facts.request()))));
       }
     }
     return transactions;
@@ -161,6 +170,8 @@ public final class Rule {
     private Cost cost = new Cost(1, null);
     private @Nullable IntPredicate counted;
     private boolean shadow;
+    private boolean ignoresCase;
+    private boolean methodOverride = true;
 
     private Builder(String... paths) {
       if (paths.length == 0) {
@@ -172,7 +183,9 @@ public final class Rule {
 
     /**
      * Restricts the rule to some methods; all if not called. {@code GET} includes {@code HEAD}, as
-     * applications answer it the same way.
+     * applications answer it the same way. The case of a request's method does not count, as many
+     * applications ignore it. A request that asks for one of the methods instead of its own is one
+     * of the rule's too; see {@link #methodOverride}.
      *
      * @param names the methods, upper-case as HTTP writes them
      * @return this
@@ -190,6 +203,35 @@ public final class Rule {
       if (methods.contains("GET")) {
         methods.add("HEAD");
       }
+      return this;
+    }
+
+    /**
+     * Sets whether the rule also holds for the method that a request asks to have instead of its
+     * own, in the header {@code X-HTTP-Method-Override}, {@code X-HTTP-Method} or {@code
+     * X-Method-Override}, or in the parameter {@code _method} of its query; true if not called.
+     * False is for applications that ignore these. The body is not read, so a {@code _method} in a
+     * form is not seen.
+     *
+     * @param honored whether the application may obey the request
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder methodOverride(boolean honored) {
+      this.methodOverride = honored;
+      return this;
+    }
+
+    /**
+     * Compares paths without case, for applications that do: without this, {@code /LOGIN} is not
+     * limited by a rule on {@code /login}. Paths and their variables are then in lower case, also
+     * in ids, by Unicode's simple folding.
+     *
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder ignoreCase() {
+      this.ignoresCase = true;
       return this;
     }
 

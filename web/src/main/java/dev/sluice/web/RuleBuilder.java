@@ -22,7 +22,6 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   private final List<Rule> rules = new ArrayList<>();
   private ClientAddress clientAddress = ClientAddress.direct();
   private HeaderProfile profile = HeaderProfile.IETF;
-  private MissingDefault onMissing = MissingDefault.REFUSE;
 
   /**
    * Makes a builder without rules.
@@ -77,30 +76,19 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets what happens where a rule names a limit that is {@linkplain Limits#isConfigured not
-   * configured}, now and whenever the limits are replaced; {@link MissingDefault#REFUSE} if not
-   * called.
-   *
-   * @param policy refuse the start and the replacement, warn in the log, or allow
-   * @return this
-   */
-  @CanIgnoreReturnValue
-  public B missingDefaults(MissingDefault policy) {
-    this.onMissing = policy;
-    return self();
-  }
-
-  /**
-   * Checks the rules against the limits and makes the limiter of requests.
+   * Checks the rules against the limits and makes the limiter of requests. From then on, limits
+   * that lack the default of a rule's limit replace none, unless the limiter {@linkplain
+   * Limiter.Builder#missingDefault allows} that.
    *
    * @return a limiter of requests, to be closed
    * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake: an
-   *     unknown limit, one that is not configured, an id of another form, a cost above the burst.
+   *     unknown limit, one without a default, an id of another form, a cost above the burst.
    * @throws IllegalStateException if there is no rule
    */
   protected final RequestLimiter requestLimiter() {
     Limits limits = limiter.limits().get();
     Rules all = Rules.of(rules, clientAddress);
+    MissingDefault onMissing = limiter.missingDefault();
     List<Requirement> required = all.requirements(onMissing);
     List<String> faults =
         Stream.concat(

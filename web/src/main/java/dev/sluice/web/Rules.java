@@ -60,7 +60,7 @@ public final class Rules {
   /**
    * Returns the limits that these rules name, as requirements on each replacement of the limits.
    *
-   * @param onMissing what happens where one of them is not configured
+   * @param onMissing what happens where one of them has no default
    * @return each once
    */
   public List<Requirement> requirements(MissingDefault onMissing) {

@@ -11,8 +11,8 @@ import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /** One limit of a rule, and where each part of its id comes from. Immutable. */
 record Spend(String limit, List<VaryBy> id) {
@@ -34,20 +34,20 @@ record Spend(String limit, List<VaryBy> id) {
     return name;
   }
 
-  /** Returns the transaction of a request; null where it skips the limit. */
-  @Nullable Transaction transaction(
+  /** Returns the transaction of a request; empty where it skips the limit. */
+  Optional<Transaction> transaction(
       Limits limits, RequestFacts facts, Map<String, String> variables) {
     List<String> parts = new ArrayList<>(id.size());
     for (VaryBy part : id) {
       String value = part.value(facts, variables);
       if (value == null) {
-        return null;
+        return Optional.empty();
       }
       parts.add(value);
     }
     try {
       String text = limits.catalogue().get(limit).id().join(parts, Strictness.LENIENT);
-      return Transaction.of(limits, limit, text);
+      return Optional.of(Transaction.of(limits, limit, text));
     } catch (InvalidIdException e) {
       // Its message quotes the value, which a function of the application's may want to keep.
       throw new UnusableRequestException(

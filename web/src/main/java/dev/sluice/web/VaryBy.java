@@ -87,35 +87,36 @@ public final class VaryBy {
   }
 
   /**
-   * A header of the request.
+   * A header of the request. An {@code Authorization} counts by its scheme, whose case does not
+   * matter, and its credentials.
    *
    * @param name the header's name
    * @return its value
    */
   public static VaryBy header(String name) {
-    return of("the header " + name, (facts, variables) -> facts.request().headers(name));
+    return of("the header " + name, (facts, variables) -> facts.headers(name));
   }
 
   /**
-   * A cookie.
+   * A cookie. A value with a percent sign, a plus or a backslash is charged in each way in which
+   * applications read it.
    *
    * @param name the cookie's name
    * @return its value
    */
   public static VaryBy cookie(String name) {
-    return of("the cookie " + name, (facts, variables) -> facts.request().cookies(name));
+    return of("the cookie " + name, (facts, variables) -> facts.cookies(name));
   }
 
   /**
-   * A parameter of the URL's query. The request's body is not read.
+   * A parameter of the URL's query. The request's body is not read. A plus is charged as a space
+   * and as a plus, as applications differ.
    *
    * @param name the parameter's name
    * @return its value
    */
   public static VaryBy queryParameter(String name) {
-    return of(
-        "the query parameter " + name,
-        (facts, variables) -> QueryString.values(facts.request().query(), name));
+    return of("the query parameter " + name, (facts, variables) -> facts.parameters(name));
   }
 
   /**
@@ -151,16 +152,16 @@ public final class VaryBy {
    * @return the path without empty segments
    */
   public static VaryBy path() {
-    return of("the path", (facts, variables) -> List.of("/" + String.join("/", facts.path())));
+    return of("the path", (facts, variables) -> List.of(facts.pathText()));
   }
 
   /**
    * The request's method, for a limit on each.
    *
-   * @return the method
+   * @return the method in upper case
    */
   public static VaryBy method() {
-    return of("the method", (facts, variables) -> List.of(facts.request().method()));
+    return of("the method", (facts, variables) -> List.of(facts.method()));
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
+import java.nio.charset.Charset;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
@@ -8,6 +9,16 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
+/*
+ * What applications do with a path, each in its own order:
+ *
+ *  - they decode its segments one by one, where an escaped slash belongs to a name, or the path as
+ *    a whole, where it separates two;
+ *  - they take a backslash for a slash;
+ *  - they drop parameters, or take them for a part of a name;
+ *  - they resolve "." and "..", or take them for names;
+ *  - they take what stands behind two slashes at the start for a host.
+ */
 /**
  * Reads the path of a URI, for adapters that get it as the client sent it. Pure and stateless;
  * takes time linear in the path.
@@ -17,106 +28,58 @@ public final class WebPath {
   private WebPath() {}
 
   /**
-   * Returns a path in the one form that rules compare: percent escapes decoded, path parameters
-   * ({@code ;a=b}), empty segments, {@code .} and {@code ..} removed. A {@code ..} at the root is
-   * dropped.
+   * Returns every path that an application may take a path for, where parameters ({@code ;a=b}) are
+   * dropped: by a container, or by a framework that is known. A reading has its percent escapes
+   * decoded and no empty segments.
+   *
+   * <p>An escaped slash stays in a name as {@code %2F}, and separates two names in another reading.
+   * A backslash is read in both ways too. Segments {@code .} and {@code ..} are resolved, and stay
+   * in another reading. Of a path that begins with two slashes or backslashes, there are also the
+   * readings without the first segment, which URL libraries take for a host.
    *
    * @param path as the client sent it, without the query
-   * @return a path that starts with a slash and does not end with one, unless it is the root
-   * @throws UnusableRequestException if applications may read the path in different ways: it does
-   *     not start with a slash, has a malformed escape, or an escaped slash, backslash or control
-   *     character
-   */
-  public static String normalized(String path) {
-    if (!path.startsWith("/")) {
-      throw new UnusableRequestException("the path does not start with a slash");
-    }
-    List<String> names = new ArrayList<>();
-    for (String segment : PathPattern.segments(path)) {
-      String name = decodedSegment(segment);
-      if (name == null || !isPlain(name)) {
-        throw new UnusableRequestException("the path has an ambiguous or malformed escape");
-      }
-      names.add(name);
-    }
-    return joined(names);
-  }
-
-  /**
-   * Returns every path that an application may take a path for, for frameworks that find a handler
-   * by segments which they decode one by one. There an escaped slash belongs to a segment's name,
-   * and {@code ..} is a name like others; {@link #normalized} refuses the one and resolves the
-   * other, as containers do.
-   *
-   * @param path as the client sent it, without the query
-   * @return one whose names keep an escaped slash as {@code %2F}; if a name has a slash or
-   *     backslash, one where these separate segments; if a segment is {@code .} or {@code ..}, one
-   *     that keeps it. The first ones are normalized
-   * @throws UnusableRequestException for a malformed escape
+   * @return at least one, each of which starts with a slash and does not end with one unless it is
+   *     the root; nearly always one
+   * @throws UnusableRequestException if there may be more readings. An escaped slash or a backslash
+   *     must not stand beside the other one, beside a segment {@code .} or {@code ..}, or in a
+   *     parameter. All segments {@code .} and {@code ..} must be written in the same way: plainly,
+   *     escaped, or with parameters. The path must start with a slash, and have no malformed
+   *     escape, no control character, and neither {@code #} nor a space that is not escaped
    */
   public static List<String> readings(String path) {
-    List<String> names = names(path);
-    boolean splits = names.stream().anyMatch(WebPath::splits);
-    if (!splits && names.stream().noneMatch(WebPath::isDots)) {
-      return List.of(joined(names)); // nearly all
-    }
-    Set<String> readings = new LinkedHashSet<>();
-    readings.add(joined(kept(names)));
-    if (splits) {
-      readings.add(split(names));
-    }
-    readings.add(unresolved(kept(names)));
-    return List.copyOf(readings);
-  }
-
-  /**
-   * Returns a path as an application finds it that does not resolve {@code .} and {@code ..}. For
-   * containers that resolve them, while a framework in them looks at what the client sent.
-   *
-   * @param path as the client sent it, without the query
-   * @return the path, otherwise normalized; null if it has no such segment, or a malformed escape
-   */
-  public static @Nullable String unresolved(String path) {
-    if (!path.contains("/.") && path.indexOf('%') < 0) {
-      return null; // nearly all
-    }
-    List<String> names = names(path, WebPath::decodedSegment);
-    return names != null && names.stream().anyMatch(WebPath::isDots)
-        ? unresolved(kept(names))
-        : null;
+    return readings(path, false);
   }
 
   /**
    * Returns every path that any application may take a path for, for servers that do not know the
    * application behind them. As {@link #readings}; beside them, for applications that know no
-   * parameters, those that keep {@code ;a=b} in the name. What may be read in still more ways is
-   * refused. An escaped slash, or a backslash, must not stand beside the other one, beside a
-   * segment {@code .} or {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must
-   * be written in the same way: plainly, escaped, or with parameters.
+   * parameters, those that keep {@code ;a=b} in the name.
    *
    * @param path as the client sent it, without the query
-   * @return one to four; the first one is normalized
-   * @throws UnusableRequestException if there may be more readings, or the path does not start with
-   *     a slash, has a malformed escape or a control character
+   * @return at least one
+   * @throws UnusableRequestException as {@link #readings}
    */
   public static List<String> readingsOfAny(String path) {
-    if (!path.startsWith("/")) {
-      throw new UnusableRequestException("the path does not start with a slash");
-    }
-    List<String> names = names(path);
+    return readings(path, true);
+  }
+
+  private static List<String> readings(String path, boolean keepsParameters) {
+    requirePlain(path);
+    List<String> names = names(path, WebPath::decodedSegment);
     String all = String.join("/", names);
     boolean slash = names.stream().anyMatch(name -> name.contains("/"));
     boolean backslash = all.contains("\\");
     boolean splits = slash || backslash;
-    if (all.chars().anyMatch(WebPath::isControl)
+    if (all.chars().anyMatch(Character::isISOControl)
         || (slash && backslash)
         || (splits && hasDots(all))
         || splitsInAParameter(path)) {
       throw new UnusableRequestException("the path has an ambiguous or malformed escape");
     }
     boolean dots = names.stream().anyMatch(WebPath::isDots);
-    boolean parameters = path.indexOf(';') >= 0;
-    if (!splits && !dots && !parameters) {
+    boolean parameters = keepsParameters && path.indexOf(';') >= 0;
+    boolean hosts = beginsWithTwo(path);
+    if (!splits && !dots && !parameters && !hosts) {
       return List.of(joined(names)); // nearly all
     }
     if (dots) {
@@ -125,19 +88,63 @@ public final class WebPath {
     Set<String> readings = new LinkedHashSet<>();
     addReadings(names, splits, readings);
     if (parameters) {
-      addReadings(namesWithParameters(path), splits, readings);
+      addReadings(names(path, Escapes::decoded), splits, readings);
+    }
+    for (String reading : hosts ? List.copyOf(readings) : List.<String>of()) {
+      int second = reading.indexOf('/', 1);
+      readings.add(second < 0 ? "/" : reading.substring(second));
     }
     return List.copyOf(readings);
   }
 
+  private static void requirePlain(String path) {
+    if (!path.startsWith("/")) {
+      throw new UnusableRequestException("the path does not start with a slash");
+    }
+    if (path.indexOf('#') >= 0 || path.indexOf(' ') >= 0) {
+      throw new UnusableRequestException(
+          "the path has a \"#\" or a space, expected %23 or %20 in its place");
+    }
+  }
+
   private static void addReadings(List<String> names, boolean splits, Set<String> readings) {
     if (splits) {
-      readings.add(joined(kept(names)));
-      readings.add(split(names));
+      List<String> kept = names.stream().map(name -> name.replace("/", "%2F")).toList();
+      readings.add(joined(kept));
+      readings.add(joined(PathPattern.segments(String.join("/", names).replace('\\', '/'))));
     } else {
       readings.add(joined(names));
-      readings.add(unresolved(names));
+      readings.add("/" + String.join("/", names.stream().filter(n -> !n.isEmpty()).toList()));
     }
+  }
+
+  /**
+   * Returns the readings of a path by applications that decode it in another charset than UTF-8:
+   * each run of escapes, or all bytes together. Both let an escaped slash separate segments.
+   *
+   * @param path as the client sent it, without the query
+   * @param charset how its escapes are read
+   * @return at least one
+   */
+  public static List<String> readingsIn(Charset charset, String path) {
+    String plain = path.replaceAll(";[^/]*", "");
+    Set<String> readings = new LinkedHashSet<>();
+    addReadings(PathPattern.segments(Escapes.inRuns(plain, charset)), false, readings);
+    addReadings(PathPattern.segments(Escapes.asAWhole(plain, charset)), false, readings);
+    return List.copyOf(readings);
+  }
+
+  /** Perhaps only once dots are resolved and parameters dropped, as proxies and containers do. */
+  private static boolean beginsWithTwo(String path) {
+    if (!path.contains("//") && path.chars().noneMatch(c -> "%;\\".indexOf(c) >= 0)) {
+      return false; // nearly all
+    }
+    List<String> names = new ArrayList<>();
+    for (String segment : path.substring(1).split("/", -1)) {
+      addResolved(String.valueOf(decodedSegment(segment)), names);
+    }
+    String first = names.isEmpty() ? "a" : names.get(0);
+    return first.startsWith("/") || first.startsWith("\\") || (first.isEmpty() && names.size() > 1);
   }
 
   /** Some resolve plain ones only, or before they drop parameters. */
@@ -156,28 +163,12 @@ public final class WebPath {
     }
   }
 
-  private static List<String> names(String path) {
-    return required(names(path, WebPath::decodedSegment));
-  }
-
-  private static List<String> namesWithParameters(String path) {
-    return required(names(path, WebPath::decoded));
-  }
-
-  private static List<String> required(@Nullable List<String> names) {
-    if (names == null) {
-      throw new UnusableRequestException("the path has a malformed escape");
-    }
-    return names;
-  }
-
-  /** Returns null for a malformed escape. */
-  private static @Nullable List<String> names(String path, Decoding decoding) {
+  private static List<String> names(String path, Decoding decoding) {
     List<String> names = new ArrayList<>();
     for (String segment : PathPattern.segments(path)) {
       String name = decoding.name(segment);
       if (name == null) {
-        return null;
+        throw new UnusableRequestException("the path has a malformed escape");
       }
       names.add(name);
     }
@@ -189,20 +180,6 @@ public final class WebPath {
     @Nullable String name(String segment);
   }
 
-  /** As applications have them for which an escaped slash belongs to a name. */
-  private static List<String> kept(List<String> names) {
-    return names.stream().map(name -> name.replace("/", "%2F")).toList();
-  }
-
-  /** The reading of applications that decode a path as a whole. */
-  private static String split(List<String> names) {
-    return joined(PathPattern.segments(String.join("/", names).replace('\\', '/')));
-  }
-
-  private static boolean splits(String name) {
-    return name.indexOf('/') >= 0 || name.indexOf('\\') >= 0;
-  }
-
   /** For those that decode before they drop parameters, a path goes on there. */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {
@@ -210,8 +187,11 @@ public final class WebPath {
     }
     for (String segment : PathPattern.segments(path)) {
       int parameters = segment.indexOf(';');
-      String decoded = parameters < 0 ? "" : decoded(segment.substring(parameters));
-      if (decoded == null || splits(decoded)) {
+      String decoded = parameters < 0 ? "" : Escapes.decoded(segment.substring(parameters));
+      if (decoded == null
+          || decoded.indexOf('/') >= 0
+          || decoded.indexOf('\\') >= 0
+          || decoded.chars().anyMatch(Character::isISOControl)) {
         return true;
       }
     }
@@ -226,31 +206,19 @@ public final class WebPath {
     return name.equals(".") || name.equals("..");
   }
 
-  private static boolean isControl(int c) {
-    return c < ' ' || c == 0x7f;
-  }
-
-  private static String unresolved(List<String> names) {
-    return "/" + String.join("/", names.stream().filter(name -> !name.isEmpty()).toList());
-  }
-
   /** Resolves {@code .} and {@code ..}. */
   private static String joined(List<String> names) {
     List<String> kept = new ArrayList<>();
-    for (String name : names) {
-      if (name.equals("..")) {
-        if (!kept.isEmpty()) {
-          kept.remove(kept.size() - 1);
-        }
-      } else if (!name.isEmpty() && !name.equals(".")) {
-        kept.add(name);
-      }
-    }
+    names.stream().filter(name -> !name.isEmpty()).forEach(name -> addResolved(name, kept));
     return "/" + String.join("/", kept);
   }
 
-  private static boolean isPlain(String name) {
-    return !splits(name) && name.chars().noneMatch(WebPath::isControl);
+  private static void addResolved(String name, List<String> names) {
+    if (!isDots(name)) {
+      names.add(name);
+    } else if (name.equals("..") && !names.isEmpty()) {
+      names.remove(names.size() - 1);
+    }
   }
 
   /**
@@ -261,12 +229,6 @@ public final class WebPath {
    */
   public static @Nullable String decodedSegment(String segment) {
     int parameters = segment.indexOf(';');
-    String name = parameters < 0 ? segment : segment.substring(0, parameters);
-    return decoded(name);
-  }
-
-  private static @Nullable String decoded(String text) {
-    // In a path, a plus is a plus.
-    return text.indexOf('%') < 0 ? text : QueryString.decoded(text.replace("+", "%2B"));
+    return Escapes.decoded(parameters < 0 ? segment : segment.substring(0, parameters));
   }
 }

@@ -14,12 +14,12 @@ import org.jspecify.annotations.Nullable;
 public interface WebRequest {
 
   /**
-   * Starts a request that is made from its parts.
+   * Starts a request that is made from its parts. A {@link RequestLimiter} refuses it with a 400 if
+   * nobody can say which path its target names.
    *
    * @param method the method, such as {@code GET}
-   * @param target what the request line asks for, without the host: {@code /a%20b?c=d}
+   * @param target what the request line asks for: {@code /a%20b?c=d}
    * @return a builder
-   * @throws UnusableRequestException if the path is ambiguous; see {@link WebPath#normalized}
    */
   static PlainRequest.Builder builder(String method, String target) {
     return new PlainRequest.Builder(method, target);
@@ -43,7 +43,7 @@ public interface WebRequest {
   /**
    * Returns every path by which a rule may know the request. There are several where the container
    * itself makes the path longer before a filter runs. So there are where an application may read
-   * the path in another way.
+   * the path in another way; {@link WebPath} knows these ways.
    *
    * @return {@link #path} first
    */

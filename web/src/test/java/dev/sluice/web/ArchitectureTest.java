@@ -49,7 +49,7 @@ class ArchitectureTest {
           "WebPath",
           "WebRequest");
 
-  private final JavaClasses room =
+  private static final JavaClasses ROOM =
       new ClassFileImporter()
           .withImportOption(new ImportOption.DoNotIncludeTests())
           .importPackages(WEB);
@@ -62,7 +62,7 @@ class ArchitectureTest {
         .should()
         .onlyDependOnClassesThat()
         .resideInAnyPackage("dev.sluice..", "java..", "org.jspecify..", "com.google.errorprone..")
-        .check(room);
+        .check(ROOM);
   }
 
   @Test
@@ -73,13 +73,13 @@ class ArchitectureTest {
         .should()
         .dependOnClassesThat(
             resideInAPackage("dev.sluice.store").and(not(assignableTo(StoreException.class))))
-        .check(room);
+        .check(ROOM);
   }
 
   @Test
   void publicTypes_areThoseThatSomebodyNeeds() {
     Set<String> found =
-        room.stream()
+        ROOM.stream()
             .filter(type -> type.isTopLevelClass() && !type.getSimpleName().equals("package-info"))
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
             .map(JavaClass::getSimpleName)

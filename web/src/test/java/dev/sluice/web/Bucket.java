@@ -30,7 +30,7 @@ final class Bucket {
         Catalogue.of(
             LimitName.builder(1001, "per-ip").jitter(jitter).build(),
             LimitName.builder(1002, "daily").jitter(jitter).build(),
-            LimitName.builder(1003, "disabled").build());
+            LimitName.builder(1003, "disabled").disabledWithoutDefault().build());
     Limits limits = Limits.builder(names).limit("per-ip", perIp).limit("daily", daily).build();
     this.limiter = Limiter.of(limits, BucketStore.inMemory(nowNanos::get));
   }

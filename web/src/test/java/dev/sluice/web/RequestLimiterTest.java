@@ -110,6 +110,9 @@ class RequestLimiterTest {
             failed("/login"));
 
     assertThat(way.admit(requests, get("/key")).refusal().status()).isEqualTo(400);
+    for (String target : List.of("/page#1", "/page%zz", "/page%2F..", "page")) {
+      assertThat(way.admit(requests, get(target)).refusal().status()).isEqualTo(400);
+    }
     store.breakDown();
     Refusal byRule = way.admit(requests, get("/page")).refusal();
     assertThat(byRule.status()).isEqualTo(503);
@@ -117,6 +120,14 @@ class RequestLimiterTest {
     Refusal withoutRule = way.admit(requests, get("/login")).refusal();
     assertThat(withoutRule.status()).isEqualTo(503);
     assertThat(withoutRule.body()).contains("#temporary-reduced-capacity");
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void requestThatCannotBeRead_passesWhereAllRulesAreTrials(Way way) {
+    RequestLimiter requests =
+        requests(Rule.on("/**").shadow().limit("PerKey", VaryBy.constant("all")).build());
+    assertThat(way.admit(requests, get("/page#1")).refusal()).isNull();
   }
 
   @ParameterizedTest

@@ -6,9 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.store.BucketStore;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -89,10 +90,14 @@ class RuleTest {
     assertThatThrownBy(() -> forgotten(limiter).build())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "Forgotten has no default, but the rule /sign-up asks for it and would not be limited;"
-                + " write burst, count and period, or unlimited: true");
-    assertThat(forgotten(limiter).missingDefaults(MissingDefault.WARN).build()).isNotNull();
-    assertThat(limiter.limits().unmet(limiter.limits().get())).hasSize(1);
+            "Forgotten has no default, but the rule /sign-up asks for it; write burst, count and"
+                + " period, or \"Forgotten: {unlimited: true}\"");
+    Limiter open =
+        Limiter.builder(limiter.limits(), BucketStore.inMemory())
+            .missingDefault(MissingDefault.WARN)
+            .build();
+    assertThat(forgotten(open).build()).isNotNull();
+    assertThat(open.limits().unmet(open.limits().get())).hasSize(1);
   }
 
   @Test

@@ -9,12 +9,14 @@ import dev.sluice.testkit.web.FilterProtocol;
 import dev.sluice.testkit.web.FilterSetup;
 import dev.sluice.testkit.web.FilteredSite;
 import dev.sluice.testkit.web.HeldRequests;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
 
 /** The contract of clients that break off, on Reactor Netty. */
+@Tag("slow")
 @ParameterizedClass
 @EnumSource(FilterProtocol.class)
 class BrokenOffTest extends BrokenOffContract {

@@ -11,6 +11,7 @@ import dev.sluice.testkit.web.FilteredSite;
 import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedClass;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -31,6 +32,7 @@ import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** The contract of endings, and the endings that only WebFlux knows. */
+@Tag("slow")
 @ParameterizedClass
 @EnumSource(FilterProtocol.class)
 class EndingsTest extends EndingContract {

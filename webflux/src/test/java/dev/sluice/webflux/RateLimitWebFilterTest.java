@@ -34,11 +34,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerResponse;
 
 /** What only this filter does: it waits without a thread, and leaves the store's threads alone. */
+@Tag("slow")
 class RateLimitWebFilterTest {
 
   private final HttpClient client =

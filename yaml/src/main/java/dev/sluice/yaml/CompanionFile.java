@@ -43,6 +43,18 @@ public interface CompanionFile<T> {
   @Nullable T read(Node root, String file, Limits limits, boolean known, Problems problems);
 
   /**
+   * Returns the limits that hold although {@link #read} has found a mistake. What a file takes away
+   * for security, such as a token, must not wait until another of its lines is mended.
+   *
+   * @param root the content, all of which is YAML without a mistake
+   * @param before the limits in force
+   * @return the limits in force, unless the file takes something away from them
+   */
+  default Limits reduced(Node root, Limits before) {
+    return before;
+  }
+
+  /**
    * Returns the limits with what was read, as their companion. A file that says more of the limits
    * that it refers to may add that here.
    *

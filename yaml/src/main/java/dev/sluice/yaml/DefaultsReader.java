@@ -3,6 +3,8 @@ package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -20,12 +22,15 @@ final class DefaultsReader {
   private static final String EXPECTED = "a map name → {burst, count, period}";
 
   private static final String UNLIMITED = "unlimited";
-  private static final List<String> FIELDS = List.of("burst", "count", "period", UNLIMITED);
+  private static final String LONGEST_RESERVATION = "longestReservation";
+  private static final List<String> FIELDS =
+      List.of("burst", "count", "period", LONGEST_RESERVATION, UNLIMITED);
 
   private final KnownNames names;
   private final Problems problems;
   private final Map<LimitName, Quota> quotas = new LinkedHashMap<>();
   private final Set<LimitName> unlimited = new LinkedHashSet<>();
+  private final Map<String, Duration> longestReservations = new HashMap<>();
 
   DefaultsReader(KnownNames names, Problems problems) {
     this.names = names;
@@ -35,6 +40,11 @@ final class DefaultsReader {
   /** The quotas that have no mistake, by name. */
   Map<LimitName, Quota> quotas() {
     return quotas;
+  }
+
+  /** How long reservations may last at most, where the file says so. */
+  LongestReservations longestReservations() {
+    return new LongestReservations(longestReservations);
   }
 
   /** The names of which the file says that they are unlimited. */
@@ -83,6 +93,7 @@ final class DefaultsReader {
     Fields fields = fields(entry);
     boolean isUnlimited = fields != null && isUnlimited(fields);
     Quota quota = fields == null || isUnlimited ? null : Quotas.read(fields, problems);
+    Duration longest = fields == null ? null : longestReservation(fields);
     if (name == null || !isFirst) {
       return;
     }
@@ -93,7 +104,21 @@ final class DefaultsReader {
       unlimited.add(name);
     } else if (quota != null) {
       quotas.put(name, quota);
+      if (longest != null) {
+        longestReservations.put(name.name(), longest);
+      }
     }
+  }
+
+  private @Nullable Duration longestReservation(Fields fields) {
+    Duration longest = Values.duration(fields.find(LONGEST_RESERVATION), problems);
+    if (longest != null
+        && (longest.compareTo(LongestReservations.USUAL) < 0
+            || longest.compareTo(LongestReservations.MOST) > 0)) {
+      problems.wrong(fields.at(LONGEST_RESERVATION), "a duration from 10m to 24h");
+      return null;
+    }
+    return longest;
   }
 
   private @Nullable Fields fields(Node.Entry entry) {
@@ -117,7 +142,9 @@ final class DefaultsReader {
       problems.mistake(
           value, "found unlimited: false, expected true, or burst, count and period instead");
     }
-    for (String field : Quotas.FIELDS) {
+    List<String> others = new ArrayList<>(Quotas.FIELDS);
+    others.add(LONGEST_RESERVATION);
+    for (String field : others) {
       Node other = fields.find(field);
       if (other != null) {
         problems.mistakeWithoutText(

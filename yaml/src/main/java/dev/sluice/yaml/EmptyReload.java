@@ -2,7 +2,6 @@
 package dev.sluice.yaml;
 
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Limits.Coverage;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -32,8 +31,6 @@ final class EmptyReload {
   }
 
   private static long defaults(Limits limits) {
-    return limits.configured().stream()
-        .filter(name -> limits.coverage(name) != Coverage.NO_DEFAULT)
-        .count();
+    return limits.configured().stream().filter(limits::hasDefault).count();
   }
 }

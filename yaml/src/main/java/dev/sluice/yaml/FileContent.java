@@ -82,6 +82,11 @@ final class FileContent {
     return parent != null && Files.exists(parent) && !Files.isDirectory(parent);
   }
 
+  /** Returns a content that was read already. */
+  static FileContent of(String file, byte[] bytes) {
+    return new FileContent(file, bytes, null);
+  }
+
   /** Returns the content of a file that could not be read, with the reason. */
   static FileContent failed(Path path, String fault) {
     return new FileContent(path.toString(), new byte[0], fault);

@@ -12,6 +12,7 @@ import dev.sluice.text.Durations;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
@@ -33,13 +34,13 @@ public final class LimitFiles {
   final @Nullable Path names;
   final List<Companion> companions;
   final List<AttachedFiles<?>> attached;
-  final @Nullable Limits otherwise;
   final @Nullable Catalogue catalogue;
   final @Nullable Catalogue samples;
   final IdFormat.Registry idFormats;
   final Strictness strictness;
   final List<Requirement> required;
   final FileAccess access;
+  private final @Nullable Path copy;
 
   private LimitFiles(Builder builder) {
     this.defaults = builder.defaults;
@@ -47,13 +48,13 @@ public final class LimitFiles {
     this.names = builder.names;
     this.companions = List.copyOf(builder.companions);
     this.attached = List.copyOf(builder.attached);
-    this.otherwise = builder.otherwise;
     this.catalogue = builder.catalogue;
     this.samples = builder.samples;
     this.idFormats = builder.idFormats;
     this.strictness = builder.strictness;
     this.required = List.copyOf(builder.required);
     this.access = new FileAccess(builder.readTimeout);
+    this.copy = builder.copy;
   }
 
   /**
@@ -88,6 +89,56 @@ public final class LimitFiles {
       throw new LimitFilesException(outcome.mistakes());
     }
     return limits;
+  }
+
+  /**
+   * Limits of the last good load, from the {@linkplain Builder#copy copy}.
+   *
+   * @param limits the limits
+   * @param hash the hash of the files that they were loaded from, as {@link ReloadListener#offered}
+   *     has it
+   * @param at when they were loaded
+   */
+  public record LastGood(Limits limits, String hash, Instant at) {}
+
+  /**
+   * Reads the copy of the last good load in place of the files.
+   *
+   * @return the limits of that load
+   * @throws LimitFilesException if the copy cannot be read, is damaged, or has a mistake
+   * @throws IllegalStateException if these files have no copy
+   */
+  public LastGood lastGood() {
+    if (copy == null) {
+      throw new IllegalStateException("name a file for the copy of the limits");
+    }
+    FileContent content =
+        access.call(copy, () -> LimitsCopy.bytes(copy), reason -> FileContent.failed(copy, reason));
+    LimitsCopy read = LimitsCopy.read(content, this);
+    Loading.Loaded outcome = Loading.of(this, read.snapshot());
+    Limits limits = outcome.limits();
+    if (limits == null) {
+      throw new LimitFilesException(outcome.mistakes());
+    }
+    return new LastGood(limits, read.snapshot().hash(), read.at());
+  }
+
+  /** Writes the copy, if there is to be one; returns why that failed, null if it did not. */
+  @Nullable Problem copy(Snapshot snapshot, Instant at) {
+    if (copy == null) {
+      return null;
+    }
+    String fault =
+        access.call(copy, () -> LimitsCopy.written(copy, this, snapshot, at), reason -> reason);
+    return fault.isEmpty()
+        ? null
+        : new Problem(
+            copy.toString(),
+            1,
+            1,
+            Severity.WARNING,
+            "the copy of the limits could not be written (%s); the copy of an earlier load stays"
+                .formatted(fault));
   }
 
   /**
@@ -146,13 +197,13 @@ public final class LimitFiles {
     private @Nullable Path names;
     private final List<Companion> companions = new ArrayList<>();
     private final List<AttachedFiles<?>> attached = new ArrayList<>();
-    private @Nullable Limits otherwise;
     private @Nullable Catalogue catalogue;
     private @Nullable Catalogue samples;
     private IdFormat.Registry idFormats = IdFormat.Registry.builtIn();
     private Strictness strictness = Strictness.LENIENT;
     private List<Requirement> required = List.of();
     private Duration readTimeout = READ_TIMEOUT;
+    private @Nullable Path copy;
 
     private Builder() {}
 
@@ -218,19 +269,6 @@ public final class LimitFiles {
     @CanIgnoreReturnValue
     public Builder attach(AttachedFiles<?> files) {
       attached.add(files);
-      return this;
-    }
-
-    /**
-     * Sets the limits that hold if there is no file of defaults, overrides or names; none at all if
-     * not called.
-     *
-     * @param limits the limits
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder otherwise(Limits limits) {
-      this.otherwise = limits;
       return this;
     }
 
@@ -312,10 +350,25 @@ public final class LimitFiles {
     }
 
     /**
+     * Keeps a copy of all files of the last good load, so that a process can start by it while the
+     * files have mistakes: {@link LimitFiles#lastGood}. A {@linkplain LimitFiles#watch watcher}
+     * writes it after each good load; its owner alone may read it.
+     *
+     * @param file the copy
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder copy(Path file) {
+      this.copy = file;
+      return this;
+    }
+
+    /**
      * Makes the description.
      *
      * @return the files
-     * @throws IllegalStateException if no file was set
+     * @throws IllegalStateException if no file was set, or if attached files, which may be secret,
+     *     would be copied
      */
     public LimitFiles build() {
       if (defaults == null
@@ -324,6 +377,9 @@ public final class LimitFiles {
           && companions.isEmpty()
           && attached.isEmpty()) {
         throw new IllegalStateException("name at least one file: defaults, overrides or names");
+      }
+      if (copy != null && !attached.isEmpty()) {
+        throw new IllegalStateException("attached files may be secret; keep no copy of them");
       }
       return new LimitFiles(this);
     }

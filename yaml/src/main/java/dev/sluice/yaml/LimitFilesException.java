@@ -11,7 +11,12 @@ public final class LimitFilesException extends RuntimeException {
 
   private final transient List<Problem> problems;
 
-  LimitFilesException(List<Problem> problems) {
+  /**
+   * Makes the exception.
+   *
+   * @param problems the mistakes, at least one
+   */
+  public LimitFilesException(List<Problem> problems) {
     super(problems.stream().map(Problem::toString).collect(Collectors.joining("\n")));
     this.problems = List.copyOf(problems);
   }

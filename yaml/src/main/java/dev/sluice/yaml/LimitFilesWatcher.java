@@ -31,6 +31,9 @@ import org.jspecify.annotations.Nullable;
  * cut. So a change that takes a default, an override or the end of a file away has to look the same
  * once more, and is applied with a warning.
  *
+ * A file of tokens that has a mistake still takes tokens away (CompanionFile.reduced), once it has
+ * looked the same three times.
+ *
  * A good load that would drop every default, or every override, is refused too. An empty list is
  * what a generator writes whose source failed, and without limits every gate stands open. So is one
  * that lacks a limit that something asks for (Requirement).
@@ -225,7 +228,6 @@ public final class LimitFilesWatcher implements AutoCloseable {
           && act(others, fingerprint, looks, rest) == Verdict.LOOK_AGAIN) {
         return Verdict.LOOK_AGAIN;
       }
-      return refused(snapshot, fingerprint, outcome.mistakes());
     }
     return act(snapshot, fingerprint, looks, outcome);
   }
@@ -233,6 +235,13 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private Verdict act(Snapshot snapshot, String fingerprint, int looks, Loading.Loaded outcome) {
     Limits limits = outcome.limits();
     if (limits == null) {
+      Limits reduced = outcome.reduced().apply(target.get());
+      if (!reduced.equals(target.get())) {
+        if (looks < LOOKS_BEFORE_A_LOSS) {
+          return Verdict.LOOK_AGAIN;
+        }
+        replace(reduced);
+      }
       return refused(snapshot, fingerprint, outcome.mistakes());
     }
     List<Problem> reasons = new ArrayList<>(EmptyReload.problems(target.get(), limits, snapshot));
@@ -248,19 +257,31 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (!warnings.isEmpty() && looks < LOOKS_BEFORE_A_LOSS) {
       return Verdict.LOOK_AGAIN;
     }
-    synchronized (applying) {
-      if (closed) {
-        return Verdict.REFUSED;
-      }
-      target.replace(limits);
+    if (!replace(limits)) {
+      return Verdict.REFUSED;
     }
     applied = snapshot;
     settled = fingerprint;
     warnings.addAll(outcome.problems());
     Instant at = clock.instant();
+    Problem fault = files.copy(snapshot, at);
+    if (fault != null) {
+      warnings.add(fault);
+    }
     tell(() -> listener.offered(at, snapshot.hash()));
     tell(() -> listener.loaded(at, limits, List.copyOf(warnings)));
     return Verdict.APPLIED;
+  }
+
+  /** Returns whether the limits hold now: not after {@link #close}. */
+  @CanIgnoreReturnValue
+  private boolean replace(Limits limits) {
+    synchronized (applying) {
+      if (!closed) {
+        target.replace(limits);
+      }
+      return !closed;
+    }
   }
 
   private Verdict refused(Snapshot snapshot, String fingerprint, List<Problem> problems) {

@@ -13,6 +13,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,9 +28,14 @@ final class Loading {
    *
    * @param limits null if there is any mistake
    * @param problems mistakes and warnings, sorted
+   * @param reduced takes from the limits in force what files with mistakes take away all the same
    * @param lacksOverrides whether the file of overrides is empty, or could not be read
    */
-  record Loaded(@Nullable Limits limits, List<Problem> problems, boolean lacksOverrides) {
+  record Loaded(
+      @Nullable Limits limits,
+      List<Problem> problems,
+      UnaryOperator<Limits> reduced,
+      boolean lacksOverrides) {
 
     /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
@@ -41,6 +47,7 @@ final class Loading {
   private final boolean isWhole;
   private final List<Problem> problems = new ArrayList<>();
   private boolean mistaken;
+  private UnaryOperator<Limits> reduced = before -> before;
 
   private Loading(LimitFiles files, boolean isWhole) {
     this.files = files;
@@ -79,16 +86,24 @@ final class Loading {
           .forEach(limits::override);
     }
     List.of(names, defaults, overrides).forEach(this::collect);
-    boolean none =
-        snapshot.names() == null && snapshot.defaults() == null && snapshot.overrides() == null;
-    Limits read = none && files.otherwise != null ? files.otherwise : limits.build();
-    Limits whole = withAttached(withCompanions(read, snapshot, !mistaken), snapshot);
+    Limits whole =
+        withAttached(
+            withCompanions(withReservations(limits.build(), quotas), snapshot, !mistaken),
+            snapshot);
     Limits built = mistaken ? null : whole;
     if (built != null) {
       require(built, snapshot);
+      if (isWhole) {
+        warnOfDisabled(built, snapshot);
+      }
     }
     problems.sort(null);
-    return new Loaded(mistaken ? null : built, List.copyOf(problems), overrides.isLacking);
+    return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, overrides.isLacking);
+  }
+
+  private static Limits withReservations(Limits limits, DefaultsReader defaults) {
+    LongestReservations declared = defaults.longestReservations();
+    return declared.byLimit().isEmpty() ? limits : limits.with(LongestReservations.class, declared);
   }
 
   /** The limits with what the companion files say; mistakes in them are collected. */
@@ -106,7 +121,12 @@ final class Loading {
     Source source = new Source(content, reader.expected());
     T companion = null;
     if (source.root != null) {
-      companion = reader.read(source.root, content.file(), limits, known, source.problems);
+      Node root = source.root;
+      companion = reader.read(root, content.file(), limits, known, source.problems);
+      if (companion == null && source.whole) {
+        UnaryOperator<Limits> others = reduced;
+        reduced = before -> reader.reduced(root, others.apply(before));
+      }
     }
     collect(source);
     return companion == null ? limits : reader.joined(limits, companion);
@@ -173,6 +193,22 @@ final class Loading {
         mistaken |= refused;
         problems.add(missing(one, limits, snapshot, refused ? Severity.MISTAKE : Severity.WARNING));
       }
+    }
+  }
+
+  /** Some names belong together, and files that configure none of them are for other limits. */
+  private void warnOfDisabled(Limits limits, Snapshot snapshot) {
+    List<LimitName> mayBe =
+        limits.catalogue().names().stream()
+            .filter(name -> name.disabledWithoutDefault() && !name.overridesOnly())
+            .toList();
+    List<String> disabled =
+        mayBe.stream().filter(name -> !limits.hasDefault(name)).map(LimitName::name).toList();
+    if (!disabled.isEmpty() && mayBe.stream().anyMatch(limits::isConfigured)) {
+      String message =
+          "found no default for %s: as in Boulder, these limits are disabled and allow everything"
+              .formatted(String.join(", ", disabled));
+      problems.add(new Problem(snapshot.firstFile(), 1, 1, Severity.WARNING, message));
     }
   }
 

@@ -48,6 +48,10 @@ public final class OverrideDoubts {
   }
 
   static String noDefault(LimitName name) {
-    return "found overrides of %s, which has no default: other ids are not limited".formatted(name);
+    String others =
+        name.disabledWithoutDefault()
+            ? "other ids are not limited"
+            : "requests for other ids are refused, unless missing defaults are allowed";
+    return "found overrides of %s, which has no default: %s".formatted(name, others);
   }
 }

@@ -43,6 +43,11 @@ record Snapshot(
     return texts;
   }
 
+  /** The files of YAML that there are, in the same order. */
+  List<FileContent> contents() {
+    return texts().stream().filter(Objects::nonNull).map(Objects::requireNonNull).toList();
+  }
+
   /** Equal as long as no content changes. */
   String fingerprint() {
     return Stream.of(Stream.of(names, defaults, overrides), companions.stream(), attached.stream())

@@ -4,7 +4,6 @@ package dev.sluice.yaml;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Limits.Coverage;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -68,11 +67,7 @@ final class Vanished {
 
   private static boolean hasDefault(Limits limits, LimitName name) {
     LimitName known = limits.catalogue().find(name.name());
-    if (known == null) {
-      return false;
-    }
-    Coverage coverage = limits.coverage(known);
-    return coverage == Coverage.LIMITED || coverage == Coverage.UNLIMITED;
+    return known != null && limits.hasDefault(known);
   }
 
   /** Ids may be secret: only how many there were of each limit is told. */

@@ -4,7 +4,6 @@ package dev.sluice.yaml;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -20,11 +19,6 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** Files that are not YAML, in one generation with the limits. */
 final class AttachedFilesTest {
-
-  private static final Limits OTHERWISE =
-      Limits.builder(Catalogue.samples())
-          .limit("ApiCallsPerKey", Quota.of(1, 1, Duration.ofSeconds(1)))
-          .build();
 
   @TempDir private Path folder;
 
@@ -58,7 +52,6 @@ final class AttachedFilesTest {
   private LimitFiles files() {
     return LimitFiles.builder()
         .attach(new Pair(folder.resolve("one"), folder.resolve("other")))
-        .otherwise(OTHERWISE)
         .build();
   }
 
@@ -72,7 +65,7 @@ final class AttachedFilesTest {
     write("a", "a");
     Limits limits = files().load();
     assertThat(limits.companion(String.class)).isEqualTo("a");
-    assertThat(limits.configured()).isEqualTo(OTHERWISE.configured());
+    assertThat(limits.configured()).isEmpty();
   }
 
   @Test
@@ -96,7 +89,7 @@ final class AttachedFilesTest {
   @Test
   void change_isAppliedWithTheLimits_andABadOneIsOfferedOnly() {
     write("a", "a");
-    CurrentLimits current = new CurrentLimits(OTHERWISE);
+    CurrentLimits current = new CurrentLimits(Limits.builder(Catalogue.of()).build());
     List<String> told = new ArrayList<>();
     try (LimitFilesWatcher watcher =
         files().watch(current, Duration.ofDays(1000), new Told(told))) {

@@ -88,8 +88,8 @@ class LimitFilesTest {
         .extracting(Problem::toString)
         .containsExactly(
             overrides
-                + ":1:3: warning: found overrides of LoginsPerIPAddress, which has no default: other"
-                + " ids are not limited");
+                + ":1:3: warning: found overrides of LoginsPerIPAddress, which has no default: requests"
+                + " for other ids are refused, unless missing defaults are allowed");
   }
 
   @Test
@@ -381,9 +381,51 @@ class LimitFilesTest {
                 + " ignored",
             "1:3: warning: found an override that equals the default of NewOrdersPerAccount",
             "2:3: warning: found overrides of NewRegistrationsPerIPAddress, which has no default:"
-                + " other ids are not limited");
+                + " requests for other ids are refused, unless missing defaults are allowed");
     Limits limits = files.load();
     assertThat(limits.defaultFor(limits.catalogue().get("WidgetsPerUser"))).isNull();
+  }
+
+  /** Names of which a missing default disables the limit, as Boulder's. */
+  @Test
+  void watch_ofLimitsThatAreDisabled_warns_whereOneOfThemIsConfigured() {
+    Catalogue boulders =
+        Catalogue.of(
+            LimitName.builder(1, "Orders").disabledWithoutDefault().build(),
+            LimitName.builder(2, "Accounts").disabledWithoutDefault().build(),
+            LimitName.builder(3, "Rare").overridesOnly().build(),
+            LimitName.builder(4, "Own").build());
+    Path file = folder.resolve("defaults.yml");
+    assertThat(warnings(boulders, file, "Own: {unlimited: true}\n")).isEmpty();
+    assertThat(warnings(boulders, file, "Orders: {unlimited: true}\n"))
+        .containsExactly(
+            file
+                + ":1:1: warning: found no default for Accounts: as in Boulder, these limits are"
+                + " disabled and allow everything");
+    assertThat(warnings(boulders, file, "Orders: {unlimited: true}\nAccounts: {unlimited: true}\n"))
+        .isEmpty();
+    // A part of what is to hold says nothing of the rest.
+    assertThat(LimitFiles.builder().catalogue(boulders).defaults(file).build().lint()).isEmpty();
+  }
+
+  private static List<String> warnings(Catalogue names, Path file, String text) {
+    LimitFiles files =
+        LimitFiles.builder().catalogue(names).defaults(TestFiles.write(file, text)).build();
+    List<String> told = new ArrayList<>();
+    ReloadListener listener =
+        new ReloadListener() {
+          @Override
+          public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+            warnings.forEach(one -> told.add(one.toString()));
+          }
+
+          @Override
+          public void failed(Instant at, List<Problem> problems) {
+            problems.forEach(one -> told.add(one.toString()));
+          }
+        };
+    files.watch(new CurrentLimits(files.load()), Duration.ofDays(1), listener).close();
+    return told;
   }
 
   @Test
@@ -443,8 +485,8 @@ class LimitFilesTest {
     Requirement refused = new Requirement("SignUpsPerIPAddress", "--for", MissingDefault.REFUSE);
     String other = "LoginsPerIPAddress: {burst: 1, count: 1, period: 1s}\n";
     String message =
-        "SignUpsPerIPAddress has no default, but --for asks for it and would not be limited;"
-            + " write burst, count and period, or unlimited: true";
+        "SignUpsPerIPAddress has no default, but --for asks for it; write burst, count and period,"
+            + " or \"SignUpsPerIPAddress: {unlimited: true}\"";
     assertThat(lintOf(folder, other, refused)).containsExactly("1:1: " + message);
     assertThat(
             lintOf(

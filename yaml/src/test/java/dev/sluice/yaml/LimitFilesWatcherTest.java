@@ -490,7 +490,7 @@ class LimitFilesWatcherTest {
     assertThat(defaultBurst()).isEqualTo(1);
     assertThat(events.take())
         .containsExactly(
-            "failed 2026-11-20T12:00:00Z [%s:1:1: LoginsPerIPAddress has no default, but a door asks for it and would not be limited; write burst, count and period, or unlimited: true]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: LoginsPerIPAddress has no default, but a door asks for it; write burst, count and period, or \"LoginsPerIPAddress: {unlimited: true}\"]"
                 .formatted(defaults));
   }
 

@@ -12,10 +12,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Whatever a file holds, a load gives limits or says what is wrong; it never fails otherwise. */
+@Tag("slow")
 class MutationTest {
 
   private static final int MUTANTS = 5_000;

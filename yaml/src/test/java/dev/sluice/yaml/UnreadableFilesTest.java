@@ -9,14 +9,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
 import java.io.RandomAccessFile;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.charset.Charset;
 import java.nio.file.AccessDeniedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Files that are no limit files at all. */
@@ -150,8 +152,9 @@ class UnreadableFilesTest {
 
   /** Took 22 seconds: the scanner copied what it had for each kilobyte that it read. */
   @Test
-  @Timeout(10)
   void lint_ofEightMegabytesOfDigits_isLinear() throws IOException {
+    ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+    long start = threads.getCurrentThreadCpuTime();
     String digits = "1".repeat(8 << 20);
     for (String text :
         List.of(
@@ -163,6 +166,9 @@ class UnreadableFilesTest {
     }
     assertThat(lint(("NewOrdersPerAccount: {burst: " + digits + "}\n").getBytes(UTF_8)))
         .contains("1:30: found a value of 8388608 characters, expected at most 65536");
+    assertThat(Duration.ofNanos(threads.getCurrentThreadCpuTime() - start))
+        .as("processor time of this thread, which a busy machine does not change")
+        .isLessThan(Duration.ofSeconds(10));
   }
 
   /** A link may lead to a file that somebody else may not read. */

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Decides who may do what: the one place, which every door asks. Without a file of tokens everybody
- * may do everything.
+ * may do everything, but for the acts of administrators on a server that is open to a network.
  *
  * <p>The tokens are a companion of the limits, and are reloaded with them: a change holds for the
  * next request, also of connections that are open. Thread-safe; never blocks.
@@ -70,9 +70,11 @@ public final class Access implements AutoCloseable {
   private final BucketStore strangers;
   private final Limiter ofStrangers;
   private final Refusals refusals;
+  private final boolean adminsAnywhere;
 
   private Access(
       @Nullable CurrentLimits tokens,
+      boolean adminsAnywhere,
       AuditLog audit,
       @Nullable Quota perAddress,
       long mostAddresses,
@@ -89,6 +91,7 @@ public final class Access implements AutoCloseable {
     this.strangers = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofStrangers = Limiter.of(strangers);
     this.refusals = refusals;
+    this.adminsAnywhere = adminsAnywhere;
   }
 
   /** Counters of requests that were refused. */
@@ -117,7 +120,7 @@ public final class Access implements AutoCloseable {
    * @return access for everybody
    */
   public static Access open(AuditLog audit, MeterRegistry meters) {
-    return open(audit, meters, null);
+    return open(audit, meters, null, true);
   }
 
   /**
@@ -126,10 +129,13 @@ public final class Access implements AutoCloseable {
    * @param audit takes what callers do
    * @param meters takes the meters
    * @param perAddress how many requests an address may send, null for any number
+   * @param adminsAnywhere whether everybody may do what needs the role {@code admin}, or only
+   *     clients on loopback
    * @return access for everybody
    */
-  public static Access open(AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress) {
-    return new Access(null, audit, perAddress, MOST_ADDRESSES, Refusals.in(meters));
+  public static Access open(
+      AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress, boolean adminsAnywhere) {
+    return new Access(null, adminsAnywhere, audit, perAddress, MOST_ADDRESSES, Refusals.in(meters));
   }
 
   /**
@@ -165,7 +171,7 @@ public final class Access implements AutoCloseable {
       MeterRegistry meters,
       @Nullable Quota perAddress,
       long mostAddresses) {
-    return new Access(tokens, audit, perAddress, mostAddresses, Refusals.in(meters));
+    return new Access(tokens, true, audit, perAddress, mostAddresses, Refusals.in(meters));
   }
 
   /**
@@ -228,15 +234,15 @@ public final class Access implements AutoCloseable {
       if (grant == null) {
         throw failed(door, peer, "the token is not known", acts);
       }
-      admit(grant);
-      return Caller.of(grant, Caller.Kind.TOKEN, address, new Watched(this, door, grant))
-          .about(acts);
+      Watched watch = new Watched(this, door, grant, Caller.Kind.TOKEN);
+      watch.asks();
+      return Caller.of(grant, Caller.Kind.TOKEN, address, watch).about(acts);
     }
     Grant grant = known.ofCertificate(certificateNames);
     if (grant != null) {
-      admit(grant);
-      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, new Watched(this, door, grant))
-          .about(acts);
+      Watched watch = new Watched(this, door, grant, Caller.Kind.CERTIFICATE);
+      watch.asks();
+      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, watch).about(acts);
     }
     if (!certificateNames.isEmpty()) {
       String why = "the tokens file has no entry for a name in the client's certificate";
@@ -248,7 +254,19 @@ public final class Access implements AutoCloseable {
 
   /** Returns a caller of a server without a file of tokens. */
   Caller anybody(String door, @Nullable SocketAddress peer, Supplier<List<String>> names) {
-    return Caller.anybody(address(peer), names, new Strange(this, door, peer));
+    return Caller.anybody(
+        address(peer), names, new Strange(this, door, peer), adminsAnywhere || isLoopback(peer));
+  }
+
+  private static boolean isLoopback(@Nullable SocketAddress peer) {
+    return peer instanceof InetSocketAddress socket
+        && socket.getAddress() != null
+        && socket.getAddress().isLoopbackAddress();
+  }
+
+  /** Whether each request must be looked at though there are no tokens. */
+  boolean looksAtStrangers() {
+    return countsStrangers() || !adminsAnywhere;
   }
 
   /** Whether requests of clients without a token are counted. */
@@ -292,7 +310,12 @@ public final class Access implements AutoCloseable {
 
     @Override
     public void refused(Caller caller, String why) {
-      access.missing(caller, door, peer, why);
+      if (caller.kind() == Caller.Kind.ANYBODY) {
+        access.refusals.forbidden.increment();
+        access.noteStranger(caller, door, peer, why);
+      } else {
+        access.missing(caller, door, peer, why);
+      }
     }
 
     @Override
@@ -302,7 +325,8 @@ public final class Access implements AutoCloseable {
   }
 
   /** One request of a caller that is known. */
-  private record Watched(Access access, String door, Grant grant) implements Watch {
+  private record Watched(Access access, String door, Grant grant, Caller.Kind kind)
+      implements Watch {
 
     @Override
     public void refused(Caller caller, String why) {
@@ -311,14 +335,18 @@ public final class Access implements AutoCloseable {
 
     @Override
     public void asks() {
-      access.admit(grant);
+      access.admit(grant, kind);
     }
+  }
+
+  private static String id(Caller.Kind kind, String name) {
+    return kind + " " + name;
   }
 
   /** Counts a refusal for a role or a scope, and notes it unless there are too many. */
   private void forbidden(Caller caller, String door, String why) {
     refusals.forbidden.increment();
-    Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, caller.name());
+    Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, id(caller.kind(), caller.name()));
     if (!ofGrants.spend(one).denied()) {
       noteRefused(caller, door, "authorize", why);
     }
@@ -327,6 +355,10 @@ public final class Access implements AutoCloseable {
   /** Counts a request without a token, and notes its acts unless there are too many. */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
+    noteStranger(caller, door, peer, why);
+  }
+
+  private void noteStranger(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     if (!caller.acts().isEmpty() && spent(ofAddresses, NOTED_PER_ADDRESS, NOTED, peer) == 0) {
       audit.refused(caller, door, why);
     }
@@ -337,13 +369,14 @@ public final class Access implements AutoCloseable {
         caller.acts().isEmpty() ? caller.about(List.of(Noted.of(otherwise))) : caller, door, why);
   }
 
-  /** Holds a token to its requests. */
-  private void admit(Grant grant) {
+  /** Holds a token to its requests. A certificate of the same name has a bucket of its own. */
+  private void admit(Grant grant, Caller.Kind kind) {
     Quota quota = grant.requests();
     if (quota == null) {
       return;
     }
-    Decision decision = ofGrants.spend(Transaction.of(REQUESTS_PER_TOKEN, quota, grant.name()));
+    Decision decision =
+        ofGrants.spend(Transaction.of(REQUESTS_PER_TOKEN, quota, id(kind, grant.name())));
     if (decision.denied()) {
       refusals.throttled.increment();
       throw RefusedException.tooManyRequests(
@@ -394,7 +427,7 @@ public final class Access implements AutoCloseable {
    * @throws RefusedException if the caller is unknown, or lacks the role
    */
   void require(Caller caller, Need need, String expected) {
-    if (need == Need.NOTHING || caller.kind() == Caller.Kind.ANYBODY) {
+    if (need == Need.NOTHING) {
       return;
     }
     if (caller.kind() == Caller.Kind.UNKNOWN) {

@@ -66,7 +66,7 @@ public final class AccessPart implements Part {
     SSLSession session = Tls.session(context);
     return session == null
         ? Caller.anybody(address)
-        : Caller.anybody(address, () -> CertificateNames.of(session), Watch.NONE);
+        : Caller.anybody(address, () -> CertificateNames.of(session), Watch.NONE, true);
   }
 
   @Override
@@ -76,8 +76,8 @@ public final class AccessPart implements Part {
   public void addLast(Decorators decorators) {
     if (!access.isOpen()) {
       decorators.add(new Guard(access));
-    } else if (access.countsStrangers()) {
-      decorators.add(new Counter(access));
+    } else if (access.looksAtStrangers()) {
+      decorators.add(new OpenGuard(access));
     }
   }
 
@@ -91,12 +91,33 @@ public final class AccessPart implements Part {
     return Requests.isGrpc(request.headers()) ? "grpc" : "http";
   }
 
+  private static List<Noted> acts(ServiceRequestContext context) {
+    return AskedActs.of(
+        context.method(),
+        context.config().route().patternString(),
+        String.valueOf(context.routingContext().requestTarget().rawPath()),
+        context.queryParam("id"));
+  }
+
+  /** A path that nothing answers tells nothing. */
+  private static Need need(ServiceRequestContext context) {
+    Route route = context.config().route();
+    if (route.isFallback()) {
+      return Need.NOTHING;
+    }
+    HttpMethod method = context.method();
+    boolean reads =
+        method == HttpMethod.GET || method == HttpMethod.HEAD || method == HttpMethod.OPTIONS;
+    return Needs.ofRoute(route.patternString(), reads);
+  }
+
   /**
-   * Counts the requests of each address where there are no tokens.
+   * Where there are no tokens: counts the requests of each address, and refuses the acts of
+   * administrators to those that may not do them.
    *
    * @param access decides
    */
-  private record Counter(Access access) implements DecoratingHttpServiceFunction {
+  private record OpenGuard(Access access) implements DecoratingHttpServiceFunction {
 
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
@@ -104,10 +125,14 @@ public final class AccessPart implements Part {
       if (!isHealth(context)) {
         access.admitStranger(context.remoteAddress());
         SSLSession session = Tls.session(context);
-        context.setAttr(
-            CALLER,
+        Caller caller =
             access.anybody(
-                door(request), context.remoteAddress(), () -> CertificateNames.of(session)));
+                door(request), context.remoteAddress(), () -> CertificateNames.of(session));
+        context.setAttr(CALLER, caller);
+        Need need = need(context);
+        if (need == Need.ADMIN) {
+          caller.about(acts(context)).require(need);
+        }
       }
       return next.serve(context, request);
     }
@@ -156,26 +181,6 @@ public final class AccessPart implements Part {
       return token == null
           ? access.isKnown(null, CertificateNames.of(Tls.session(context)))
           : access.isKnown(Tokens.hash(token), List.of());
-    }
-
-    private static List<Noted> acts(ServiceRequestContext context) {
-      return AskedActs.of(
-          context.method(),
-          context.config().route().patternString(),
-          String.valueOf(context.routingContext().requestTarget().rawPath()),
-          context.queryParam("id"));
-    }
-
-    /** A path that nothing answers tells nothing. */
-    private static Need need(ServiceRequestContext context) {
-      Route route = context.config().route();
-      if (route.isFallback()) {
-        return Need.NOTHING;
-      }
-      HttpMethod method = context.method();
-      boolean reads =
-          method == HttpMethod.GET || method == HttpMethod.HEAD || method == HttpMethod.OPTIONS;
-      return Needs.ofRoute(route.patternString(), reads);
     }
 
     private static boolean isForAnother(ServiceRequestContext context) {

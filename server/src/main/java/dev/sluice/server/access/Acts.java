@@ -7,7 +7,6 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.server.wire.WireRequest;
@@ -28,7 +27,6 @@ public final class Acts {
 
   private final Limiter limiter;
   private final AsyncLimiter async;
-  private final MissingDefault onMissing;
   private final AuditLog audit;
   private final String door;
 
@@ -36,14 +34,12 @@ public final class Acts {
    * Makes the acts of a door.
    *
    * @param limiter decides
-   * @param onMissing whether a limit that is known, and not configured, is refused
    * @param audit takes resets and refunds
    * @param door the door's name in the audit log
    */
-  public Acts(Limiter limiter, MissingDefault onMissing, AuditLog audit, String door) {
+  public Acts(Limiter limiter, AuditLog audit, String door) {
     this.limiter = limiter;
     this.async = limiter.async();
-    this.onMissing = onMissing;
     this.audit = audit;
     this.door = door;
   }
@@ -59,7 +55,7 @@ public final class Acts {
   public List<Transaction> transactions(WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =
-        caller.lookUp(wire.limits(), () -> wire.toTransactions(limits, onMissing));
+        caller.lookUp(wire.limits(), () -> wire.toTransactions(limits, limiter));
     caller.require(Act.SPEND, transactions);
     return transactions;
   }
@@ -118,8 +114,8 @@ public final class Acts {
               wire.limits(),
               () ->
                   act == Act.RESET
-                      ? wire.toResets(limits, onMissing)
-                      : wire.toTransactions(limits, onMissing));
+                      ? wire.toResets(limits, limiter)
+                      : wire.toTransactions(limits, limiter));
       caller.require(act, transactions);
       return transactions;
     } catch (IllegalArgumentException e) { // what access control refuses, it notes itself

@@ -228,7 +228,7 @@ public final class AuditLog implements AutoCloseable {
    * @param <T> what the act comes to
    * @return what completes behind the note
    */
-  <T> CompletionStage<T> following(
+  public <T> CompletionStage<T> following(
       CompletionStage<T> done,
       Caller caller,
       String door,

@@ -42,6 +42,8 @@ public final class Caller {
   private record Rights(Set<Role> roles, Scopes scopes) {
 
     static final Rights ALL = new Rights(Set.copyOf(EnumSet.allOf(Role.class)), Scopes.ALL);
+    static final Rights NO_ADMIN =
+        new Rights(Set.copyOf(EnumSet.complementOf(EnumSet.of(Role.ADMIN))), Scopes.ALL);
     static final Rights NONE = new Rights(Set.of(), Scopes.ALL);
   }
 
@@ -61,21 +63,24 @@ public final class Caller {
    * @return the caller
    */
   public static Caller anybody(String address) {
-    return anybody(address, List::of, Watch.NONE);
+    return anybody(address, List::of, Watch.NONE, true);
   }
 
   /**
-   * Returns a caller of a server without a file of tokens, who may do everything.
+   * Returns a caller of a server without a file of tokens.
    *
    * @param address where the connection comes from
    * @param certificateNames returns the names in its verified certificate, none without one; asked
    *     only where the name matters, by any thread
    * @param watch takes each further request
+   * @param mayAdmin whether it may do everything, or all but what needs the role {@code admin}
    * @return the caller
    */
-  static Caller anybody(String address, Supplier<List<String>> certificateNames, Watch watch) {
+  static Caller anybody(
+      String address, Supplier<List<String>> certificateNames, Watch watch, boolean mayAdmin) {
     Credential credential = new Credential("anybody", Kind.ANYBODY, certificateNames);
-    return new Caller(credential, Rights.ALL, address, watch, List.of());
+    Rights rights = mayAdmin ? Rights.ALL : Rights.NO_ADMIN;
+    return new Caller(credential, rights, address, watch, List.of());
   }
 
   static Caller unknown(String address, Watch watch) {
@@ -223,6 +228,12 @@ public final class Caller {
   public void require(Need need) {
     Role role = need.role();
     if (role != null && !has(role)) {
+      if (kind() == Kind.ANYBODY) {
+        throw refused(
+            "without --tokens, only clients on the server's own machine (loopback) may do this: it needs the role "
+                + role.word(),
+            role.word());
+      }
       String shown = kind() == Kind.CERTIFICATE ? "the certificate" : "the token";
       throw refused(
           "%s %s has no role %s".formatted(shown, credential.name(), role.word()), role.word());

@@ -18,6 +18,7 @@ public final class Identity {
   private final Access access;
   private final SocketAddress peer;
   private final Supplier<@Nullable SSLSession> tls;
+  private final Caller anybody;
   private byte @Nullable [] tokenHash;
   private @Nullable List<String> certificateNames;
 
@@ -32,6 +33,16 @@ public final class Identity {
     this.access = access;
     this.peer = peer;
     this.tls = tls;
+    this.anybody = access.anybody("resp", peer, List::of);
+  }
+
+  /**
+   * Returns the client of a server without access control.
+   *
+   * @return the caller
+   */
+  public Caller anybody() {
+    return anybody;
   }
 
   /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.yaml.CompanionFile;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -12,6 +13,7 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -44,14 +46,25 @@ public final class Tokens {
   }
 
   /**
-   * Returns a reader of files of tokens, which are loaded together with the limits.
+   * Returns a reader of files of tokens that are checked together with the limits.
    *
    * @param asksForCertificates whether clients are asked for one; if not, the names of certificates
    *     get a warning, as nobody could show one
    * @return the reader
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates) {
-    return new TokensFile(asksForCertificates);
+    return new TokensFile(asksForCertificates, read -> read);
+  }
+
+  /**
+   * Returns a reader of files of tokens that are loaded apart from the limits.
+   *
+   * @param asksForCertificates whether clients are asked for one
+   * @param limits the limits in force: a token that is for none of them gets a warning
+   * @return the reader
+   */
+  public static CompanionFile<Tokens> reader(boolean asksForCertificates, CurrentLimits limits) {
+    return new TokensFile(asksForCertificates, read -> limits.get());
   }
 
   /**
@@ -114,6 +127,13 @@ public final class Tokens {
 
   private static long start(byte[] hash) {
     return ByteBuffer.wrap(hash).getLong();
+  }
+
+  /** Returns those whose hash, or whose certificate's name, is still known. */
+  Tokens where(Predicate<String> isHash, Predicate<String> isName) {
+    return new Tokens(
+        byStart.values().stream().filter(one -> isHash.test(one.sha256())).toList(),
+        certificates.values().stream().filter(one -> isName.test(one.name())).toList());
   }
 
   /** Returns the grants of a token, null for a token that is unknown. */

@@ -14,11 +14,13 @@ import dev.sluice.yaml.Values;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -42,14 +44,17 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static final int LONGEST_CERTIFICATE_NAME = 255;
 
   private final boolean asksForCertificates;
+  private final UnaryOperator<Limits> meant;
 
   /**
    * Makes a reader.
    *
    * @param asksForCertificates whether clients are asked for one
+   * @param meant returns the limits that the tokens are for, given those that are read with them
    */
-  TokensFile(boolean asksForCertificates) {
+  TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant) {
     this.asksForCertificates = asksForCertificates;
+    this.meant = meant;
   }
 
   static boolean isName(String text) {
@@ -78,7 +83,7 @@ final class TokensFile implements CompanionFile<Tokens> {
       return null;
     }
     Fields lists = Fields.of(map, root, LISTS, problems);
-    List<String> limitNames = known ? names(limits) : List.of();
+    List<String> limitNames = known ? names(meant.apply(limits)) : List.of();
     Map<String, Integer> names = new HashMap<>();
     Map<String, Integer> hashes = new HashMap<>();
     List<Tokens.Entry> tokens =
@@ -102,6 +107,56 @@ final class TokensFile implements CompanionFile<Tokens> {
       problems.mistake(root, "a token or a certificate is missing: make one with sluice token new");
     }
     return problems.mistaken() ? null : new Tokens(tokens, certificates);
+  }
+
+  /**
+   * A token whose hash is gone from a file with mistakes is refused, and so is a certificate whose
+   * name is gone. Where nothing is left, or a list itself is in doubt, those before stay: a slip
+   * must not shut everybody out.
+   */
+  @Override
+  public Limits reduced(Node root, Limits before) {
+    Tokens known = before.companion(Tokens.class);
+    if (known == null || !(root instanceof Node.Mapping map)) {
+      return before;
+    }
+    Set<String> hashes = standing(map, "tokens", "sha256");
+    Set<String> names = standing(map, "certificates", "name");
+    return hashes != null && hashes.isEmpty() && names != null && names.isEmpty()
+        ? before
+        : before.with(
+            type(),
+            known.where(
+                hash -> hashes == null || hashes.contains(hash),
+                name -> names == null || names.contains(name.toLowerCase(Locale.ROOT))));
+  }
+
+  /** The values of a field in the items of a list, in small letters; null for a list in doubt. */
+  private static @Nullable Set<String> standing(Node.Mapping root, String list, String field) {
+    Set<String> values = new HashSet<>();
+    boolean isThere = false;
+    for (Node.Entry entry : root.entries()) {
+      if (entry.key().text().equals(list) && entry.value() instanceof Node.Sequence items) {
+        isThere = true;
+        items.items().forEach(item -> addTexts(item, field, values));
+      }
+    }
+    boolean isAbsent = root.entries().stream().allMatch(one -> isOther(one.key().text(), list));
+    return isThere || isAbsent ? values : null;
+  }
+
+  private static boolean isOther(String key, String list) {
+    return LISTS.contains(key) && !key.equals(list);
+  }
+
+  private static void addTexts(Node item, String field, Set<String> values) {
+    if (item instanceof Node.Mapping map) {
+      for (Node.Entry entry : map.entries()) {
+        if (entry.key().text().equals(field) && entry.value() instanceof Node.Scalar text) {
+          values.add(text.text().toLowerCase(Locale.ROOT));
+        }
+      }
+    }
   }
 
   /** All that there are; none where nothing is limited, as when this file alone is looked at. */

@@ -18,6 +18,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Periodic;
+import dev.sluice.server.rules.RuleBook;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -26,6 +27,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Executors;
@@ -65,6 +67,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
   private static final Duration FIRST_RETRY = Duration.ofSeconds(1);
   private static final int MOST_DOUBLINGS = 20;
+  private static final int MOST_TOLD = 10;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final CurrentLimits base;
@@ -79,6 +82,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private Kept kept = Kept.NOTHING; // guarded by this
   private volatile Set<LimitOverride> keptOverrides = Set.of();
   private String complained = ""; // guarded by this
+  private Set<String> unasked = Set.of(); // guarded by this
   private volatile List<String> mistakes = List.of();
   private final AtomicLong failedReads = new AtomicLong();
   private volatile boolean ready;
@@ -316,6 +320,49 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
     keptOverrides = Set.copyOf(overrides);
     inForce.replace(now.withOverrides(overrides).withPenalties(penalties));
+    warnOfUnasked(RuleBook.of(now), overrides, penalties);
+  }
+
+  /** Those of the files are warned of when the files are loaded; these, once for the same text. */
+  private void warnOfUnasked(RuleBook book, List<LimitOverride> set, List<Penalty> penalties) {
+    Set<String> found = new LinkedHashSet<>();
+    if (book.size() > 0) {
+      List<LimitOverride> overrides = new ArrayList<>(set);
+      overrides.addAll(ofTable());
+      for (LimitOverride one : overrides) {
+        addUnasked("an override", one.name(), book.doubt(one), found);
+      }
+      for (Penalty one : penalties) {
+        addUnasked("a penalty", one.name(), book.doubt(one.name(), one.id()), found);
+      }
+    }
+    found.stream()
+        .filter(text -> !unasked.contains(text))
+        .limit(MOST_TOLD)
+        .forEach(text -> log.warn("{}", text));
+    unasked = found;
+  }
+
+  private static void addUnasked(
+      String what, LimitName name, @Nullable String doubt, Set<String> found) {
+    if (doubt != null) {
+      found.add("%s of %s acts on no request of the rules: %s".formatted(what, name, doubt));
+    }
+  }
+
+  /** The overrides of the base that were not deployed with the files. */
+  private List<LimitOverride> ofTable() {
+    CurrentLimits files = deployed;
+    List<LimitOverride> rows = new ArrayList<>();
+    if (files != null) {
+      Limits ofFiles = files.get();
+      Limits both = base.get();
+      for (LimitName name : both.catalogue().names()) {
+        Set<LimitOverride> known = Set.copyOf(ofFiles.overridesOf(name));
+        both.overridesOf(name).stream().filter(one -> !known.contains(one)).forEach(rows::add);
+      }
+    }
+    return rows;
   }
 
   /** The limit of a kept entry; null if it is gone, or its ids have another form. */
@@ -356,7 +403,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Sets an override, also a lower one: it is kept, and then in force.
    *
    * @param override the override, of a name of the limits in force
-   * @return the warnings that a file with this override would get, a line each
+   * @return the warnings that a file with this override would get, a line each; also that no rule
+   *     asks for its id
    * @throws KeepException if it could not be kept; then nothing has changed
    */
   @CanIgnoreReturnValue
@@ -391,11 +439,26 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
     LimitName name = override.name();
     if (!name.overridesOnly() && !before.isConfigured(name) && inForce.get().isConfigured(name)) {
-      // A request for this limit was refused so far, where the server refuses such.
-      log.warn(
-          "an override was set for {}, which has no default: its other ids are not limited", name);
+      log.warn("an override was set for {}, which has no default for its other ids", name);
     }
-    return OverrideDoubts.of(override, before);
+    List<String> doubts = new ArrayList<>(OverrideDoubts.of(override, before));
+    String unasked = RuleBook.of(before).doubt(override);
+    if (unasked != null) {
+      doubts.add(unasked);
+    }
+    return List.copyOf(doubts);
+  }
+
+  /**
+   * Returns why a penalty would act on no request that the rules are for.
+   *
+   * @param penalty the penalty
+   * @return that no rule asks for its id, and which id is asked for in its place; empty if nobody
+   *     doubts it
+   */
+  public List<String> doubts(Penalty penalty) {
+    String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
+    return unasked == null ? List.of() : List.of(unasked);
   }
 
   /**

@@ -4,8 +4,10 @@ package dev.sluice.server.convert;
 import static dev.sluice.server.convert.ConvertedFiles.quoted;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.server.convert.Branch.Rate;
 import dev.sluice.server.convert.Domains.Domain;
+import dev.sluice.server.rules.GroupedAddress;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -139,7 +141,13 @@ final class DomainWriter {
     return siblings.stream()
         .filter(other -> other.isExact() && other.key().equals(branch.key()) && isPlain(other))
         .filter(other -> patterns.stream().noneMatch(pattern -> pattern.covers(other)))
+        .filter(other -> isAskedFor(other.key(), Objects.requireNonNull(other.value())))
         .collect(Collectors.toCollection(LinkedHashSet::new));
+  }
+
+  /** No rule asks for a single address of a group, so no override may name it. */
+  private static boolean isAskedFor(String key, String value) {
+    return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
   /** A rule that replaces or is replaced stands alone: an override has no rule. */

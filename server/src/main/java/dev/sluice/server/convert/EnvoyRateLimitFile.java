@@ -5,6 +5,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.convert.Branch.Rate;
 import dev.sluice.server.convert.Domains.Domain;
+import dev.sluice.server.rules.Replacements;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
@@ -86,6 +87,9 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
               .formatted(SafeText.quote(twin.name()), twin.file()));
     }
     List<Branch> branches = branches(fields.find("descriptors"), problems);
+    Replacements replacements = new Replacements();
+    addReplacements(branches, replacements);
+    replacements.report(problems);
     if (problems.mistaken() || domain == null) {
       return null;
     }
@@ -182,6 +186,17 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
     return names;
   }
 
+  private static void addReplacements(List<Branch> branches, Replacements replacements) {
+    for (Branch branch : branches) {
+      Rate rate = branch.rate();
+      if (rate != null) {
+        List<String> own = rate.name().isEmpty() ? List.of() : List.of(rate.name());
+        replacements.add(null, own, rate.replaces(), branch.node());
+      }
+      addReplacements(branch.below(), replacements);
+    }
+  }
+
   /** What is unlimited, or always denied, has no limit that could be replaced. */
   private static void tellUnknown(List<Branch> branches, Set<String> known, Problems problems) {
     for (Branch branch : branches) {
@@ -253,9 +268,14 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
     for (Node item : list == null ? List.<Node>of() : list.items()) {
       Node.Mapping map = Values.map(item, "a limit as {name: …}", problems);
       if (map != null) {
-        String name = text(Fields.of(map, item, List.of("name"), problems).require("name"));
-        if (name != null) {
+        Node named = Fields.of(map, item, List.of("name"), problems).require("name");
+        String name = text(named);
+        if (name != null && !name.isBlank()) {
           names.add(name);
+        } else if (named instanceof Node.Scalar) {
+          problems.mistake(named, "found an empty name, expected the name of a limit");
+        } else if (named != null && !(named instanceof Node.Broken)) {
+          problems.wrongKind(named, "the name of a limit");
         }
       }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
@@ -20,6 +21,7 @@ import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.text.SafeText;
+import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -199,6 +201,16 @@ abstract class AdminResource implements HttpService {
 
   private Fault notThere(String limit) {
     return Fault.notThere("there is no %s of %s for this id".formatted(thing, limit));
+  }
+
+  static void writeWarnings(List<String> warnings, JsonGenerator json) throws IOException {
+    if (!warnings.isEmpty()) {
+      json.writeArrayFieldStart("warnings");
+      for (String warning : warnings) {
+        json.writeString(warning);
+      }
+      json.writeEndArray();
+    }
   }
 
   private static @Nullable Done removed(boolean wasThere) {

@@ -7,7 +7,6 @@ import dev.sluice.server.AnyMethod;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
-import dev.sluice.web.WebPath;
 import dev.sluice.web.WebRequest;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -33,8 +32,7 @@ final class AskedRequest implements WebRequest {
   private final ClientAddress clientAddress;
   private final boolean trusted;
   private final @Nullable String pathBehind;
-  private final @Nullable String reading;
-  private @Nullable Target target;
+  private @Nullable PlainRequest original;
   private @Nullable PlainRequest client;
 
   private AskedRequest(
@@ -49,23 +47,7 @@ final class AskedRequest implements WebRequest {
     this.clientAddress = clientAddress;
     this.trusted = clientAddress.trusts(peer);
     this.pathBehind = pathBehind;
-    this.reading = null;
   }
-
-  /** The same request by one reading of its path. */
-  private AskedRequest(AskedRequest asked, String reading) {
-    this.request = asked.request;
-    this.raw = asked.raw;
-    this.peer = asked.peer;
-    this.clientAddress = asked.clientAddress;
-    this.trusted = asked.trusted;
-    this.pathBehind = asked.pathBehind;
-    this.reading = reading;
-    this.target = asked.target;
-  }
-
-  /** What the original request asked for, as the client wrote it. */
-  private record Target(String method, String path, @Nullable String query) {}
 
   static AskedRequest of(ServiceRequestContext context, HttpRequest request, ClientAddress client) {
     String raw = String.valueOf(context.routingContext().requestTarget().rawPath());
@@ -126,30 +108,17 @@ final class AskedRequest implements WebRequest {
    *
    * @throws WireException if the proxy is not believed, or does not say what they were
    */
-  private Target target() {
-    Target known = target;
+  private PlainRequest original() {
+    PlainRequest known = original;
     if (known == null) {
       requireTrusted();
-      String method = pathBehind == null ? said(METHOD) : AnyMethod.of(request);
-      String uri = pathBehind == null ? said(URI) : pathBehind;
-      int question = uri.indexOf('?');
-      known = new Target(method, question < 0 ? uri : uri.substring(0, question), queryOf(uri));
-      target = known;
+      known =
+          pathBehind == null
+              ? WebRequest.builder(said(METHOD), said(URI)).build()
+              : WebRequest.builder(AnyMethod.of(request), pathBehind).build();
+      original = known;
     }
     return known;
-  }
-
-  /**
-   * The request by each path that the application may take its path for. A rule that one of them
-   * finds holds, so that no way to write a path gets around a limit.
-   *
-   * @return one to four
-   * @throws dev.sluice.web.UnusableRequestException if there may be more of them
-   */
-  List<AskedRequest> readings() {
-    return WebPath.readingsOfAny(target().path()).stream()
-        .map(path -> new AskedRequest(this, path))
-        .toList();
   }
 
   /** What a peer says of another one's request counts only if it is believed. */
@@ -209,17 +178,22 @@ final class AskedRequest implements WebRequest {
 
   @Override
   public String method() {
-    return target().method();
+    return original().method();
   }
 
   @Override
   public String path() {
-    return reading == null ? WebPath.normalized(target().path()) : reading;
+    return original().path();
+  }
+
+  @Override
+  public List<String> paths() {
+    return original().paths();
   }
 
   @Override
   public @Nullable String query() {
-    return target().query();
+    return original().query();
   }
 
   @Override

@@ -104,7 +104,8 @@ final class Failures implements ServerErrorHandler {
       return Fault.notKept(FailureLog.notKept(String.valueOf(cause.getMessage())));
     }
     if (cause instanceof NotReadyException && cause.getCause() instanceof StoreException store) {
-      return Fault.storeAway(FailureLog.undecided(store));
+      return Fault.notReady(String.valueOf(cause.getMessage()))
+          .withIncident(FailureLog.undecided(store));
     }
     if (cause instanceof NotReadyException) {
       return Fault.notReady(String.valueOf(cause.getMessage()));

@@ -52,7 +52,7 @@ record Fault(
     return new Fault(status, type, title, detail, field, all, incident, refused);
   }
 
-  private Fault withIncident(String id) {
+  Fault withIncident(String id) {
     return new Fault(status, type, title, detail, field, mistakes, id, refused);
   }
 
@@ -152,10 +152,6 @@ record Fault(
             "the store could not decide; " + charged,
             null)
         .withIncident(incident);
-  }
-
-  static Fault storeAway(String incident) {
-    return notReady("the store does not answer").withIncident(incident);
   }
 
   static Fault notReady(String detail) {

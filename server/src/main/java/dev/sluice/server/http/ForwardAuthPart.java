@@ -3,7 +3,6 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Part;
 import dev.sluice.web.ClientAddress;
 import io.micrometer.core.instrument.Counter;
@@ -16,7 +15,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 public final class ForwardAuthPart implements Part {
 
   private final Limiter limiter;
-  private final MissingDefault onMissing;
   private final ClientAddress clientAddress;
   private final MeterRegistry meters;
 
@@ -24,18 +22,11 @@ public final class ForwardAuthPart implements Part {
    * Makes the door.
    *
    * @param limiter decides; the rules are those that come with its limits
-   * @param onMissing whether a request for a limit that is known, and not configured, is refused
-   *     like one for an unknown limit
    * @param clientAddress which proxies are believed, and how the client's address is found
    * @param meters takes the door's counter
    */
-  public ForwardAuthPart(
-      Limiter limiter,
-      MissingDefault onMissing,
-      ClientAddress clientAddress,
-      MeterRegistry meters) {
+  public ForwardAuthPart(Limiter limiter, ClientAddress clientAddress, MeterRegistry meters) {
     this.limiter = limiter;
-    this.onMissing = onMissing;
     this.clientAddress = clientAddress;
     this.meters = meters;
   }
@@ -46,8 +37,7 @@ public final class ForwardAuthPart implements Part {
         Counter.builder("sluice.forward.auth.unmatched")
             .description("Requests of proxies that no rule is for and that passed")
             .register(meters);
-    ForwardAuthResource resource =
-        new ForwardAuthResource(limiter, onMissing, clientAddress, unmatched);
+    ForwardAuthResource resource = new ForwardAuthResource(limiter, clientAddress, unmatched);
     // A proxy may pass on the length of an upload, however large: no body is read.
     server.route().path(ForwardAuthResource.PATH).maxRequestLength(0).build(resource);
     server.route().pathPrefix(ForwardAuthResource.PATH + "/").maxRequestLength(0).build(resource);

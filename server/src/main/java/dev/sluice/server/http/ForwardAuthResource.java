@@ -21,7 +21,6 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AskedByProxies;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.WholeAnswer;
@@ -32,7 +31,6 @@ import dev.sluice.server.http.ForwardAuthQuery.By;
 import dev.sluice.server.http.ForwardAuthQuery.Cost;
 import dev.sluice.server.http.ForwardAuthQuery.Wanted;
 import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.rules.RuleCharge;
 import dev.sluice.server.rules.RuleMatch;
 import dev.sluice.server.rules.RuleMatch.Verdict;
 import dev.sluice.server.wire.WireException;
@@ -79,15 +77,12 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
 
   private final Limiter limiter;
   private final AsyncLimiter async;
-  private final MissingDefault onMissing;
   private final ClientAddress clientAddress;
   private final Counter unmatched;
 
-  ForwardAuthResource(
-      Limiter limiter, MissingDefault onMissing, ClientAddress clientAddress, Counter unmatched) {
+  ForwardAuthResource(Limiter limiter, ClientAddress clientAddress, Counter unmatched) {
     this.limiter = limiter;
     this.async = limiter.async();
-    this.onMissing = onMissing;
     this.clientAddress = clientAddress;
     this.unmatched = unmatched;
   }
@@ -166,25 +161,14 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       throw new WireException(
           "limit", "the query names no limit, and the rule book has no rules for requests");
     }
-    List<RuleMatch> matches = new ArrayList<>(1);
-    for (AskedRequest reading : asked.readings()) {
-      book.match(reading, clientAddress).ifPresent(matches::add);
-    }
-    if (matches.isEmpty()) {
+    Optional<RuleMatch> match = book.match(asked, clientAddress);
+    if (match.isEmpty()) {
       unmatched.increment();
       return Charges.NONE;
     }
-    return charges(matches, limits);
-  }
-
-  /** The charges of all rules that a request may be for; none of them opens what another closes. */
-  private static Charges charges(List<RuleMatch> matches, Limits limits) {
-    if (matches.stream().anyMatch(match -> match.verdict() == Verdict.DENIES)) {
-      return Charges.DENIED;
-    }
-    List<RuleCharge> all = matches.stream().flatMap(match -> match.charges().stream()).toList();
-    RuleMatch match = new RuleMatch(matches.get(0).line(), Verdict.CHARGES, all, List.of());
-    return new Charges(match.enforced(limits, 1), match.trials(limits, 1), false);
+    return match.get().verdict() == Verdict.DENIES
+        ? Charges.DENIED
+        : new Charges(match.get().enforced(limits, 1), match.get().trials(limits, 1), false);
   }
 
   /** Limits of the query, with their ids from there, from the original request, or a header. */
@@ -193,16 +177,18 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     RequestFacts facts = new RequestFacts(asked, clientAddress);
     for (Wanted one : wanted) {
       VaryBy key = one.key();
-      String id = one.id();
-      if (key != null) {
-        id = key.value(facts, Map.of());
-        if (id == null) {
-          continue; // skips the limit, as an IPv4 address does one on IPv6 ranges
-        }
-      } else if (id == null) {
-        id = idOfHeader(asked);
+      String given = one.id();
+      List<String> ids =
+          key == null
+              ? List.of(given == null ? idOfHeader(asked) : given)
+              : facts
+                  .inEachReading(reading -> Optional.ofNullable(key.value(reading, Map.of())))
+                  .stream()
+                  .flatMap(Optional::stream) // none where it skips the limit
+                  .toList();
+      for (String id : ids) {
+        wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
       }
-      wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
     }
     return looked(wires, limits, caller);
   }
@@ -240,7 +226,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     WireRequest request =
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
     List<Transaction> together =
-        caller.lookUp(request.limits(), () -> request.toTransactions(limits, onMissing));
+        caller.lookUp(request.limits(), () -> request.toTransactions(limits, limiter));
     return new Charges(together, List.of(), false);
   }
 

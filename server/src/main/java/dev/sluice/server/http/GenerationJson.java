@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.server.Counted;
 import dev.sluice.server.Generations;
+import dev.sluice.server.Generations.Kind;
 import dev.sluice.server.access.Caller;
 import java.io.IOException;
 import java.util.List;
@@ -18,8 +19,23 @@ final class GenerationJson {
    * use every limit learns how many mistakes and warnings there are: they may name the others.
    */
   static void write(Generations generations, Caller caller, JsonGenerator json) throws IOException {
-    Generations.State state = generations.state();
     json.writeObjectFieldStart("generation");
+    writeState(generations.of(Kind.LIMITS).state(), caller, json);
+    for (Kind kind : List.of(Kind.TOKENS, Kind.CERTIFICATES)) {
+      if (generations.of(kind).isPresent()) {
+        json.writeObjectFieldStart(kind.word());
+        writeState(generations.of(kind).state(), caller, json);
+        json.writeEndObject();
+      }
+    }
+    json.writeObjectFieldStart("runtime");
+    writeLines("mistakes", "mistake", generations.mistakesBeside(), caller, json);
+    json.writeEndObject();
+    json.writeEndObject();
+  }
+
+  private static void writeState(Generations.State state, Caller caller, JsonGenerator json)
+      throws IOException {
     json.writeObjectFieldStart("active");
     json.writeStringField("hash", state.active().hash());
     json.writeStringField("since", state.active().since().toString());
@@ -29,10 +45,6 @@ final class GenerationJson {
     json.writeStringField("since", state.offered().at().toString());
     writeLines("mistakes", "mistake", state.offered().mistakes(), caller, json);
     writeLines("warnings", "warning", state.offered().warnings(), caller, json);
-    json.writeEndObject();
-    json.writeObjectFieldStart("runtime");
-    writeLines("mistakes", "mistake", generations.mistakesBeside(), caller, json);
-    json.writeEndObject();
     json.writeEndObject();
   }
 

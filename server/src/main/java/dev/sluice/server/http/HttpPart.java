@@ -5,7 +5,6 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Generations;
 import dev.sluice.server.NotReadyException;
@@ -29,7 +28,6 @@ public final class HttpPart implements Part {
   private final Limiter limiter;
   private final Reservations reservations;
   private final Runnable ready;
-  private final MissingDefault onMissing;
   private final AuditLog audit;
   private final Generations generations;
   private final ProblemsPart problems = new ProblemsPart();
@@ -45,7 +43,6 @@ public final class HttpPart implements Part {
         limiter,
         new Reservations(limiter, store, TokenKey.random()),
         store::ping,
-        MissingDefault.REFUSE,
         AuditLog.none(),
         new Generations());
   }
@@ -57,9 +54,6 @@ public final class HttpPart implements Part {
    * @param reservations what clients hold, by the same limiter
    * @param ready called to ask whether the server can decide now; throws a {@link
    *     NotReadyException} or a {@link dev.sluice.store.StoreException} if not; may block
-   * @param onMissing whether a request for a limit that is known, and not configured, is refused
-   *     like one for an unknown limit. Otherwise it is allowed, and the answer says that nothing
-   *     limits it
    * @param audit takes resets, refunds and reloads
    * @param generations of the watched files, which {@code /v1/limits} shows
    */
@@ -67,20 +61,18 @@ public final class HttpPart implements Part {
       Limiter limiter,
       Reservations reservations,
       Runnable ready,
-      MissingDefault onMissing,
       AuditLog audit,
       Generations generations) {
     this.limiter = limiter;
     this.reservations = reservations;
     this.ready = ready;
-    this.onMissing = onMissing;
     this.audit = audit;
     this.generations = generations;
   }
 
   @Override
   public void addTo(ServerBuilder server) {
-    Acts acts = new Acts(limiter, onMissing, audit, "http");
+    Acts acts = new Acts(limiter, audit, "http");
     Executor reloads = TaskThreads.one(server, "sluice-reload", MAX_WAITING_RELOADS);
     server
         .service("/", new IndexResource())
@@ -96,7 +88,7 @@ public final class HttpPart implements Part {
         .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
         .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
         .service("/v1/admin/reload", new ReloadResource(generations, audit, reloads))
-        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter, onMissing));
+        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter));
     server // it bounds its body itself, to be able to say so amid its answers
         .route()
         .path("/v1/decisions")

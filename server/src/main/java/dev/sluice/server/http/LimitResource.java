@@ -11,7 +11,6 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AccessPart;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -34,13 +33,11 @@ final class LimitResource extends Resource {
   private static final Pattern PATH =
       Pattern.compile(UNDER + "(?<limit>[^/?]+)(?:/buckets/(?<id>[^?]*))?\\??");
 
-  private final MissingDefault onMissing;
   private final CurrentLimits limits;
   private final AsyncLimiter limiter;
 
-  LimitResource(Limiter limiter, MissingDefault onMissing) {
+  LimitResource(Limiter limiter) {
     super(HttpMethod.GET);
-    this.onMissing = onMissing;
     this.limits = limiter.limits();
     this.limiter = limiter.async();
   }
@@ -56,13 +53,7 @@ final class LimitResource extends Resource {
     }
     String limit = decoded(path.group("limit"), "limit");
     String id = path.group("id");
-    AccessPart.caller(context)
-        .lookUp(
-            List.of(limit),
-            () ->
-                onMissing == MissingDefault.REFUSE
-                    ? limits.get().configured(limit)
-                    : limits.get().catalogue().get(limit));
+    AccessPart.caller(context).lookUp(List.of(limit), () -> limits.get().catalogue().get(limit));
     return id == null
         ? CompletableFuture.completedFuture(described(limit))
         : limiter

@@ -113,13 +113,7 @@ final class OverrideResource extends AdminResource {
       json.writeStringField("comment", override.comment());
     }
     json.writeStringField("keptIn", limits.isKept(override) ? limits.place() : "files");
-    if (!warnings.isEmpty()) {
-      json.writeArrayFieldStart("warnings");
-      for (String warning : warnings) {
-        json.writeString(warning);
-      }
-      json.writeEndArray();
-    }
+    writeWarnings(warnings, json);
     json.writeEndObject();
   }
 }

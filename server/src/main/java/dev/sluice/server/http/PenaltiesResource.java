@@ -7,6 +7,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.admin.RuntimeLimits;
 import java.io.IOException;
+import java.util.List;
 import java.util.stream.Stream;
 
 /** {@code GET /v1/admin/penalties}: all penalties that are in force. */
@@ -33,6 +34,6 @@ final class PenaltiesResource extends PagedResource<Penalty> {
 
   @Override
   void write(Penalty one, JsonGenerator json) throws IOException {
-    PenaltyResource.write(one, limits, json);
+    PenaltyResource.write(one, limits, List.of(), json);
   }
 }

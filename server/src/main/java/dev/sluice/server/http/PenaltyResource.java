@@ -40,7 +40,9 @@ final class PenaltyResource extends AdminResource {
   @Override
   Answers.@Nullable Body get(LimitName name, String id) {
     Penalty found = limits.limits().get().penaltyFor(name, id);
-    return found == null || !isInForce(found) ? null : json -> write(found, limits, json);
+    return found == null || !isInForce(found)
+        ? null
+        : json -> write(found, limits, List.of(), json);
   }
 
   /** Ended penalties are kept for a while, as they may still hold where a clock is behind. */
@@ -75,7 +77,9 @@ final class PenaltyResource extends AdminResource {
           : new WireException(way, String.valueOf(e.getMessage()));
     }
     String debt = penalty.owed() == 0 ? "" : ", owes " + penalty.owed();
-    return new Done(json -> write(penalty, limits, json), "until " + penalty.until() + debt);
+    List<String> warnings = limits.doubts(penalty);
+    return new Done(
+        json -> write(penalty, limits, warnings, json), "until " + penalty.until() + debt);
   }
 
   private static @Nullable Instant instant(AdminBody body) {
@@ -114,7 +118,9 @@ final class PenaltyResource extends AdminResource {
     return limits.leftOutPenalty(limit, id);
   }
 
-  static void write(Penalty penalty, RuntimeLimits limits, JsonGenerator json) throws IOException {
+  static void write(
+      Penalty penalty, RuntimeLimits limits, List<String> warnings, JsonGenerator json)
+      throws IOException {
     json.writeStartObject();
     json.writeStringField("limit", penalty.name().name());
     json.writeStringField("id", penalty.id());
@@ -126,6 +132,7 @@ final class PenaltyResource extends AdminResource {
       json.writeStringField("comment", penalty.comment());
     }
     json.writeStringField("keptIn", limits.place());
+    writeWarnings(warnings, json);
     json.writeEndObject();
   }
 }

@@ -12,7 +12,6 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.wire.WireException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -20,7 +19,8 @@ import java.util.concurrent.Executor;
 
 /**
  * {@code POST /v1/admin/reload}: reads all watched files at once, and where overrides are kept.
- * Answers 200 if what they say holds now, and 409 with every mistake if not all of it does.
+ * Answers 200 if what they say holds now, and 409 with every mistake if not all of it does. Then
+ * the tokens, the certificates or the limits without a mistake hold all the same.
  */
 final class ReloadResource extends Resource {
 
@@ -60,7 +60,12 @@ final class ReloadResource extends Resource {
       return Answers.fault(Fault.notReady(Fault.TOO_LATE));
     }
     boolean applied = generations.reload();
-    audit.note(caller, "http", Noted.of("reload"), applied ? "done" : "refused", mistakes());
+    audit.note(
+        caller,
+        "http",
+        Noted.of("reload"),
+        applied ? "done" : "refused",
+        String.join("; ", generations.mistakes()));
     return Answers.json(
         applied ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
@@ -69,11 +74,5 @@ final class ReloadResource extends Resource {
           GenerationJson.write(generations, caller, json);
           json.writeEndObject();
         });
-  }
-
-  private String mistakes() {
-    List<String> mistakes = new ArrayList<>(generations.state().offered().mistakes());
-    mistakes.addAll(generations.mistakesBeside());
-    return String.join("; ", mistakes);
   }
 }

@@ -112,6 +112,10 @@ final class StatsResource extends Resource {
     if (live.isPresent()) {
       json.writeNumberField("liveBuckets", live.getAsLong());
     }
+    OptionalLong most = state.store().maxLiveBuckets();
+    if (most.isPresent()) {
+      json.writeNumberField("maxLiveBuckets", most.getAsLong());
+    }
     json.writeEndObject();
   }
 

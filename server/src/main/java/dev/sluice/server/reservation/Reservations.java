@@ -10,11 +10,14 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.text.GoDuration;
+import dev.sluice.yaml.LongestReservations;
 import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.Base64;
@@ -47,10 +50,16 @@ import org.jspecify.annotations.Nullable;
 public final class Reservations {
 
   /** How long a token is good where the client does not say. */
-  public static final Duration USUAL_LIFE = Duration.ofMinutes(10);
+  public static final Duration USUAL_LIFE = LongestReservations.USUAL;
 
-  /** The longest life that a client may ask for. */
-  public static final Duration LONGEST_LIFE = Duration.ofHours(24);
+  /** The longest life that a client may ask for, where each limit allows it. */
+  public static final Duration LONGEST_LIFE = LongestReservations.MOST;
+
+  /**
+   * The most marks of cancelled reservations that this server keeps in the store for one limit: 2.4
+   * MB of the store in memory, and 8.8 MB of Redis.
+   */
+  public static final int MOST_MARKS = 100_000;
 
   /** The shortest one. */
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
@@ -78,6 +87,7 @@ public final class Reservations {
   private final SecureRandom random = new SecureRandom();
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // under its own lock
   private int rememberedSize; // under the same lock
+  private final Marks marks;
 
   /**
    * Makes the reservations of a server.
@@ -87,16 +97,17 @@ public final class Reservations {
    * @param key signs the tokens
    */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
-    this(limiter, store, key, TimeSource.system());
+    this(limiter, store, key, TimeSource.system(), MOST_MARKS);
   }
 
-  Reservations(Limiter limiter, BucketStore store, TokenKey key, TimeSource time) {
+  Reservations(Limiter limiter, BucketStore store, TokenKey key, TimeSource time, int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
     // No observer: these decisions are not on a named limit. No rule: a guess would allow twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;
+    this.marks = new Marks(mostMarks);
   }
 
   private record Remembered(Reservation reservation, long expiresMillis, int size) {}
@@ -146,11 +157,42 @@ public final class Reservations {
    * @param transactions no two on one bucket
    * @param life how long the token is good
    * @return the decision, with a token if it allows; fails as {@link AsyncLimiter#reserve(List)}
-   * @throws WireException if the token would be too long
+   * @throws WireException if the token would be too long, or one of the limits allows no such life
+   * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Held> reserve(List<Transaction> transactions, Duration life) {
     int size = Token.requireFits(transactions);
+    requireAllowed(transactions, life);
+    List<String> names = transactions.stream().map(one -> one.name().name()).distinct().toList();
+    requireRoom(marks.fullForSeconds(names, nowMillis()), names);
     return async.reserve(transactions).thenApply(reservation -> held(reservation, life, size));
+  }
+
+  private void requireAllowed(List<Transaction> transactions, Duration life) {
+    Limits limits = limiter.limits().get();
+    for (Transaction transaction : transactions) {
+      String limit = transaction.name().name();
+      Duration longest = LongestReservations.of(limits, limit);
+      if (life.compareTo(longest) > 0) {
+        throw new WireException(
+            "expires",
+            "found %s, expected at most %s, as the limit %s allows no longer; longestReservation: %s in its default does"
+                .formatted(
+                    GoDuration.format(life),
+                    GoDuration.format(longest),
+                    limit,
+                    GoDuration.format(life)));
+      }
+    }
+  }
+
+  private static void requireRoom(long fullForSeconds, List<String> limits) {
+    if (fullForSeconds > 0) {
+      throw RefusedException.tooManyRequests(
+          "too many reservations of %s were cancelled on this server: it keeps the mark of each until the token would have expired, and at most %s of them for a limit"
+              .formatted(String.join(", ", limits), MOST_MARKS),
+          fullForSeconds);
+    }
   }
 
   private Held held(Reservation reservation, Duration life, int size) {
@@ -203,6 +245,7 @@ public final class Reservations {
    * @return done when it is back. It fails with a {@link TokenException} if the token is unknown,
    *     expired or used, and with a {@link dev.sluice.store.StoreException} if the store could not
    *     be asked. The tokens then stay spent, unless only its answer was lost
+   * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Void> cancel(String text) {
     Token token = Token.read(text, key);
@@ -220,7 +263,16 @@ public final class Reservations {
       return givenBack(token);
     }
     Quota once = Quota.of(1, 1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
+    List<String> names = token.parts().stream().map(Token.Part::limit).distinct().toList();
+    long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
+    requireRoom(marks.add(names, nowMillis(), endMillis), names);
     return uses.spend(Transaction.of(USED, once, token.nonce()))
+        .whenComplete(
+            (first, failure) -> {
+              if (failure != null || first.denied()) {
+                marks.remove(names, endMillis);
+              }
+            })
         .thenCompose(
             first ->
                 first.allowed()

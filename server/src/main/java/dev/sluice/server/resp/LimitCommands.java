@@ -6,7 +6,6 @@ import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
@@ -55,7 +54,7 @@ final class LimitCommands {
   private final Acts acts;
   private final FastThreadLocal<LimitRuns> runs;
 
-  LimitCommands(Limiter limiter, MissingDefault onMissing, AuditLog audit) {
+  LimitCommands(Limiter limiter, AuditLog audit) {
     this.runs =
         new FastThreadLocal<>() {
           @Override
@@ -63,7 +62,7 @@ final class LimitCommands {
             return new LimitRuns(limiter);
           }
         };
-    this.acts = new Acts(limiter, onMissing, audit, "resp");
+    this.acts = new Acts(limiter, audit, "resp");
   }
 
   List<Command> all() {

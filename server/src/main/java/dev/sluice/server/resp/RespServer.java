@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TransportType;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
@@ -100,7 +99,6 @@ public final class RespServer implements AutoCloseable {
     private final InetSocketAddress address;
     private final Limiter limiter;
     private final Reservations reservations;
-    private MissingDefault onMissing = MissingDefault.REFUSE;
     private Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry());
     private Duration idleTimeout = IDLE_TIMEOUT;
     private String version = "unknown";
@@ -111,19 +109,6 @@ public final class RespServer implements AutoCloseable {
       this.address = address;
       this.limiter = limiter;
       this.reservations = reservations;
-    }
-
-    /**
-     * Sets what becomes of a command for a limit that is known, and not configured; refused if not
-     * called.
-     *
-     * @param rule whether it is refused
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder onMissing(MissingDefault rule) {
-      this.onMissing = rule;
-      return this;
     }
 
     /**
@@ -245,7 +230,7 @@ public final class RespServer implements AutoCloseable {
       this.tls = builder.tls;
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
       List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter).all());
-      LimitCommands limits = new LimitCommands(builder.limiter, builder.onMissing, access.audit());
+      LimitCommands limits = new LimitCommands(builder.limiter, access.audit());
       all.addAll(limits.all());
       all.addAll(new ReservationCommands(limits, builder.reservations).all());
       all.addAll(connection.all());

@@ -15,7 +15,6 @@ final class Session {
   private final SocketAddress remote;
   private final Replies replies;
   private final Identity identity;
-  private final Caller anybody;
   private Caller caller;
   private String clientName = "";
   private boolean ending;
@@ -25,8 +24,7 @@ final class Session {
     this.remote = remote;
     this.replies = replies;
     this.identity = identity;
-    this.anybody = Caller.anybody(Identity.address(remote));
-    this.caller = anybody;
+    this.caller = identity.anybody();
   }
 
   /** A number that no other connection of this server has had. */
@@ -55,13 +53,13 @@ final class Session {
    * @throws dev.sluice.server.RefusedException if it may not
    */
   void admit(Need need, List<Noted> acts) {
-    if (!identity.isOpen()) {
-      caller = identity.caller(need, acts);
-      identity.require(caller, need);
-    } else {
+    if (identity.isOpen()) {
       identity.admitStranger();
-      caller = acts.isEmpty() ? anybody : identity.caller(need, acts);
+      caller = acts.isEmpty() ? identity.anybody() : identity.caller(need, acts);
+    } else {
+      caller = identity.caller(need, acts);
     }
+    identity.require(caller, need);
   }
 
   /** Notes that the acts of the command are refused, if it has any. */

@@ -41,6 +41,13 @@ final class Charging {
 
     static final Charged NOTHING = new Charged(Map.of(), null);
 
+    /** With what was given back, by outcomes alone: no decision is on both. */
+    Charged withRefunds(Map<Line, LineOutcome> refunded) {
+      Map<Line, LineOutcome> both = new LinkedHashMap<>(outcomes);
+      both.putAll(refunded);
+      return new Charged(both, null);
+    }
+
     /** With what was found in shadow. */
     Charged with(Charged trial) {
       Map<Line, LineOutcome> both = new LinkedHashMap<>(outcomes);
@@ -90,6 +97,27 @@ final class Charging {
           }
           return settled(outcomes)
               .thenApply(nothing -> new Charged(outcomes, tells ? decision : null));
+        });
+  }
+
+  /**
+   * Gives back what lines say.
+   *
+   * @param lines each bucket once
+   * @param givenUp as above
+   * @return what became of them
+   */
+  CompletionStage<Map<Line, LineOutcome>> refund(List<Line> lines, CompletableFuture<?> givenUp) {
+    CompletionStage<Decision> refunded =
+        limiter.refund(lines.stream().map(Line::givenBack).toList());
+    cancelWith(givenUp, refunded.toCompletableFuture());
+    return refunded.thenApply(
+        decision -> {
+          Map<Line, LineOutcome> outcomes = new LinkedHashMap<>();
+          for (int i = 0; i < lines.size(); i++) {
+            outcomes.put(lines.get(i), LineOutcome.refunded(lines.get(i), decision.parts().get(i)));
+          }
+          return outcomes;
         });
   }
 

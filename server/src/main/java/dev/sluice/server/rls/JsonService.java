@@ -13,6 +13,7 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.envoy.HeaderValue;
 import dev.sluice.envoy.RateLimitRequest;
@@ -28,6 +29,7 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code POST /json}: the same question as JSON, for clients without gRPC. As the reference server
@@ -37,7 +39,8 @@ import java.util.regex.Pattern;
 final class JsonService implements HttpService {
 
   private static final String ALLOWED = "POST, OPTIONS";
-  private static final JsonFormat.Parser PARSER = JsonFormat.parser();
+  private static final JsonFormat.Parser PARSER =
+      JsonFormat.parser().ignoringUnknownFields(); // JsonShape refuses those of descriptors
   private static final JsonFormat.Printer PRINTER =
       JsonFormat.printer().omittingInsignificantWhitespace();
 
@@ -49,6 +52,12 @@ final class JsonService implements HttpService {
   JsonService(RateLimitRequests requests, RlsMeters meters) {
     this.requests = requests;
     this.meters = meters;
+  }
+
+  /** Never, as for all resources: the library keeps a path as it was first spelled. */
+  @Override
+  public boolean shouldCachePath(String path, @Nullable String query, Route route) {
+    return false;
   }
 
   @Override
@@ -92,7 +101,7 @@ final class JsonService implements HttpService {
   }
 
   private CompletionStage<RateLimitResponse> decide(ServiceRequestContext context, String json) {
-    JsonNumbers.requireBounded(json);
+    JsonShape.require(json);
     RateLimitRequest.Builder request = RateLimitRequest.newBuilder();
     try {
       PARSER.merge(json, request);
@@ -101,7 +110,7 @@ final class JsonService implements HttpService {
     }
     requireUnicode(request);
     return requests.decide(
-        request.build(), AccessPart.caller(context), context.whenRequestCancelling());
+        request.build(), AccessPart.caller(context), "http", context.whenRequestCancelling());
   }
 
   /** Some mistakes are told with the name of a class, and with advice for its callers. */

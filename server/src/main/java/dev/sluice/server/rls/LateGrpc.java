@@ -56,6 +56,15 @@ final class LateGrpc implements HttpServiceWithRoutes {
     return routes;
   }
 
+  /**
+   * Never: the library keeps a path as it was first spelled. A refusal over gRPC is a 200, so one
+   * request for {@code //envoy.service…} would have all later ones refused for their path.
+   */
+  @Override
+  public boolean shouldCachePath(String path, @Nullable String query, Route route) {
+    return false;
+  }
+
   @Override
   public void serviceAdded(ServiceConfig added) {
     config = added;

@@ -54,6 +54,14 @@ record LineOutcome(
         decision);
   }
 
+  /**
+   * Of hits that were given back: nobody is refused for that, whether or not the bucket lacked any.
+   */
+  static LineOutcome refunded(Line line, Decision decision) {
+    return new LineOutcome(
+        line, false, line.remaining(decision), 0, decision.resetInNanos(), decision);
+  }
+
   /** Whether it refuses the request; a trial refuses nobody. */
   boolean refuses() {
     return over && !line.isShadow();

@@ -2,6 +2,7 @@
 package dev.sluice.server.rls;
 
 import com.google.protobuf.UInt64Value;
+import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
@@ -44,6 +45,7 @@ final class Lines {
   private final OverridePolicy overrides;
   private final Limits limits;
   private final Map<String, Line> byBucket = new HashMap<>();
+  private final Map<String, Line> refunds = new LinkedHashMap<>();
   private final List<Line> all = new ArrayList<>();
   private final List<Found> found = new ArrayList<>();
 
@@ -51,6 +53,14 @@ final class Lines {
     this.mapping = mapping;
     this.overrides = overrides;
     this.limits = limits;
+  }
+
+  /** How often a descriptor counts, and whether that is given back instead of charged. */
+  private record Hits(long number, boolean givenBack) {
+
+    long on(Mapping.Line line) {
+      return givenBack ? line.refund(number) : line.cost(number);
+    }
   }
 
   /** The result of one descriptor; its lines may be shared with other descriptors. */
@@ -116,14 +126,22 @@ final class Lines {
     return found;
   }
 
-  /** Each bucket once. */
+  /** What is charged, each bucket once. */
   List<Line> all() {
     return all;
   }
 
+  /** What is given back, each bucket once. */
+  List<Line> refunds() {
+    return List.copyOf(refunds.values());
+  }
+
   private void add(RateLimitRequest request, int index, long hitsOfRequest, Mapped mapped) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
-    long hits = descriptor.hasHitsAddend() ? hits(descriptor.getHitsAddend()) : hitsOfRequest;
+    Hits hits =
+        new Hits(
+            descriptor.hasHitsAddend() ? number(descriptor.getHitsAddend()) : hitsOfRequest,
+            descriptor.getIsNegativeHits());
     if (mapped instanceof Denied denied) {
       found.add(closed(denied.why()));
       return;
@@ -139,8 +157,8 @@ final class Lines {
   }
 
   /**
-   * A rule that denies, which no limit of the caller's opens, or a limit that is not configured. So
-   * is a value that makes no id, or a brought limit whose unit does not exist. A client may cause
+   * A rule that denies, which no limit of the caller's opens, or a limit that has no default. So is
+   * a value that makes no id, or a brought limit whose unit does not exist. A client may cause
    * these, and they must not fail the whole request: a proxy lets requests pass whose question
    * fails, past all the other limits too.
    */
@@ -160,17 +178,17 @@ final class Lines {
   }
 
   /** Unsigned: what is beyond a signed number fits no bucket anyway. */
-  private static long hits(UInt64Value value) {
+  private static long number(UInt64Value value) {
     return value.getValue() < 0 ? Long.MAX_VALUE : value.getValue();
   }
 
-  private Found limited(Limited limited, long hits) {
+  private Found limited(Limited limited, Hits hits) {
     return limited.lines().size() == 1
         ? limited(limited.lines().get(0), hits)
         : together(limited, hits);
   }
 
-  private Found limited(Mapping.Line meant, long hits) {
+  private Found limited(Mapping.Line meant, Hits hits) {
     Transaction transaction = meant.transaction();
     return new Found(
         true,
@@ -179,7 +197,7 @@ final class Lines {
   }
 
   /** Where limits of one rule meet on a bucket, the highest cost counts. */
-  private Found together(Limited limited, long hits) {
+  private Found together(Limited limited, Hits hits) {
     Map<String, Mapping.Line> highest = new LinkedHashMap<>();
     boolean unlimited = !limited.lines().isEmpty();
     for (Mapping.Line meant : limited.lines()) {
@@ -188,7 +206,7 @@ final class Lines {
         highest.merge(
             meant.transaction().bucketKey(),
             meant,
-            (one, two) -> two.cost(hits) > one.cost(hits) ? two : one);
+            (one, two) -> hits.on(two) > hits.on(one) ? two : one);
       }
     }
     List<Line> lines = new ArrayList<>(highest.size());
@@ -200,7 +218,7 @@ final class Lines {
    * The caller's limit takes the place of the rule's first one, and is not in shadow. Whatever else
    * the rule says holds: its cost, its excess, and its other limits.
    */
-  private Found overridden(RateLimitRequest request, int index, long hits, Mapped mapped) {
+  private Found overridden(RateLimitRequest request, int index, Hits hits, Mapped mapped) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
     if (!CurrentLimit.hasUnit(descriptor.getLimit())) {
       return closed(
@@ -233,7 +251,7 @@ final class Lines {
   }
 
   /** A limit of zero, and the others of its rule, which may charge though the request is denied. */
-  private Found closed(Line closed, List<Mapping.Line> others, long hits) {
+  private Found closed(Line closed, List<Mapping.Line> others, Hits hits) {
     all.add(closed);
     List<Line> lines = new ArrayList<>(List.of(closed));
     lines.addAll(together(new Limited(others, List.of()), hits).lines());
@@ -253,15 +271,20 @@ final class Lines {
   }
 
   /** Descriptors that meet on a bucket take from it what both cost, each by its own policy. */
-  private Line merged(Mapping.Line meant, long hits) {
+  private Line merged(Mapping.Line meant, Hits hits) {
     String bucket = meant.transaction().bucketKey();
+    if (hits.givenBack()) {
+      Line refund = refunds.computeIfAbsent(bucket, key -> new Line(meant));
+      refund.add(hits.on(meant), Excess.REJECT);
+      return refund;
+    }
     Line line = byBucket.get(bucket);
     if (line == null) {
       line = new Line(meant);
       byBucket.put(bucket, line);
       all.add(line);
     }
-    line.add(meant.cost(hits), meant.excess());
+    line.add(hits.on(meant), meant.excess());
     return line;
   }
 
@@ -337,12 +360,31 @@ final class Lines {
 
     /** Charges a number of tokens though the cost does not fit. */
     Transaction settled(long tokens) {
-      Transaction held = Objects.requireNonNull(transaction);
-      if (owed > 0) {
-        Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held)), held.id());
-        held = held.isShadow() ? deep.inShadow() : deep;
-      }
+      Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(tokens, quotaOf(held).burst())).spendOnly();
+    }
+
+    /** Gives the cost back: all that the bucket can lack, and can owe where a rule makes debts. */
+    Transaction givenBack() {
+      Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
+      return held.withCost(Math.min(cost, quotaOf(held).burst()));
+    }
+
+    /** What is left in the bucket, by the decision on {@link #givenBack}. */
+    long remaining(Decision refunded) {
+      Quota quota = Objects.requireNonNull(quota());
+      long owable = mayOwe() ? CurrentLimit.inDebt(quota).burst() - quota.burst() : 0;
+      return Math.max(0, refunded.remaining() - owable);
+    }
+
+    private boolean mayOwe() {
+      return limit.deepestDebt() > 0;
+    }
+
+    private Transaction inDebt() {
+      Transaction held = Objects.requireNonNull(transaction);
+      Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held)), held.id());
+      return held.isShadow() ? deep.inShadow() : deep;
     }
 
     private static Quota quotaOf(Transaction transaction) {

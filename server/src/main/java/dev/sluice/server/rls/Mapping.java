@@ -20,7 +20,7 @@ interface Mapping {
    * @param limits the limits that hold now
    * @return what the descriptor stands for
    * @throws dev.sluice.limit.InvalidRequestException if a limit is meant, and a value is not a
-   *     valid id of its, or the limit is not configured and must not be missing
+   *     valid id of its, or the limit has no default and must have one
    */
   Mapped map(String domain, List<Entry> entries, Limits limits);
 
@@ -68,6 +68,17 @@ interface Mapping {
      */
     long cost(long hits) {
       return fixedCost == null || hits == 0 ? hits : fixedCost;
+    }
+
+    /**
+     * Returns what is given back: at most what the descriptor names, and at most what a request is
+     * charged here.
+     *
+     * @param hits how many the descriptor names
+     * @return tokens
+     */
+    long refund(long hits) {
+      return Math.min(hits, cost(hits));
     }
 
     /** The same charge to another bucket. */

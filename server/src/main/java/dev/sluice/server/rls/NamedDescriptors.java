@@ -4,7 +4,7 @@ package dev.sluice.server.rls;
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rules.Entry;
 import dev.sluice.server.rules.RuleBook;
@@ -16,7 +16,12 @@ import org.jspecify.annotations.Nullable;
 public final class NamedDescriptors {
 
   private static final NamedLimits NAMED =
-      new NamedLimits(MissingDefault.REFUSE, requirement -> {});
+      new NamedLimits(
+          named -> {
+            if (named.coverage().isMissing()) {
+              throw MissingDefaultException.of(List.of(named.name()));
+            }
+          });
 
   private NamedDescriptors() {}
 
@@ -29,7 +34,7 @@ public final class NamedDescriptors {
    * @return the transaction at a cost of 1; null if the descriptor names none, or the rules of its
    *     domain are its only mapping
    * @throws dev.sluice.limit.InvalidIdException if its values make no id of that limit
-   * @throws dev.sluice.limit.UnknownLimitException if that limit is not configured
+   * @throws MissingDefaultException if that limit has no default
    */
   public static @Nullable Transaction find(String domain, List<Entry> entries, Limits limits) {
     if (RuleBook.of(limits).isRulesOnly(domain)) {

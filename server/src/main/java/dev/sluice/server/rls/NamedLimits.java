@@ -3,24 +3,18 @@ package dev.sluice.server.rls;
 
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.rules.GroupedAddress;
 import dev.sluice.server.rules.JoinedIds;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/*
- * A limit that is named and not configured must not be open because somebody forgot a line. It is
- * declared as asked for, so that the metric of missing defaults counts it. Where missing defaults
- * are refused, the descriptor is: an error would open the other limits of the request too, where
- * the proxy lets requests pass whose question fails.
- */
 /**
  * Descriptors that name a limit themselves, so that no rule is needed: the only entry's key, or the
  * first entry's value where its key is {@code limit} or {@code generic_key}. In a domain {@code d}
@@ -29,21 +23,16 @@ import org.jspecify.annotations.Nullable;
 final class NamedLimits implements Mapping {
 
   private static final Set<String> NAMING_KEYS = Set.of("limit", "generic_key");
-  private static final String ASKS = "a descriptor at Envoy's door";
 
-  private final MissingDefault onMissing;
-  private final Consumer<Requirement> declared;
-  private final Set<String> missing = ConcurrentHashMap.newKeySet(); // of the catalogue's names
+  private final Consumer<Transaction> requireDefault;
 
   /**
    * Makes a mapping.
    *
-   * @param onMissing what a descriptor comes to whose limit is not configured
-   * @param declared is told once of each such limit
+   * @param requireDefault throws for a transaction whose default is missing
    */
-  NamedLimits(MissingDefault onMissing, Consumer<Requirement> declared) {
-    this.onMissing = onMissing;
-    this.declared = declared;
+  NamedLimits(Consumer<Transaction> requireDefault) {
+    this.requireDefault = requireDefault;
   }
 
   @Override
@@ -52,33 +41,51 @@ final class NamedLimits implements Mapping {
       return Unmatched.INSTANCE;
     }
     Entry first = entries.get(0);
-    List<String> values = List.of(first.getValue());
+    List<Entry> sent = entries;
     LimitName limit = entries.size() == 1 ? find(domain, first.getKey(), limits) : null;
     if (limit == null && NAMING_KEYS.contains(first.getKey())) {
       limit = find(domain, first.getValue(), limits);
-      values = entries.stream().skip(1).map(Entry::getValue).toList();
+      sent = entries.subList(1, entries.size());
     }
     if (limit == null) {
       return Unmatched.INSTANCE;
     }
-    if (!limits.isConfigured(limit)) {
-      declare(limit.name());
-      if (onMissing != MissingDefault.REFUSE) {
-        return Unmatched.INSTANCE;
-      }
-      limit = limits.configured(limit.name()); // throws, and says what is missing
-    }
-    return new Limited(
-        List.of(Line.of(Transaction.of(limits, limit.name(), id(limit, values)))), List.of());
+    Transaction named = Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
+    requireDefault.accept(named);
+    return named.coverage().isMissing()
+        ? Unmatched.INSTANCE
+        : new Limited(List.of(Line.of(named)), List.of());
   }
 
-  /** Not as one that refuses: the door does that, and a reload must not fail by a request. */
-  private void declare(String limit) {
-    if (missing.add(limit)) {
-      boolean warns = onMissing == MissingDefault.WARN;
-      MissingDefault told = warns ? MissingDefault.WARN : MissingDefault.ALLOW;
-      declared.accept(new Requirement(limit, ASKS, told));
+  /** The values; what is an address stands for its group, as in a rule. */
+  private static List<String> grouped(LimitName limit, List<Entry> sent) {
+    List<IdFormat> parts = limit.id().parts();
+    List<String> values = new ArrayList<>(sent.size());
+    for (int i = 0; i < sent.size(); i++) {
+      IdFormat format = parts.size() == sent.size() ? parts.get(i) : limit.id();
+      String value = sent.get(i).getValue();
+      values.add(
+          GroupedAddress.isIn(sent.get(i).getKey(), format)
+              ? GroupedAddress.of(value)
+              : sent.size() == 1 ? groupedWithin(limit.id(), value) : value);
     }
+    return values;
+  }
+
+  /** A single value may be a whole id of several parts. */
+  private static String groupedWithin(IdFormat format, String value) {
+    if (format.parts().size() == 1) {
+      return value;
+    }
+    List<String> texts = new ArrayList<>(format.split(format.canonical(value, Strictness.LENIENT)));
+    for (int i = 0; i < texts.size(); i++) {
+      texts.set(
+          i,
+          GroupedAddress.isIn("", format.parts().get(i))
+              ? GroupedAddress.of(texts.get(i))
+              : texts.get(i));
+    }
+    return format.join(texts, Strictness.LENIENT);
   }
 
   /** One that is configured goes before one that only has a name. */

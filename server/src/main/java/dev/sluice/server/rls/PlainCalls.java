@@ -116,7 +116,8 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     CompletionStage<RateLimitResponse> decided;
     try {
       RateLimitRequest request = RequestMessages.read(body, PREFIX);
-      decided = requests.decide(request, AccessPart.caller(context), givenUp);
+      decided =
+          requests.decide(request, AccessPart.caller(context), RateLimitService.DOOR, givenUp);
     } catch (RuntimeException e) {
       return failed(e, start).toHttpResponse();
     }

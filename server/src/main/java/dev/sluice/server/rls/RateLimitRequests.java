@@ -2,9 +2,14 @@
 package dev.sluice.server.rls;
 
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.server.RefusedException;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.access.Needs;
 import dev.sluice.server.rls.Charging.Charged;
 import dev.sluice.server.rls.Lines.Found;
 import dev.sluice.server.rls.Lines.Line;
@@ -27,8 +32,15 @@ final class RateLimitRequests {
   private final Mapping mapping;
   private final OverridePolicy overrides;
   private final RlsMeters meters;
+  private final AuditLog audit;
 
-  RateLimitRequests(Limiter limiter, Mapping mapping, OverridePolicy overrides, RlsMeters meters) {
+  RateLimitRequests(
+      Limiter limiter,
+      Mapping mapping,
+      OverridePolicy overrides,
+      RlsMeters meters,
+      AuditLog audit) {
+    this.audit = audit;
     this.limiter = limiter;
     this.charging = new Charging(limiter.async());
     this.mapping = mapping;
@@ -41,14 +53,16 @@ final class RateLimitRequests {
    *
    * @param request as it was sent
    * @param caller who sent it
+   * @param door how it came, for the audit log: grpc or http
    * @param givenUp completed if nobody waits for the answer any more
    * @return the answer
    * @throws BadRequest if the request lacks something, or says what is out of its range
    * @throws dev.sluice.server.RefusedException if the caller may not use one of the limits
    */
   CompletionStage<RateLimitResponse> decide(
-      RateLimitRequest request, Caller caller, CompletableFuture<?> givenUp) {
+      RateLimitRequest request, Caller caller, String door, CompletableFuture<?> givenUp) {
     validate(request);
+    requireMayRefund(request, caller);
     Lines lines = Lines.of(request, mapping, overrides, limiter.limits().get());
     List<Line> enforced = new ArrayList<>(lines.all().size());
     List<Line> trials = new ArrayList<>(0);
@@ -58,12 +72,48 @@ final class RateLimitRequests {
       }
       (line.isShadow() ? trials : enforced).add(line);
     }
+    List<Line> refunds = lines.refunds();
+    for (Line line : refunds) {
+      caller.requireLimit(line.limit().name());
+    }
     countUnmatched(request.getDomain(), lines);
-    CompletionStage<Charged> charged = charging.charge(enforced, givenUp);
+    CompletionStage<Charged> charged;
+    if (refunds.isEmpty()) {
+      charged = charging.charge(enforced, givenUp);
+    } else {
+      // First, so that nothing has been charged where it fails.
+      charged =
+          audit
+              .following(
+                  charging.refund(refunds, givenUp),
+                  caller,
+                  door,
+                  Act.REFUND,
+                  refunds.stream().map(Line::givenBack).toList())
+              .thenCompose(
+                  back ->
+                      charging.charge(enforced, givenUp).thenApply(all -> all.withRefunds(back)));
+    }
     for (Line line : trials) {
       charged = charged.thenCombine(tried(line, givenUp), Charged::with);
     }
     return charged.thenApply(all -> Answers.of(lines.found(), all));
+  }
+
+  /** A refund undoes what the limits did, at this door as at the others. */
+  private static void requireMayRefund(RateLimitRequest request, Caller caller) {
+    for (int i = 0; i < request.getDescriptorsCount(); i++) {
+      if (request.getDescriptors(i).getIsNegativeHits()) {
+        try {
+          caller.about(List.of(Noted.of(Act.REFUND, null, null))).require(Needs.ofAct(Act.REFUND));
+        } catch (RefusedException e) {
+          throw new BadRequest(
+              "descriptors[%s].is_negative_hits: hits are given back for callers alone that may refund: %s"
+                  .formatted(i, e.detail()));
+        }
+        return;
+      }
+    }
   }
 
   private static void validate(RateLimitRequest request) {
@@ -78,6 +128,7 @@ final class RateLimitRequests {
       throw new BadRequest(
           "descriptors: found %s, expected at most %s".formatted(descriptors, MOST_DESCRIPTORS));
     }
+    RequestMessages.requireKnownFields(request);
   }
 
   private void countUnmatched(String domain, Lines lines) {

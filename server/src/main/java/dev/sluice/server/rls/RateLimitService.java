@@ -19,6 +19,9 @@ import org.jspecify.annotations.Nullable;
 /** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops, so nothing in it blocks. */
 final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBase {
 
+  /** The name of gRPC in the audit log. */
+  static final String DOOR = "grpc";
+
   private final RateLimitRequests requests;
   private final RlsMeters meters;
 
@@ -51,7 +54,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     try {
       ServiceRequestContext context = ServiceRequestContext.current();
       decided =
-          requests.decide(request, AccessPart.caller(context), context.whenRequestCancelling());
+          requests.decide(
+              request, AccessPart.caller(context), DOOR, context.whenRequestCancelling());
     } catch (RuntimeException e) {
       answer(null, e, observer, start);
       return;

@@ -4,7 +4,9 @@ package dev.sluice.server.rls;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.Message;
 import com.google.protobuf.UInt64Value;
+import com.google.protobuf.UnknownFieldSet;
 import com.google.protobuf.WireFormat;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
@@ -46,6 +48,8 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
   private static final int ENTRIES = tag(RateLimitDescriptor.ENTRIES_FIELD_NUMBER);
   private static final int LIMIT = tag(RateLimitDescriptor.LIMIT_FIELD_NUMBER);
   private static final int HITS = tag(RateLimitDescriptor.HITS_ADDEND_FIELD_NUMBER);
+  private static final int NEGATIVE =
+      RateLimitDescriptor.IS_NEGATIVE_HITS_FIELD_NUMBER << 3 | WireFormat.WIRETYPE_VARINT;
   private static final int KEY = tag(RateLimitDescriptor.Entry.KEY_FIELD_NUMBER);
   private static final int VALUE = tag(RateLimitDescriptor.Entry.VALUE_FIELD_NUMBER);
 
@@ -111,6 +115,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
 
   private static RateLimitDescriptor descriptor(CodedInputStream in) throws IOException {
     RateLimitDescriptor.Builder descriptor = RateLimitDescriptor.newBuilder();
+    UnknownFieldSet.Builder unknown = UnknownFieldSet.newBuilder();
     for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
       if (tag == ENTRIES) {
         descriptor.addEntries(entry(in.readBytes().newCodedInput()));
@@ -118,31 +123,75 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
         descriptor.mergeLimit(RateLimitOverride.parseFrom(in.readBytes()));
       } else if (tag == HITS) {
         descriptor.mergeHitsAddend(UInt64Value.parseFrom(in.readBytes()));
+      } else if (tag == NEGATIVE) {
+        descriptor.setIsNegativeHits(in.readBool());
       } else {
-        skip(in, tag);
+        keep(in, tag, unknown);
       }
     }
-    return descriptor.build();
+    return descriptor.setUnknownFields(unknown.build()).build();
   }
 
   private static RateLimitDescriptor.Entry entry(CodedInputStream in) throws IOException {
     RateLimitDescriptor.Entry.Builder entry = RateLimitDescriptor.Entry.newBuilder();
+    UnknownFieldSet.Builder unknown = UnknownFieldSet.newBuilder();
     for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
       if (tag == KEY) {
         entry.setKey(text(in.readBytes()));
       } else if (tag == VALUE) {
         entry.setValue(text(in.readBytes()));
       } else {
-        skip(in, tag);
+        keep(in, tag, unknown);
       }
     }
-    return entry.build();
+    return entry.setUnknownFields(unknown.build()).build();
+  }
+
+  private static void keep(CodedInputStream in, int tag, UnknownFieldSet.Builder unknown)
+      throws IOException {
+    if (!unknown.mergeFieldFrom(tag, in)) { // the end of a group that did not begin
+      throw new BadRequest(MALFORMED);
+    }
   }
 
   private static void skip(CodedInputStream in, int tag) throws IOException {
     if (!in.skipField(tag)) { // the end of a group that did not begin
       throw new BadRequest(MALFORMED);
     }
+  }
+
+  /**
+   * Refuses a descriptor with a field that this version does not know: such a field may say that
+   * the hits are not charged, or to whom. Unknown fields elsewhere are ignored, so that newer
+   * proxies go on to work.
+   *
+   * @throws BadRequest if there is one
+   */
+  static void requireKnownFields(RateLimitRequest request) {
+    for (int i = 0; i < request.getDescriptorsCount(); i++) {
+      RateLimitDescriptor descriptor = request.getDescriptors(i);
+      requireKnownFields(i, "", descriptor);
+      for (int j = 0; j < descriptor.getEntriesCount(); j++) {
+        requireKnownFields(i, ".entries[" + j + "]", descriptor.getEntries(j));
+      }
+      requireKnownFields(i, ".limit", descriptor.getLimit());
+      requireKnownFields(i, ".hits_addend", descriptor.getHitsAddend());
+    }
+  }
+
+  private static void requireKnownFields(int index, String field, Message message) {
+    UnknownFieldSet unknown = message.getUnknownFields();
+    if (!unknown.equals(UnknownFieldSet.getDefaultInstance())) {
+      throw unknownField(
+          "descriptors[" + index + "]" + field,
+          "number " + unknown.asMap().keySet().iterator().next());
+    }
+  }
+
+  static BadRequest unknownField(String message, String field) {
+    return new BadRequest(
+        "%s: found the field %s, which this version of Sluice does not know; upgrade Sluice, or do not send the field"
+            .formatted(message, field));
   }
 
   /** The proxy's configuration says it, not a client. */

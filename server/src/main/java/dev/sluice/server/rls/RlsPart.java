@@ -7,15 +7,14 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Decorators;
 import dev.sluice.server.Part;
 import dev.sluice.server.SluiceServer;
+import dev.sluice.server.access.AuditLog;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
-import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +38,8 @@ public final class RlsPart implements Part {
   private RlsPart(Builder builder) {
     this.meters = new RlsMeters(builder.meters);
     this.requests =
-        new RateLimitRequests(builder.limiter, builder.mapping(), builder.overrides, meters);
+        new RateLimitRequests(
+            builder.limiter, builder.mapping(), builder.overrides, meters, builder.audit);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
@@ -130,7 +130,7 @@ public final class RlsPart implements Part {
     private final Runnable ready;
     private final MeterRegistry meters;
     private OverridePolicy overrides = OverridePolicy.ALLOW;
-    private MissingDefault onMissing = MissingDefault.REFUSE;
+    private AuditLog audit = AuditLog.none();
     private @Nullable Mapping mapping;
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
@@ -152,15 +152,14 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Sets what becomes of a descriptor that names a limit which is not configured; it is refused
-     * if not called.
+     * Sets the log that takes refunds; none if not called.
      *
-     * @param rule refuse, or let it pass, with a warning or without one
+     * @param log the log
      * @return this
      */
     @CanIgnoreReturnValue
-    public Builder onMissing(MissingDefault rule) {
-      this.onMissing = rule;
+    public Builder audit(AuditLog log) {
+      this.audit = log;
       return this;
     }
 
@@ -172,8 +171,7 @@ public final class RlsPart implements Part {
 
     private Mapping mapping() {
       return mapping == null
-          ? new RulesFirst(
-              new NamedLimits(onMissing, one -> limiter.limits().require(List.of(one))))
+          ? new RulesFirst(new NamedLimits(limiter::requireDefault), limiter::requireDefault)
           : mapping;
     }
 

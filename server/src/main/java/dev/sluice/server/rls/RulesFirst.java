@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
+import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.server.rules.Entry;
 import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.rules.RuleCharge;
@@ -11,6 +13,7 @@ import dev.sluice.server.rules.RuleMatch;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Consumer;
 
 /**
  * The rule book that came with the limits. Where it has no rule for a descriptor, {@link
@@ -20,9 +23,16 @@ import java.util.Optional;
 final class RulesFirst implements Mapping {
 
   private final Mapping otherwise;
+  private final Consumer<Transaction> requireDefault;
 
-  RulesFirst(Mapping otherwise) {
+  /**
+   * Makes a mapping.
+   *
+   * @param requireDefault throws for a transaction whose default is missing
+   */
+  RulesFirst(Mapping otherwise, Consumer<Transaction> requireDefault) {
     this.otherwise = otherwise;
+    this.requireDefault = requireDefault;
   }
 
   @Override
@@ -44,7 +54,7 @@ final class RulesFirst implements Mapping {
     return otherwise.map(domain, entries, limits);
   }
 
-  private static Mapped mapped(RuleMatch match, Limits limits) {
+  private Mapped mapped(RuleMatch match, Limits limits) {
     return switch (match.verdict()) {
       case UNLIMITED -> new Unlimited(match.replaces());
       case DENIES -> new Denied("a rule denies this descriptor", match.replaces());
@@ -52,17 +62,20 @@ final class RulesFirst implements Mapping {
     };
   }
 
-  private static Limited limited(RuleMatch match, Limits limits) {
+  private Limited limited(RuleMatch match, Limits limits) {
     List<Line> lines = new ArrayList<>(match.charges().size());
     for (RuleCharge charge : match.charges()) {
       try {
-        lines.add(new Line(charge.transaction(limits), charge.fixedCost(), charge.excess()));
-      } catch (InvalidIdException e) {
+        Transaction transaction = charge.transaction(limits);
+        requireDefault.accept(transaction);
+        lines.add(new Line(transaction, charge.fixedCost(), charge.excess()));
+      } catch (InvalidIdException | MissingDefaultException e) {
         if (!charge.shadow()) { // what is in shadow refuses nobody
           throw e;
         }
       }
     }
-    return new Limited(lines, match.replaces());
+    // Where each of its limits is skipped, it charges nothing in the place of others.
+    return new Limited(lines, lines.isEmpty() ? List.of() : match.replaces());
   }
 }

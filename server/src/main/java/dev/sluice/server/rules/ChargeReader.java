@@ -3,6 +3,7 @@ package dev.sluice.server.rules;
 
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.rules.DescriptorRule.Wanted;
 import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.server.rules.RuleCharging.Cost;
 import dev.sluice.server.rules.Template.Source;
@@ -14,10 +15,10 @@ import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Function;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,6 +43,7 @@ final class ChargeReader<C> {
   private final LimitReferences limits;
   private final Problems problems;
   private final Set<Bucket> seen = new HashSet<>();
+  private final Set<String> named = new LinkedHashSet<>();
 
   private ChargeReader(
       boolean ofDescriptors,
@@ -59,50 +61,28 @@ final class ChargeReader<C> {
   /**
    * Returns a reader for a rule for descriptors.
    *
-   * @param keys those of its entries; none after a mistake in the entries, so that placeholders are
-   *     not compared with them
+   * @param entries its entries; none after a mistake in them, so that placeholders are not compared
+   *     with them
    */
   static ChargeReader<List<Entry>> ofDescriptors(
-      List<String> keys, LimitReferences limits, Problems problems) {
+      List<Wanted> entries, LimitReferences limits, Problems problems) {
     return new ChargeReader<>(
-        true,
-        word -> keys.isEmpty() ? entries -> "" : entry(word, keys),
-        header -> entries -> null,
-        limits,
-        problems);
+        true, word -> EntrySource.parse(word, entries), header -> sent -> null, limits, problems);
   }
 
   static ChargeReader<RequestRule.Context> ofRequests(
-      List<PathPattern> paths, LimitReferences limits, Problems problems) {
+      List<PathPattern> paths, boolean ignoresCase, LimitReferences limits, Problems problems) {
     return new ChargeReader<>(
         false,
-        word -> RequestSource.parse(word, paths),
+        word -> RequestSource.parse(word, paths, ignoresCase),
         header -> context -> header.of(context.facts()),
         limits,
         problems);
   }
 
-  /** The value of an entry, by its key or by its place. */
-  private static Source<List<Entry>> entry(String word, List<String> keys) {
-    int place = keys.indexOf(word);
-    if (place < 0 && word.matches("[1-9][0-9]{0,3}") && Integer.parseInt(word) <= keys.size()) {
-      place = Integer.parseInt(word) - 1;
-    }
-    if (place < 0) {
-      throw new IllegalArgumentException(
-          "found {%s}, expected a key of the rule's entries, %s, or the number of an entry%s"
-              .formatted(
-                  word,
-                  keys.stream().map(key -> "{" + key + "}").collect(Collectors.joining(", ")),
-                  Suggestion.didYouMean(word, keys)));
-    }
-    if (keys.indexOf(word) != keys.lastIndexOf(word)) {
-      throw new IllegalArgumentException(
-          "found {%s}, which is the key of two entries, expected a number: {%s} for the first one"
-              .formatted(word, place + 1));
-    }
-    int index = place;
-    return entries -> entries.get(index).value();
+  /** The limits that were read, as they are written; also unknown ones. */
+  Set<String> limits() {
+    return named;
   }
 
   /** Reads an item of the list of limits. */
@@ -118,7 +98,11 @@ final class ChargeReader<C> {
   void read(Fields fields, List<Charged<C>> target) {
     Node nameNode = fields.require("limit");
     String text = Values.text(nameNode, "the name of a limit", problems);
-    LimitName name = text == null || nameNode == null ? null : limits.find(nameNode, text);
+    LimitName name = null;
+    if (text != null && nameNode != null) {
+      named.add(text);
+      name = limits.find(nameNode, text);
+    }
     Template<C> id = id(fields, name);
     Cost<C> cost = cost(fields.find("cost"), name);
     Boolean shadow = Values.bool(fields.find("shadow"), problems);

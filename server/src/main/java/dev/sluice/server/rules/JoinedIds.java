@@ -33,4 +33,8 @@ public final class JoinedIds {
         ? value
         : value.replace("%", "%25").replace(":", "%3A");
   }
+
+  static String unescaped(String escaped) {
+    return escaped.replace("%3A", ":").replace("%25", "%");
+  }
 }

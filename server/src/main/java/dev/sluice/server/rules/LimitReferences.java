@@ -36,7 +36,7 @@ final class LimitReferences {
    *
    * @param limits those of the same generation
    * @param known whether these are all
-   * @param onMissing what a rule comes to whose limit is not configured
+   * @param onMissing what a rule comes to whose limit has no default
    * @param named where the names go that were found
    * @param problems where mistakes go
    */
@@ -66,7 +66,7 @@ final class LimitReferences {
       return null;
     }
     named.add(name.name());
-    if (!name.overridesOnly() && !limits.isConfigured(name)) {
+    if (!name.overridesOnly() && !limits.hasDefault(name)) {
       tellMissing(node, name);
     }
     return name;
@@ -74,10 +74,11 @@ final class LimitReferences {
 
   private void tellMissing(Node node, LimitName name) {
     String message =
-        "found %s, which is not configured and %s limit; write its burst, count and period, or unlimited: true";
+        "found %1$s, which has no default; write burst, count and period, or \"%1$s: {unlimited: true}\""
+            .formatted(name);
     switch (onMissing) {
-      case REFUSE -> problems.mistake(node, message.formatted(name, "would not"));
-      case WARN -> problems.warning(node, message.formatted(name, "does not"));
+      case REFUSE -> problems.mistake(node, message);
+      case WARN -> problems.warning(node, message);
       case ALLOW -> {
         // as the operator wants it; the metric of missing defaults counts it
       }

@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
  * @param paths at least one
  * @param headers by name
  * @param clients empty for any
+ * @param ignoresCase whether paths are compared in lower case; then those of the rule are, too
+ * @param methodOverride whether a request's method may be the one that it asks to have
  */
 record RequestRule(
     List<String> methods,
@@ -29,6 +31,8 @@ record RequestRule(
     List<PathPattern> paths,
     Map<String, ValuePattern> headers,
     List<AddressRange> clients,
+    boolean ignoresCase,
+    boolean methodOverride,
     RuleCharging<RequestRule.Context> charging)
     implements AnyRule {
 
@@ -57,8 +61,20 @@ record RequestRule(
     return segments;
   }
 
-  Result match(RequestFacts facts) {
-    String method = facts.request().method();
+  /** What the rule charges, in each spelling of the values that it takes. */
+  RuleMatch charge(Context context) {
+    return context
+        .facts()
+        .inEachSpelling(facts -> charging.match(new Context(facts, context.variables)))
+        .stream()
+        .reduce(RuleMatch::with)
+        .orElseThrow();
+  }
+
+  /** Matches one reading of a request. */
+  Result match(RequestFacts reading) {
+    RequestFacts facts = reading.as(ignoresCase, methodOverride);
+    String method = facts.method();
     if (!methods.isEmpty() && !methods.contains(method)) {
       return Result.no(
           () ->
@@ -73,7 +89,7 @@ record RequestRule(
       return Result.no(
           () ->
               "it is for the path %s, not %s"
-                  .formatted(listed(paths), SafeText.quote(facts.request().path())));
+                  .formatted(listed(paths), SafeText.quote(facts.pathText())));
     }
     String host = hosts.isEmpty() ? null : RequestKey.host(facts.request());
     if (!hosts.isEmpty() && (host == null || hosts.stream().noneMatch(h -> isFor(h, host)))) {
@@ -83,7 +99,7 @@ record RequestRule(
                   .formatted(listed(hosts), host == null ? "none" : SafeText.quote(host)));
     }
     for (Map.Entry<String, ValuePattern> header : headers.entrySet()) {
-      List<String> values = facts.request().headers(header.getKey());
+      List<String> values = facts.headers(header.getKey());
       if (values.stream().noneMatch(header.getValue()::matches)) {
         return Result.no(
             () ->
@@ -120,6 +136,7 @@ record RequestRule(
   public boolean covers(AnyRule rule) {
     return rule instanceof RequestRule other
         && coversAll(methods, other.methods, String::equals)
+        && (methods.isEmpty() || methodOverride == other.methodOverride)
         && coversAll(hosts, other.hosts, RequestRule::isFor) // also where both have a "*."
         && coversAll(clients, other.clients, AddressRange::covers)
         && coversHeaders(other.headers)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rules;
 
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
@@ -55,6 +57,7 @@ public final class RuleBook {
   private final List<Requirement> requirements;
   private final boolean forRequests;
   private final RuleFinder finder = new RuleFinder();
+  private final AskedIds asked;
 
   RuleBook(
       String file,
@@ -71,6 +74,7 @@ public final class RuleBook {
             .map(limit -> new Requirement(limit, "a rule", MissingDefault.ALLOW))
             .toList();
     this.rules.forEach(finder::add);
+    this.asked = new AskedIds(this.rules);
     this.forRequests = this.rules.stream().anyMatch(RequestRule.class::isInstance);
   }
 
@@ -154,6 +158,28 @@ public final class RuleBook {
     return rulesOnly.contains(domain);
   }
 
+  /**
+   * Returns why an override would act on no request that the rules are for.
+   *
+   * @param override an override of the limits from which the book came
+   * @return that no rule asks for its id, and which id is asked for in its place; null if one does,
+   *     or no rule is for its limit
+   */
+  public @Nullable String doubt(LimitOverride override) {
+    return asked.doubt(override.name(), override.name().overrideId(), override.id());
+  }
+
+  /**
+   * Returns why a penalty would act on no request that the rules are for.
+   *
+   * @param name the limit
+   * @param id the penalized id
+   * @return as for an override
+   */
+  public @Nullable String doubt(LimitName name, String id) {
+    return asked.doubt(name, name.id(), id);
+  }
+
   /** The names of limits that a rule may bring into debt. */
   Set<String> owing() {
     Set<String> owing = new HashSet<>();
@@ -179,15 +205,22 @@ public final class RuleBook {
   }
 
   /**
-   * Finds the rule for a request. Its {@code Host} is that which the client asked for.
+   * Finds the rules for a request, by each way in which the application may read it. They charge
+   * together, and none of them opens what another one closes. The request's {@code Host} is that
+   * which the client asked for.
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return the rule, and what it charges; empty if no rule is for it
-   * @throws dev.sluice.web.UnusableRequestException if the request lacks what the rule needs
+   * @return what they charge, with the line of the first one; empty if no rule is for it
+   * @throws dev.sluice.web.UnusableRequestException if the request lacks what a rule needs, or may
+   *     be read in still more ways
    */
   public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
-    return finder.match(new RequestFacts(request, client));
+    List<RuleMatch> matches = new ArrayList<>(1);
+    for (RequestFacts reading : new RequestFacts(request, client).readings()) {
+      finder.match(reading).ifPresent(matches::add);
+    }
+    return matches.stream().reduce(RuleMatch::with);
   }
 
   /**
@@ -213,15 +246,13 @@ public final class RuleBook {
   }
 
   /**
-   * Explains which rule is for a request, and why those before it are not.
+   * Explains which rule is for one reading of a request, and why those before it are not.
    *
-   * @param request the request
-   * @param client how the client's address is found
-   * @return the explanation; its match is that of {@link #match(WebRequest, ClientAddress)}, and it
-   *     is unusable where that throws for a rule
+   * @param facts one of {@link RequestFacts#readings}
+   * @return the explanation; {@link #match(WebRequest, ClientAddress)} joins the matches of all
+   *     readings, and throws where one of them is unusable
    */
-  public Explanation explain(WebRequest request, ClientAddress client) {
-    RequestFacts facts = new RequestFacts(request, client);
+  public Explanation explain(RequestFacts facts) {
     List<PassedOver> passedOver = new ArrayList<>();
     for (AnyRule rule : rules) {
       String mismatch = "it is for descriptors, not requests";
@@ -230,7 +261,7 @@ public final class RuleBook {
           RequestRule.Result result = candidate.match(facts);
           RequestRule.Context context = result.context();
           if (context != null) {
-            return new Explanation(passedOver, candidate.charging().match(context), null);
+            return new Explanation(passedOver, candidate.charge(context), null);
           }
           mismatch = result.mismatch().get();
         } catch (UnusableRequestException e) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rules;
 
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
@@ -11,6 +14,8 @@ import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import dev.sluice.yaml.Values;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
@@ -35,7 +40,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   /**
    * Makes a reader.
    *
-   * @param onMissing what a rule comes to whose limit is not configured
+   * @param onMissing what a rule comes to whose limit has no default
    */
   RuleBookFile(MissingDefault onMissing) {
     this.onMissing = onMissing;
@@ -58,20 +63,23 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     if (map == null) {
       return null;
     }
-    Fields fields = Fields.of(map, root, List.of(RULES_ONLY, RULES), problems);
+    List<String> names = new ArrayList<>(List.of(RULES_ONLY, RULES));
+    names.addAll(RuleReader.COMPARING);
+    Fields fields = Fields.of(map, root, names, problems);
     Node list = fields.require(RULES);
     List<AnyRule> rules = new ArrayList<>();
     Set<String> named = new LinkedHashSet<>();
     Node.Sequence sequence = Values.list(list, "a list of rules", problems);
     if (sequence != null) {
       LimitReferences references = new LimitReferences(limits, known, onMissing, named, problems);
-      RuleReader reader = new RuleReader(references, problems);
+      RuleReader reader = new RuleReader(fields, references, problems);
       for (Node item : sequence.items()) {
         AnyRule rule = reader.read(item);
         if (rule != null) {
           rules.add(rule);
         }
       }
+      reader.end();
       if (sequence.items().isEmpty()) {
         problems.mistake(
             sequence,
@@ -83,8 +91,43 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     if (problems.mistaken()) {
       return null;
     }
-    warnOfCovered(rules, ((Node.Sequence) Objects.requireNonNull(list)).items(), problems);
-    return new RuleBook(file, root, rules, rulesOnly, named);
+    List<Node> items = ((Node.Sequence) Objects.requireNonNull(list)).items();
+    warnOfCovered(rules, items, problems);
+    RuleBook book = new RuleBook(file, root, rules, rulesOnly, named);
+    if (known) {
+      warnOfUnasked(book, rules, items, limits, problems);
+    }
+    return book;
+  }
+
+  /** One warning for each limit: a table may have thousands of overrides that are written alike. */
+  private static void warnOfUnasked(
+      RuleBook book, List<AnyRule> rules, List<Node> items, Limits limits, Problems problems) {
+    Set<String> seen = new HashSet<>();
+    for (int i = 0; i < rules.size(); i++) {
+      for (Charged<?> charged : rules.get(i).charging().limits()) {
+        LimitName name = limits.catalogue().find(charged.limit());
+        if (name != null && seen.add(charged.limit())) {
+          List<String> doubts =
+              limits.overridesOf(name).stream()
+                  .sorted(Comparator.comparing(LimitOverride::id))
+                  .map(book::doubt)
+                  .filter(Objects::nonNull)
+                  .map(Objects::requireNonNull)
+                  .toList();
+          if (!doubts.isEmpty()) {
+            problems.warning(
+                items.get(i),
+                "found an override that acts on no request of these rules: %s%s"
+                    .formatted(
+                        doubts.get(0),
+                        doubts.size() == 1
+                            ? ""
+                            : "; %s more like it".formatted(doubts.size() - 1)));
+          }
+        }
+      }
+    }
   }
 
   /** A debt that a rule makes is meant: no limiter of this generation forgives it. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rules;
 
+import dev.sluice.web.PathPattern;
 import dev.sluice.web.RequestFacts;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -8,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -50,7 +52,7 @@ final class RuleFinder {
             segments,
             rule -> {
               RequestRule.Context context = rule.match(facts).context();
-              return context == null ? null : rule.charging().match(context);
+              return context == null ? null : rule.charge(context);
             }));
   }
 
@@ -64,7 +66,12 @@ final class RuleFinder {
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
       // One that covers it has all of its first segments, or may have any.
-      List<String> segments = request.leadingSegments().stream().limit(1).toList();
+      List<String> segments =
+          request.leadingSegments().stream()
+              .limit(1)
+              .flatMap(segment -> Stream.of(segment, PathPattern.folded(segment)))
+              .distinct()
+              .toList();
       return requests.first(
           segments, one -> allowed.getAsBoolean() && one.covers(rule) ? one : null);
     }

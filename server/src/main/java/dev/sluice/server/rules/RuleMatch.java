@@ -7,6 +7,7 @@ import dev.sluice.limit.Limits;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 /**
  * The rule that is for a descriptor or a request, and what it charges. Nothing has been charged
@@ -42,6 +43,15 @@ public record RuleMatch(
   public RuleMatch {
     charges = List.copyOf(charges);
     replaces = List.copyOf(replaces);
+  }
+
+  /** Joined with the rule that another reading of the same request finds: the stricter one wins. */
+  RuleMatch with(RuleMatch other) {
+    Verdict both = verdict == other.verdict ? verdict : Verdict.CHARGES;
+    boolean denies = verdict == Verdict.DENIES || other.verdict == Verdict.DENIES;
+    List<RuleCharge> all =
+        Stream.concat(charges.stream(), other.charges.stream()).distinct().toList();
+    return new RuleMatch(line, denies ? Verdict.DENIES : both, denies ? List.of() : all, replaces);
   }
 
   /**

@@ -6,6 +6,7 @@ import dev.sluice.server.rules.RuleCharging.Charged;
 import dev.sluice.server.rules.RuleMatch.Verdict;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
@@ -26,15 +27,42 @@ final class RuleReader {
   private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries", "replaces");
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
-  private static final List<String> ALL = concat(concat(OF_DESCRIPTORS, OF_REQUESTS), CHARGES);
+
+  /** How requests are compared: fields of a rule, or of the whole book. */
+  static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
+
+  private static final List<String> ALL =
+      concat(concat(OF_DESCRIPTORS, concat(OF_REQUESTS, COMPARING)), CHARGES);
+  private static final String ANY_VALUE = "a value; \"*\" for any";
   private static final String ENTRY = "a key, or key: value";
 
   private final LimitReferences limits;
   private final Problems problems;
+  private final Replacements replacements = new Replacements();
+  private final boolean ignoreCase;
+  private final boolean methodOverride;
 
-  RuleReader(LimitReferences limits, Problems problems) {
+  /**
+   * Makes a reader.
+   *
+   * @param book the fields of the whole book
+   */
+  RuleReader(Fields book, LimitReferences limits, Problems problems) {
     this.limits = limits;
     this.problems = problems;
+    this.ignoreCase = flag(book, "ignoreCase", false);
+    this.methodOverride = flag(book, "methodOverride", true);
+  }
+
+  private boolean flag(Fields fields, String name, boolean otherwise) {
+    Node node = fields.find(name);
+    Boolean value = node == null ? null : Values.bool(node, problems);
+    return value == null ? otherwise : value;
+  }
+
+  /** Reports what only several rules together show. To be called after the last rule. */
+  void end() {
+    replacements.report(problems);
   }
 
   /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
@@ -45,7 +73,7 @@ final class RuleReader {
     }
     Fields fields = Fields.of(map, item, ALL, problems);
     boolean descriptor = OF_DESCRIPTORS.stream().anyMatch(name -> fields.find(name) != null);
-    for (String name : descriptor ? OF_REQUESTS : List.<String>of()) {
+    for (String name : descriptor ? concat(OF_REQUESTS, COMPARING) : List.<String>of()) {
       if (fields.find(name) != null) {
         problems.mistake(
             fields.at(name),
@@ -65,11 +93,12 @@ final class RuleReader {
     Node entries = fields.require("entries");
     List<Wanted> wanted = wanted(entries);
     boolean whole = entries instanceof Node.Sequence list && list.items().size() == wanted.size();
-    List<String> keys = wanted.stream().map(Wanted::key).toList();
     ChargeReader<List<Entry>> charges =
-        ChargeReader.ofDescriptors(whole ? keys : List.of(), limits, problems);
-    return new DescriptorRule(
-        name, wanted, replaces(fields.find("replaces")), charging(fields, charges));
+        ChargeReader.ofDescriptors(whole ? wanted : List.of(), limits, problems);
+    List<String> replaces = replaces(fields.find("replaces"));
+    RuleCharging<List<Entry>> charging = charging(fields, charges);
+    replacements.add(name, charges.limits(), replaces, fields.owner());
+    return new DescriptorRule(name, wanted, replaces, charging);
   }
 
   private List<String> replaces(@Nullable Node node) {
@@ -77,8 +106,11 @@ final class RuleReader {
     Node.Sequence list = Values.list(node, "a list of names of limits", problems);
     for (Node item : list == null ? List.<Node>of() : list.items()) {
       String text = Values.text(item, "the name of a limit", problems);
-      if (text != null && limits.find(item, text) != null) {
+      if (text != null && text.isBlank()) {
+        problems.mistake(item, "found an empty name, expected the name of a limit");
+      } else if (text != null) {
         names.add(text);
+        var unused = limits.find(item, text); // reports an unknown one
       }
     }
     return List.copyOf(names);
@@ -119,7 +151,7 @@ final class RuleReader {
   }
 
   private @Nullable ValuePattern pattern(Node node) {
-    return parsed(node, "a value; \"*\" for any", ValuePattern::parse);
+    return parsed(node, ANY_VALUE, ValuePattern::parse);
   }
 
   private AnyRule requestRule(Fields fields) {
@@ -128,16 +160,20 @@ final class RuleReader {
         pathNode == null
             ? List.of(PathPattern.parse("/**"))
             : list(pathNode, "a path such as /login", PathPattern::parse);
-    ChargeReader<RequestRule.Context> charges = ChargeReader.ofRequests(paths, limits, problems);
+    boolean ignoresCase = flag(fields, "ignoreCase", ignoreCase);
+    ChargeReader<RequestRule.Context> charges =
+        ChargeReader.ofRequests(paths, ignoresCase, limits, problems);
     return new RequestRule(
         methods(fields.find("methods")),
         list(fields.find("host"), "a host such as api.example.com", RuleReader::host),
-        paths,
+        ignoresCase ? paths.stream().map(PathPattern::ignoringCase).toList() : paths,
         headers(fields.find("headers")),
         list(
             fields.find("clients"),
             "an address or a range such as 10.0.0.0/8",
             AddressRange::parse),
+        ignoresCase,
+        flag(fields, "methodOverride", methodOverride),
         charging(fields, charges));
   }
 
@@ -171,8 +207,12 @@ final class RuleReader {
     Map<String, ValuePattern> headers = new LinkedHashMap<>();
     if (node instanceof Node.Mapping map) {
       for (Node.Entry entry : map.entries()) {
-        ValuePattern value = pattern(entry.value());
         String name = entry.key().text().toLowerCase(Locale.ROOT);
+        ValuePattern value =
+            parsed(
+                entry.value(),
+                ANY_VALUE,
+                text -> ValuePattern.parse(RequestFacts.comparable(name, text)));
         if (value != null && headers.put(name, value) != null) {
           problems.mistake(
               entry.key(), "found the header %s again, expected it once".formatted(name));

@@ -7,6 +7,8 @@ import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -38,23 +40,43 @@ final class Template<C> {
     default @Nullable String known() {
       return null;
     }
+
+    /** The same value as an id, or a part of one, of a form. */
+    default Source<C> in(IdFormat format) {
+      return this;
+    }
+
+    /**
+     * The value that is asked for where somebody means the given one, such as the group of an
+     * address; null if there is none.
+     */
+    default @Nullable String nearest(String value) {
+      return value;
+    }
   }
 
   private static final List<String> EMPTY = List.of("");
 
-  private record Piece<C>(String text, @Nullable Source<C> source) {}
+  private record Piece<C>(String text, @Nullable Source<C> source) {
 
+    Piece<C> in(IdFormat format) {
+      return source == null ? this : new Piece<>(text, source.in(format));
+    }
+  }
+
+  private final String text;
   private final List<List<Piece<C>>> parts;
   private final String ifEmpty;
 
-  private Template(List<List<Piece<C>>> parts, String ifEmpty) {
+  private Template(String text, List<List<Piece<C>>> parts, String ifEmpty) {
+    this.text = text;
     this.parts = parts;
     this.ifEmpty = ifEmpty;
   }
 
   /** Returns the same template with another id in place of an empty one. */
   Template<C> insteadOfEmpty(String id) {
-    return new Template<>(parts, id);
+    return new Template<>(text, parts, id);
   }
 
   /**
@@ -73,13 +95,15 @@ final class Template<C> {
               .formatted(parts.size(), SafeText.quote(text), wanted, format.name()));
     }
     for (int i = 0; i < wanted; i++) {
+      IdFormat part = format.parts().get(i);
       requireUnambiguous(text, parts.get(i));
+      parts.get(i).replaceAll(piece -> piece.in(part));
       String known = known(parts.get(i));
       if (known != null) {
-        var unused = format.parts().get(i).canonical(known, Strictness.LENIENT);
+        var unused = part.canonical(known, Strictness.LENIENT);
       }
     }
-    return new Template<>(parts, "");
+    return new Template<>(text, parts, "");
   }
 
   private static <C> List<Piece<C>> pieces(String text, Function<String, Source<C>> placeholders) {
@@ -187,5 +211,63 @@ final class Template<C> {
       text.append(source != null && several ? JoinedIds.escaped(value) : value);
     }
     return text.toString();
+  }
+
+  /**
+   * Finds the id that a request asks for where somebody means another one, for those who set
+   * something for an id.
+   *
+   * @param given the parts of an id, all of them or the first ones
+   * @return as many parts; the same ones where a request may ask for the given id, null if there is
+   *     none like it
+   */
+  @Nullable List<String> nearest(List<String> given) {
+    List<String> nearest = new ArrayList<>(given.size());
+    for (int i = 0; i < given.size(); i++) {
+      String part = nearest(parts.get(i), given.get(i));
+      if (part == null) {
+        return null;
+      }
+      nearest.add(part);
+    }
+    boolean mayBeEmpty = parts.get(0).stream().allMatch(piece -> piece.source() != null);
+    return mayBeEmpty && given.equals(List.of(ifEmpty)) ? given : nearest;
+  }
+
+  /** The given text with each value in it as a request would have it. */
+  private static <C> @Nullable String nearest(List<Piece<C>> part, String given) {
+    boolean several = part.stream().filter(piece -> piece.source() != null).count() > 1;
+    StringBuilder form = new StringBuilder();
+    for (Piece<C> piece : part) {
+      form.append(
+          piece.source() == null ? Pattern.quote(piece.text()) : several ? "([^:]*)" : "(.*)");
+    }
+    Matcher values = Pattern.compile(form.toString(), Pattern.DOTALL).matcher(given);
+    boolean fits = values.matches();
+    if (!fits && part.stream().anyMatch(piece -> piece.source() != null)) {
+      return null;
+    }
+    StringBuilder nearest = new StringBuilder();
+    int group = 0;
+    for (Piece<C> piece : part) {
+      Source<C> source = piece.source();
+      if (source == null) {
+        nearest.append(piece.text());
+        continue;
+      }
+      String value = values.group(++group);
+      String asked = source.nearest(several ? JoinedIds.unescaped(value) : value);
+      if (asked == null) {
+        return null;
+      }
+      nearest.append(several ? JoinedIds.escaped(asked) : asked);
+    }
+    return nearest.toString();
+  }
+
+  /** As it is written. */
+  @Override
+  public String toString() {
+    return text;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.limit.CurrentLimits;
+import dev.sluice.server.Generations.Kind;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -18,16 +18,21 @@ final class Control {
   /**
    * Opens the audit log, and says how it ends.
    *
-   * @param files carry the tokens, where there are any
+   * @param files have the tokens, where there are any
    */
   static Access access(
-      ServerConfig.Control settings, CurrentLimits files, MeterRegistry meters, Started started) {
+      ServerConfig config, LoadedFiles files, MeterRegistry meters, Started started) {
+    ServerConfig.Control settings = config.control();
     AuditLog audit = audit(settings.auditLog(), meters);
     started.add(audit::close);
     Access access =
         settings.tokens() == null
-            ? Access.open(audit, meters, settings.requestsPerAddress())
-            : Access.of(files, audit, meters, settings.requestsPerAddress());
+            ? Access.open(
+                audit,
+                meters,
+                settings.requestsPerAddress(),
+                config.doors().adminsAnywhere(settings))
+            : Access.of(files.of(Kind.TOKENS), audit, meters, settings.requestsPerAddress());
     started.add(access::close);
     return access;
   }

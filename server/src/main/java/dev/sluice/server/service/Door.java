@@ -2,7 +2,6 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Part;
 import dev.sluice.server.Traffic;
@@ -45,7 +44,6 @@ interface Door {
    * @param meters takes the door's meters
    * @param ready throws a {@link dev.sluice.server.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
-   * @param onMissing whether a request for a limit that is known, and not configured, is refused
    * @param traffic all connections: what clients hold is bounded for all doors together
    * @param access who may do what
    * @param runtime overrides and penalties that are set while the server runs
@@ -59,7 +57,6 @@ interface Door {
       Reservations reservations,
       MeterRegistry meters,
       Runnable ready,
-      MissingDefault onMissing,
       Traffic traffic,
       Access access,
       RuntimeLimits runtime,

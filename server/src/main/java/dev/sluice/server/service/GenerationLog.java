@@ -3,6 +3,8 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Generations;
+import dev.sluice.server.Generations.Kind;
+import dev.sluice.server.Generations.Watched;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
@@ -10,20 +12,22 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Remembers each generation of the files, notes in the audit log what became of it, and tells
- * another listener after that. For one thread.
+ * Remembers each generation of the files of one kind, notes in the audit log what became of it, and
+ * tells another listener after that. For one thread.
  */
 final class GenerationLog implements ReloadListener {
 
   private static final String RELOAD = "reload of the files";
 
-  private final Generations generations;
+  private final Kind kind;
+  private final Watched generations;
   private final AuditLog audit;
   private final ReloadListener next;
   private String hash = Generations.NONE;
 
-  GenerationLog(Generations generations, AuditLog audit, ReloadListener next) {
-    this.generations = generations;
+  GenerationLog(Generations generations, Kind kind, AuditLog audit, ReloadListener next) {
+    this.kind = kind;
+    this.generations = generations.of(kind);
     this.audit = audit;
     this.next = next;
   }
@@ -40,7 +44,7 @@ final class GenerationLog implements ReloadListener {
     boolean changed = !generations.state().active().hash().equals(hash);
     generations.applied(hash, at, warnings.stream().map(Problem::toString).toList());
     if (changed && !first) {
-      audit.noteServer(RELOAD, "done", "generation " + hash);
+      audit.noteServer(RELOAD, "done", "generation %s of the %s".formatted(hash, kind.word()));
     }
     next.loaded(at, limits, warnings);
   }

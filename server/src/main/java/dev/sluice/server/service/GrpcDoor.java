@@ -85,7 +85,7 @@ final class GrpcDoor implements Door {
         };
     return RlsPart.builder(room.limiter(), ready, room.meters())
         .overrides(overrides)
-        .onMissing(room.onMissing())
+        .audit(room.access().audit())
         .build();
   }
 }

@@ -56,14 +56,12 @@ final class HttpDoor implements Door {
             room.limiter(),
             room.reservations(),
             room.ready(),
-            room.onMissing(),
             room.access().audit(),
             room.generations()),
         new AdminPart(room.runtime(), room.access().audit()),
         rls,
         rls.json(),
-        new ForwardAuthPart(
-            room.limiter(), room.onMissing(), settings.clientAddress(), room.meters()),
+        new ForwardAuthPart(room.limiter(), settings.clientAddress(), room.meters()),
         stats,
         metrics,
         room.traces());

@@ -10,27 +10,36 @@ public final class InsecureException extends RuntimeException {
    * Makes the exception.
    *
    * @param address where the door would listen
-   * @param encrypted whether it has TLS
+   * @param lacksTls whether nothing would be encrypted
+   * @param lacksControl whether everybody would be answered; one of the two is true
    * @param asksForCertificates whether clients may show a certificate, and need not
    */
-  InsecureException(String address, boolean encrypted, boolean asksForCertificates) {
+  InsecureException(
+      String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
     super(
-        "%s is not loopback, and %s; %s, listen on 127.0.0.1, or give --insecure where the network"
-                .formatted(
-                    address,
-                    encrypted
-                        ? "everybody who reaches it could spend and reset"
-                        : "nothing would be encrypted",
-                    todo(encrypted, asksForCertificates))
-            + " protects it");
+        "%s is not loopback, and %s; %s; or listen on 127.0.0.1"
+            .formatted(
+                address,
+                both(
+                    lacksTls ? "nothing would be encrypted" : "",
+                    lacksControl ? "everybody who reaches it could spend" : "",
+                    " and "),
+                both(
+                    lacksTls
+                        ? "give --tls-certificate FILE and --tls-key FILE, or --plaintext where the network encrypts"
+                        : "",
+                    lacksControl ? control(asksForCertificates) : "",
+                    "; ")));
   }
 
-  private static String todo(boolean encrypted, boolean asksForCertificates) {
-    if (!encrypted) {
-      return "give --tls-certificate FILE, --tls-key FILE and --tokens FILE (or --tls-client-ca FILE)";
-    }
-    return asksForCertificates
-        ? "give --tokens FILE, or leave out --tls-client-auth optional, which lets in clients without a certificate"
-        : "give --tokens FILE (or --tls-client-ca FILE)";
+  private static String control(boolean asksForCertificates) {
+    return (asksForCertificates
+            ? "give --tokens FILE, or leave out --tls-client-auth optional, which lets in clients without a certificate"
+            : "give --tokens FILE (or --tls-client-ca FILE)")
+        + ", or --open where the network admits clients only";
+  }
+
+  private static String both(String one, String other, String between) {
+    return one + (one.isEmpty() || other.isEmpty() ? "" : between) + other;
   }
 }

@@ -82,7 +82,7 @@ final class ReloadLog implements ReloadListener {
     metrics.filesBroke();
   }
 
-  private static String list(List<Problem> problems) {
+  static String list(List<Problem> problems) {
     return problems.isEmpty()
         ? ""
         : problems.stream().map(Problem::toString).collect(Collectors.joining("; ", ": ", ""));

@@ -22,7 +22,6 @@ final class RespDoor implements Door {
   public Open open(Room room) {
     RespServer.Builder server =
         RespServer.builder(address, room.limiter(), room.reservations())
-            .onMissing(room.onMissing())
             .access(room.access())
             .tls(room.tls())
             .registry(room.meters());

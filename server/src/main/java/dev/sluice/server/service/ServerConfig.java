@@ -54,7 +54,7 @@ public record ServerConfig(
    * @param control access control, its audit log, and where changes at run time are kept
    * @param telemetry what is kept and sent besides the metrics
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
-   *     control, unless {@link Doors#insecure}
+   *     control, unless {@link Doors#plaintext} or {@link Doors#open} allows that
    * @throws IllegalArgumentException if both a table and a file keep overrides
    */
   public ServerConfig {
@@ -74,7 +74,9 @@ public record ServerConfig(
    * @param rlsOverrides what becomes of limits that proxies send with their descriptors
    * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
    *     TLS
-   * @param insecure whether doors may listen beyond loopback without TLS or without access control
+   * @param plaintext whether doors may listen beyond loopback without TLS
+   * @param open whether doors may listen beyond loopback without access control; then clients
+   *     beyond loopback may not do what needs the role {@code admin}
    */
   public record Doors(
       Http http,
@@ -82,7 +84,8 @@ public record ServerConfig(
       @Nullable InetSocketAddress grpc,
       OverridePolicy rlsOverrides,
       @Nullable TlsFiles tls,
-      boolean insecure) {
+      boolean plaintext,
+      boolean open) {
 
     /**
      * Returns the HTTP door alone, without TLS.
@@ -91,7 +94,7 @@ public record ServerConfig(
      * @return the doors
      */
     public static Doors of(Http http) {
-      return new Doors(http, null, null, OverridePolicy.ALLOW, null, false);
+      return new Doors(http, null, null, OverridePolicy.ALLOW, null, false, false);
     }
 
     /**
@@ -99,27 +102,36 @@ public record ServerConfig(
      *
      * @param control access control
      * @throws InsecureException if one would listen there without TLS or without access control,
-     *     unless {@link #insecure}
+     *     unless {@link #plaintext} or {@link #open} allows that
      */
     public void requireSafe(Control control) {
-      boolean controlsAccess =
-          control.tokens() != null || (tls != null && tls.requiresClientCertificates());
-      if (!insecure && (tls == null || !controlsAccess)) {
-        requireLoopback();
+      boolean lacksTls = tls == null && !plaintext;
+      boolean lacksControl = !controlsAccess(control) && !open;
+      InetSocketAddress exposed = exposed();
+      if (exposed != null && (lacksTls || lacksControl)) {
+        throw new InsecureException(
+            HostPort.format(exposed),
+            lacksTls,
+            lacksControl,
+            tls != null && tls.asksForClientCertificates());
       }
     }
 
-    private void requireLoopback() {
-      Stream.of(http.address(), resp, grpc)
+    /** Whether every client may do what needs the role admin, where there are no tokens. */
+    boolean adminsAnywhere(Control control) {
+      return controlsAccess(control) || exposed() == null;
+    }
+
+    private boolean controlsAccess(Control control) {
+      return control.tokens() != null || (tls != null && tls.requiresClientCertificates());
+    }
+
+    /** An address beyond loopback, null if there is none. */
+    private @Nullable InetSocketAddress exposed() {
+      return Stream.of(http.address(), resp, grpc)
           .filter(address -> address != null && !isLoopback(address))
           .findFirst()
-          .ifPresent(
-              address -> {
-                throw new InsecureException(
-                    HostPort.format(address),
-                    tls != null,
-                    tls != null && tls.asksForClientCertificates());
-              });
+          .orElse(null);
     }
 
     private static boolean isLoopback(InetSocketAddress address) {
@@ -175,10 +187,15 @@ public record ServerConfig(
    * @param files the limit files, which are watched
    * @param table the overrides that win over those of the file, null for none
    * @param required the limits that must not be missing, at the start and after each reload
-   * @param onMissing what a request gets for a limit that is known, and not configured
+   * @param onMissing what a request gets for an id that has neither a default nor an override
+   * @param copy the copy of the limit files of the last good load, null for none
    */
   public record Sources(
-      Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
+      Files files,
+      @Nullable Table table,
+      List<Requirement> required,
+      MissingDefault onMissing,
+      @Nullable Copy copy) {
 
     /** A sample of limits. */
     public static final Sources SAMPLE = Sources.of(Files.NONE);
@@ -189,10 +206,24 @@ public record ServerConfig(
      * @param files the limit files, which are watched
      * @param table the overrides that win over those of the file, null for none
      * @param required copied
-     * @param onMissing what a request gets for a limit that is known, and not configured
+     * @param onMissing what a request gets for an id that has neither a default nor an override
+     * @param copy the copy of the limit files of the last good load, null for none
      */
     public Sources {
       required = List.copyOf(required);
+    }
+
+    /**
+     * Makes the settings without a copy.
+     *
+     * @param files the limit files, which are watched
+     * @param table the overrides that win over those of the file, null for none
+     * @param required copied
+     * @param onMissing what a request gets for an id that has neither a default nor an override
+     */
+    public Sources(
+        Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
+      this(files, table, required, onMissing, null);
     }
 
     /**
@@ -206,6 +237,15 @@ public record ServerConfig(
       return new Sources(files, null, List.of(), MissingDefault.REFUSE);
     }
   }
+
+  /**
+   * A file that keeps the contents of the limit files of the last good load.
+   *
+   * @param file written after each good load
+   * @param startsWithLastGood whether a service starts by this file while the limit files have
+   *     mistakes; otherwise it does not start
+   */
+  public record Copy(Path file, boolean startsWithLastGood) {}
 
   /**
    * The limit files. Without any, the service decides by a sample of limits.
@@ -271,13 +311,16 @@ public record ServerConfig(
    * @param onFailure what holds for limits without a rule of their own while the store cannot
    *     decide
    * @param onFailureByLimit what holds for single limits, by their names
+   * @param readyWithoutStore whether a server that decides without its store is ready before the
+   *     store has answered once
    */
   public record Storage(
       StoreAccess store,
       @Nullable Snapshot snapshot,
       TokenKey tokenKey,
       FailureRule onFailure,
-      Map<String, FailureRule> onFailureByLimit) {
+      Map<String, FailureRule> onFailureByLimit,
+      boolean readyWithoutStore) {
 
     /**
      * Makes the settings.
@@ -287,6 +330,8 @@ public record ServerConfig(
      * @param tokenKey the key of the tokens of reservations
      * @param onFailure what holds for limits without a rule of their own
      * @param onFailureByLimit copied
+     * @param readyWithoutStore whether a server that decides without its store is ready before the
+     *     store has answered once
      * @throws IllegalArgumentException if there is a snapshot and the store is not memory
      */
     public Storage {
@@ -306,7 +351,7 @@ public record ServerConfig(
      * @return the settings
      */
     public static Storage in(StoreAccess store) {
-      return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of());
+      return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of(), false);
     }
   }
 

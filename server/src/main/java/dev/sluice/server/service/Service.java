@@ -6,12 +6,12 @@ import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.Requirement;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.Generations;
+import dev.sluice.server.Generations.Kind;
+import dev.sluice.server.NotReadyException;
 import dev.sluice.server.Part;
 import dev.sluice.server.Periodic;
 import dev.sluice.server.StoreAccess;
@@ -19,7 +19,6 @@ import dev.sluice.server.Stores;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
-import dev.sluice.server.access.Tokens;
 import dev.sluice.server.admin.KeepException;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.http.BuildInfo;
@@ -29,10 +28,7 @@ import dev.sluice.server.http.StatsPart;
 import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
-import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Snapshot;
-import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
@@ -41,19 +37,16 @@ import dev.sluice.server.tls.Tls;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.server.tls.TlsIdentity;
 import dev.sluice.store.BucketStore;
-import dev.sluice.yaml.LimitFiles;
-import dev.sluice.yaml.LimitFilesWatcher;
-import dev.sluice.yaml.ReloadListener;
+import dev.sluice.store.StoreException;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetSocketAddress;
-import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -69,8 +62,6 @@ import org.slf4j.LoggerFactory;
  * answer is out.
  */
 public final class Service implements AutoCloseable {
-
-  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
 
   private final Started started;
   private final Doors doors;
@@ -102,8 +93,7 @@ public final class Service implements AutoCloseable {
    * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
-   * @throws dev.sluice.limit.CurrentLimits.MissingDefaultException if a required limit is not
-   *     configured
+   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
    * @throws dev.sluice.server.AddressException if a port cannot be opened
    */
   public static Service start(ServerConfig config) {
@@ -117,9 +107,8 @@ public final class Service implements AutoCloseable {
   }
 
   private static Service start(ServerConfig config, Started started) {
-    LimitFiles files = files(config);
-    CurrentLimits base = new CurrentLimits(files == null ? SampleLimits.make() : files.load());
-    require(config.sources(), base);
+    LoadedFiles files = LoadedFiles.load(config);
+    CurrentLimits base = files.of(Kind.LIMITS);
     Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
     boolean isOpen = config.control().tokens() == null;
@@ -135,21 +124,19 @@ public final class Service implements AutoCloseable {
     ReloadLog reloads =
         new ReloadLog(
             metrics.metrics(), table.isPresent() ? null : config.sources().files().overrides());
-    reloads.tellLoaded(Instant.now());
+    reloads.tellLoaded(files.limitsLoadedAt(Instant.now()));
     table.start(metrics.metrics(), meters);
     started.add(table::close);
     GenerationMeters.register(generations, meters);
     TlsFiles tlsFiles = config.doors().tls();
-    Tls tls = tlsFiles == null ? null : tls(tlsFiles, base, meters, started);
-    Access access = Control.access(config.control(), base, meters, started);
-    if (files != null) {
-      ReloadListener listener =
-          new GenerationLog(
-              generations, access.audit(), new NamedByRules(base, table.after(reloads)));
-      LimitFilesWatcher watcher = files.watch(base, LOOK_EVERY, listener);
-      started.add(watcher::close);
-      generations.readBy(watcher::reloadNow);
-    }
+    Tls tls = tlsFiles == null ? null : tls(tlsFiles, files.of(Kind.CERTIFICATES), meters, started);
+    Access access = Control.access(config, files, meters, started);
+    files.watch(
+        generations, access.audit(), table.after(reloads), metrics.metrics()::filesBroke, started);
+    Stream.of(Kind.TOKENS, Kind.CERTIFICATES)
+        .filter(kind -> generations.of(kind).isPresent())
+        .forEach(kind -> GenerationMeters.register(generations, kind, meters));
+    Runnable reachedOnce = config.storage().readyWithoutStore() ? () -> {} : onceReached(store);
     Runnable reachable =
         new RecentCheck(
             () -> {
@@ -157,9 +144,15 @@ public final class Service implements AutoCloseable {
               table.requireReady();
             },
             System::nanoTime);
-    Runnable ready = decidesAlone(config.storage()) ? table::requireReady : reachable;
+    Runnable ready =
+        decidesAlone(config.storage())
+            ? () -> {
+              reachedOnce.run();
+              table.requireReady();
+            }
+            : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
-    Limiter limiter = limiter(config.storage(), limits, store, metrics.metrics(), topDenied);
+    Limiter limiter = limiter(config, limits, store, metrics.metrics(), topDenied);
     Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
@@ -173,7 +166,6 @@ public final class Service implements AutoCloseable {
             reservations,
             meters,
             ready,
-            config.sources().onMissing(),
             traffic,
             access,
             runtime,
@@ -197,6 +189,24 @@ public final class Service implements AutoCloseable {
     return new Service(started, doors, store, generations, access.audit(), traffic);
   }
 
+  /** Before it has answered once, its address may be wrong: each server would limit alone. */
+  private static Runnable onceReached(BucketStore store) {
+    AtomicBoolean reached = new AtomicBoolean();
+    Runnable ping = new RecentCheck(store::ping, System::nanoTime);
+    return () -> {
+      if (!reached.get()) {
+        try {
+          ping.run();
+        } catch (StoreException e) {
+          throw new NotReadyException(
+              "the store has not answered since the start; --ready-without-store does not wait for it",
+              e);
+        }
+        reached.set(true);
+      }
+    };
+  }
+
   /**
    * Whether requests may pass while the store is away. Such a server is ready then: all servers of
    * a fleet lose their store together, and their clients would find none.
@@ -218,11 +228,10 @@ public final class Service implements AutoCloseable {
     return otlp.traces();
   }
 
-  /** The certificate comes and goes with the limits, so that one look finds both. */
   private static Tls tls(
-      TlsFiles files, CurrentLimits limits, MeterRegistry meters, Started started) {
+      TlsFiles files, CurrentLimits loaded, MeterRegistry meters, Started started) {
     Supplier<TlsIdentity> current =
-        () -> Objects.requireNonNull(limits.get().companion(TlsIdentity.class), "no certificate");
+        () -> Objects.requireNonNull(loaded.get().companion(TlsIdentity.class), "no certificate");
     Gauge.builder(
             "sluice.tls.certificate.end.timestamp.seconds",
             current,
@@ -262,57 +271,6 @@ public final class Service implements AutoCloseable {
     return doors;
   }
 
-  /** All files that are watched, as one generation; null if there are none. */
-  private static @Nullable LimitFiles files(ServerConfig config) {
-    Files files = config.sources().files();
-    TlsFiles tls = config.doors().tls();
-    Path tokens = config.control().tokens();
-    if (files.isEmpty() && tls == null && tokens == null) {
-      return null;
-    }
-    LimitFiles.Builder builder = BundledNames.files().strictness(Strictness.LENIENT);
-    if (files.isEmpty()) {
-      builder.otherwise(SampleLimits.make());
-    }
-    if (tls != null) {
-      builder.attach(tls);
-    }
-    if (files.limits() != null) {
-      builder.defaults(files.limits());
-    }
-    if (files.overrides() != null) {
-      builder.overrides(files.overrides());
-    }
-    if (files.names() != null) {
-      builder.names(files.names());
-    }
-    if (files.rules() != null) {
-      builder.companion(files.rules(), RuleBook.reader(config.sources().onMissing()));
-    }
-    if (tokens != null) {
-      builder.companion(tokens, Tokens.reader(tls != null && tls.asksForClientCertificates()));
-    }
-    return builder.build();
-  }
-
-  /**
-   * From here on, for each reload too. The policy for missing limits has no say in unknown names.
-   */
-  private static void require(Sources sources, CurrentLimits limits) {
-    List<String> unknown = new ArrayList<>();
-    for (Requirement one : sources.required()) {
-      try {
-        var unused = limits.get().catalogue().get(one.limit());
-      } catch (UnknownLimitException e) {
-        unknown.add(one.by() + ": " + e.getMessage());
-      }
-    }
-    if (!unknown.isEmpty()) {
-      throw new UnknownLimitException(String.join("\n", unknown));
-    }
-    limits.require(sources.required());
-  }
-
   /** The address is for those who have the role to read; without roles, for nobody. */
   private static String shown(StoreAccess store, boolean isOpen) {
     String address = store.toString();
@@ -340,15 +298,19 @@ public final class Service implements AutoCloseable {
   }
 
   private static Limiter limiter(
-      Storage storage,
+      ServerConfig config,
       CurrentLimits limits,
       BucketStore store,
       LimiterObserver metrics,
       @Nullable TopDenied topDenied) {
     LimiterObserver observer =
         topDenied == null ? metrics : LimiterObserver.all(List.of(metrics, topDenied));
+    Storage storage = config.storage();
     Limiter.Builder limiter =
-        Limiter.builder(limits, store).observer(observer).onFailure(storage.onFailure());
+        Limiter.builder(limits, store)
+            .observer(observer)
+            .onFailure(storage.onFailure())
+            .missingDefault(config.sources().onMissing());
     storage.onFailureByLimit().forEach(limiter::onFailure);
     return limiter.build();
   }
@@ -364,8 +326,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Reads all watched files at once, and applies them if none has a mistake; logs how that went,
-   * and notes in the audit log that the server was told to. Blocks on the file system.
+   * Reads all watched files at once, and applies those of each kind without a mistake. Logs how
+   * that went, and notes in the audit log that the server was told to. Blocks on the file system.
    *
    * @return whether what the files say holds now
    */

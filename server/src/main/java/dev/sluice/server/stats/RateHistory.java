@@ -22,7 +22,7 @@ import org.slf4j.LoggerFactory;
  * second. A decision costs nothing more than its meter.
  *
  * <p>Bounded: {@link #SECONDS} counts for each outcome of at most {@link #MOST_LIMITS} limits, at
- * most 320 KB. Thread-safe; {@link #rates} waits at most for a reading of the meters.
+ * most 400 KB. Thread-safe; {@link #rates} waits at most for a reading of the meters.
  */
 public final class RateHistory implements AutoCloseable {
 
@@ -34,7 +34,8 @@ public final class RateHistory implements AutoCloseable {
   /** Limits beyond this many, in the order in which they decided first, have no history. */
   public static final int MOST_LIMITS = 256;
 
-  private static final String METER = "ratelimits.decisions";
+  private static final List<String> METERS =
+      List.of("ratelimits.decisions", "ratelimits.new.buckets");
 
   private final MeterRegistry meters;
   private final ScheduledExecutorService clock =
@@ -71,8 +72,8 @@ public final class RateHistory implements AutoCloseable {
   /** Ends a second: what was counted since the last call is its count. */
   synchronized void sample() {
     try {
-      for (Counter counter : meters.find(METER).counters()) {
-        count(counter);
+      for (String meter : METERS) {
+        meters.find(meter).counters().forEach(this::count);
       }
     } finally {
       next = (next + 1) % SECONDS; // or the next second would take the place of this one

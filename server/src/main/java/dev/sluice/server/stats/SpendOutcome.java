@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.stats;
 
-/** The outcome of a spend. */
+/** The outcome of a spend; one that is allowed may also start a bucket. */
 public enum SpendOutcome {
   /** It was allowed. */
   ALLOWED("allowed"),
@@ -10,7 +10,9 @@ public enum SpendOutcome {
   /** A rule in shadow mode would have allowed it. */
   SHADOW_ALLOWED("shadow_allowed"),
   /** A rule in shadow mode would have denied it; it passed. */
-  SHADOW_DENIED("shadow_denied");
+  SHADOW_DENIED("shadow_denied"),
+  /** The spend took tokens from a full bucket, so that the store had to make room for it. */
+  NEW_BUCKETS("");
 
   private final String label;
 
@@ -18,7 +20,7 @@ public enum SpendOutcome {
     this.label = label;
   }
 
-  /** The value of the label {@code decision} of the meter of decisions. */
+  /** The value of the label {@code decision} of the meter; empty for one without such a label. */
   String label() {
     return label;
   }

@@ -156,6 +156,7 @@ public final class DecisionWriter {
       reason =
           switch (coverage) {
             case UNLIMITED -> "unlimited";
+            case DISABLED -> "disabled";
             case NO_DEFAULT -> "noDefault";
             case NOT_CONFIGURED -> "notConfigured";
             case LIMITED -> reason;

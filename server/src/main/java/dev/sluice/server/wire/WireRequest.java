@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.wire;
 
+import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
@@ -160,35 +160,35 @@ public final class WireRequest {
    * Looks the transactions of a check, spend or refund up. To be called once.
    *
    * @param limits the limits that hold now
-   * @param onMissing whether a limit that is known, and not configured, is a mistake
+   * @param limiter a limit without a default is a mistake, unless it allows them
    * @return one transaction, or those of the batch in their order
    * @throws WireException with everything that is wrong in the request
    */
-  public List<Transaction> toTransactions(Limits limits, MissingDefault onMissing) {
-    return lookedUp(limits, onMissing, false);
+  public List<Transaction> toTransactions(Limits limits, Limiter limiter) {
+    return lookedUp(limits, limiter, false);
   }
 
   /**
    * Looks the transactions of a reset up; a cost or a kind is a mistake there. To be called once.
    *
    * @param limits the limits that hold now
-   * @param onMissing whether a limit that is known, and not configured, is a mistake
+   * @param limiter a limit without a default is a mistake, unless it allows them
    * @return one transaction, or those of the batch in their order
    * @throws WireException with everything that is wrong in the request
    */
-  public List<Transaction> toResets(Limits limits, MissingDefault onMissing) {
-    return lookedUp(limits, onMissing, true);
+  public List<Transaction> toResets(Limits limits, Limiter limiter) {
+    return lookedUp(limits, limiter, true);
   }
 
-  private List<Transaction> lookedUp(Limits limits, MissingDefault onMissing, boolean reset) {
+  private List<Transaction> lookedUp(Limits limits, Limiter limiter, boolean reset) {
     List<Transaction> found = new ArrayList<>();
     if (batch == null) {
-      Transaction transaction = lookedUp(single, "", limits, onMissing, reset);
+      Transaction transaction = lookedUp(single, "", limits, limiter, reset);
       if (transaction != null) {
         found.add(transaction);
       }
     } else {
-      lookUpBatch(batch, limits, onMissing, reset, found);
+      lookUpBatch(batch, limits, limiter, reset, found);
     }
     if (!mistakes.none()) {
       throw mistakes.exception();
@@ -199,7 +199,7 @@ public final class WireRequest {
   private void lookUpBatch(
       List<@Nullable WireTransaction> wires,
       Limits limits,
-      MissingDefault onMissing,
+      Limiter limiter,
       boolean reset,
       List<Transaction> found) {
     if (single.limit() != null || single.id() != null || single.cost() != null) {
@@ -215,7 +215,7 @@ public final class WireRequest {
     Map<String, Integer> places = new HashMap<>();
     for (int i = 0; i < wires.size(); i++) {
       String path = "transactions[" + i + "]";
-      Transaction transaction = lookedUp(wires.get(i), path + ".", limits, onMissing, reset);
+      Transaction transaction = lookedUp(wires.get(i), path + ".", limits, limiter, reset);
       if (transaction == null) {
         continue;
       }
@@ -232,18 +232,14 @@ public final class WireRequest {
   }
 
   private @Nullable Transaction lookedUp(
-      @Nullable WireTransaction wire,
-      String path,
-      Limits limits,
-      MissingDefault onMissing,
-      boolean reset) {
+      @Nullable WireTransaction wire, String path, Limits limits, Limiter limiter, boolean reset) {
     if (wire == null) {
       return null;
     }
     if (reset) {
       wire.requireNoCostOrKind(path, mistakes);
     }
-    return wire.toTransaction(limits, onMissing, path, mistakes);
+    return wire.toTransaction(limits, limiter, path, mistakes);
   }
 
   private static Map<String, Act> acts() {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.wire;
 
+import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
@@ -29,13 +29,14 @@ public record WireTransaction(
   /**
    * Looks the transaction up.
    *
+   * @param limiter refuses it where a default is missing
    * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
    * @param mistakes takes everything that is wrong
    * @return null if anything is wrong
    */
   @Nullable Transaction toTransaction(
-      Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
-    LimitName name = name(limits, onMissing, path, mistakes);
+      Limits limits, Limiter limiter, String path, Mistakes mistakes) {
+    LimitName name = name(limiter, path, mistakes);
     if (id == null) {
       mistakes.add(path + "id", "the id is missing: a string that names what is limited");
     }
@@ -56,6 +57,7 @@ public record WireTransaction(
     }
     try {
       Transaction transaction = Transaction.of(limits, limit, id);
+      limiter.requireDefault(transaction);
       return ofKind(transaction.withCost(cost == null ? 1 : cost));
     } catch (InvalidRequestException e) {
       mistakes.addRefused(e, path);
@@ -71,16 +73,13 @@ public record WireTransaction(
     }
   }
 
-  private @Nullable LimitName name(
-      Limits limits, MissingDefault onMissing, String path, Mistakes mistakes) {
+  private @Nullable LimitName name(Limiter limiter, String path, Mistakes mistakes) {
     if (limit == null) {
       mistakes.add(path + "limit", "the name of the limit is missing");
       return null;
     }
     try {
-      return onMissing == MissingDefault.REFUSE
-          ? limits.configured(limit)
-          : limits.catalogue().get(limit);
+      return limiter.limit(limit).name(); // also before the id is looked at
     } catch (UnknownLimitException e) {
       mistakes.addRefused(e, path);
       return null;

@@ -6,6 +6,7 @@ import {clock, number, period, plural, rate} from './words.js';
 import {sparkline} from './charts.js';
 
 const RECENT = 10;
+const FULL = 75; // percent of the table, as for the alert
 
 export const title = 'Limits';
 
@@ -126,6 +127,12 @@ function sum(counts) {
   return counts.reduce((total, count) => total + count, 0);
 }
 
+/** The three limits that made most new buckets in the last minute. */
+function newIds(rates) {
+  return rates.limits.map((one) => [one.limit, sum(one.newBuckets ?? [])])
+    .filter(([, count]) => count > 0).sort((one, other) => other[1] - one[1]).slice(0, 3);
+}
+
 /** A sign is a shape and a word, not a colour alone. */
 function sign(good, text) {
   return h('span', {class: good ? 'good' : 'bad'}, h('span', {'aria-hidden': 'true'}, good ? '● ' : '▲ '), text);
@@ -138,7 +145,7 @@ function stateCards() {
   const load = h('dd');
   const generation = h('dd');
   const element = h('dl', {class: 'cards'},
-    card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Files of the limits', generation));
+    card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Files', generation));
   const shown = new Map();
 
   /** Only where something changed, or a reader's selection is lost every two seconds. */
@@ -162,9 +169,13 @@ function stateCards() {
       fill(doors, [stats.doors, stats.ending], () => [
         ...stats.doors.map((door) => h('p', {}, h('code', {}, `${door.protocol}://${door.address}`))),
         h('p', {}, stats.ending ? sign(false, 'the server is about to stop') : sign(true, 'open'))]);
-      fill(load, [stats.connections, stats.store.liveBuckets], () => [
+      const share = stats.store.maxLiveBuckets && Math.round(100 * stats.store.liveBuckets / stats.store.maxLiveBuckets);
+      const newest = newIds(stats.rates);
+      fill(load, [stats.connections, stats.store.liveBuckets, share, newest], () => [
         h('p', {}, plural(stats.connections, 'connection', 'connections')),
-        stats.store.liveBuckets === undefined ? [] : h('p', {}, plural(stats.store.liveBuckets, 'bucket', 'buckets'), ' not full')]);
+        stats.store.liveBuckets === undefined ? [] : h('p', {}, plural(stats.store.liveBuckets, 'bucket', 'buckets'), ' not full'),
+        share === undefined ? [] : h('p', {}, sign(share < FULL, `${share} % of the table in use`)),
+        h('p', {class: 'note'}, newest.length === 0 ? 'No new id in the last minute.' : `Most new ids in the last minute: ${newest.map(([limit, count]) => `${limit} ${number(count)}`).join(', ')}`)]);
     },
     limits(answer) {
       fill(generation, [answer.generation, answer.limits.length], () => generations(answer));
@@ -179,20 +190,24 @@ function card(name, value) {
 /** The files in force, and what was wrong with those that were offered after them. */
 function generations(answer) {
   const count = h('p', {}, `${plural(answer.limits.length, 'limit', 'limits')} in force`);
-  const {active, offered, runtime} = answer.generation ?? {};
+  const {active, runtime, tokens, certificates} = answer.generation ?? {};
   const kept = runtime?.mistakes?.length ? [h('p', {}, sign(false, 'what is set at run time cannot be read; what was read before stays in force:')), lines(runtime.mistakes)] : [];
-  if (!active || active.hash === 'none') {
-    return [count, h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : ''), kept];
-  }
+  const limits = !active || active.hash === 'none'
+    ? [h('p', {class: 'note'}, active ? 'Sample limits: no file is watched.' : '')]
+    : stateOf('the files', answer.generation);
+  return [count, limits, tokens ? stateOf('the tokens', tokens) : [], certificates ? stateOf('the certificates', certificates) : [], kept].flat();
+}
+
+/** One kind of files. */
+function stateOf(name, {active, offered}) {
   const mistakes = offered?.mistakes ?? [];
   const warnings = offered?.warnings ?? [];
-  return [count, h('p', {}, h('code', {}, active.hash.slice(0, 12)), ` since ${clock(Date.parse(active.since))}`),
+  return [h('p', {}, h('code', {}, active.hash.slice(0, 12)), ` since ${clock(Date.parse(active.since))}`),
     mistakes.length === 0
-      ? [h('p', {}, sign(true, 'the files as they are now')),
+      ? [h('p', {}, sign(true, `${name} as they are now`)),
         warnings.length === 0 ? [] : [h('p', {}, sign(false, `with ${plural(warnings.length, 'warning', 'warnings')}:`)), lines(warnings)]]
-      : [h('p', {}, sign(false, `the files of ${clock(Date.parse(offered.since))} (`), h('code', {}, offered.hash.slice(0, 12)), `) have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`),
-        lines(mistakes)],
-    kept];
+      : [h('p', {}, sign(false, `${name} of ${clock(Date.parse(offered.since))} (`), h('code', {}, offered.hash.slice(0, 12)), `) have ${plural(mistakes.length, 'mistake', 'mistakes')}, and are not in force:`),
+        lines(mistakes)]];
 }
 
 function lines(texts) {

@@ -47,6 +47,25 @@ final class FullTableTest {
     }
   }
 
+  @Test
+  void certificateWithTheNameOfAToken_hasRequestsOfItsOwn() throws IOException {
+    Path file = folder.resolve("tokens.yml");
+    String requests = "roles: [decide], requests: {burst: 1, count: 1, period: 1h}";
+    Files.writeString(
+        file,
+        "tokens: [{name: shop, sha256: %s, %s}]%ncertificates: [{name: shop, %s}]%n"
+            .formatted(Tokens.sha256(GOOD), requests, requests));
+    CurrentLimits loaded =
+        new CurrentLimits(LimitFiles.builder().companion(file, Tokens.reader(true)).build().load());
+    try (Access access = Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry())) {
+      assertThat(ask(access, GOOD, 1).name()).isEqualTo("shop");
+      assertThatThrownBy(() -> ask(access, GOOD, 1)).isInstanceOf(RefusedException.class);
+      InetSocketAddress peer = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);
+      Caller caller = access.caller("http", peer, null, List.of("shop"), List.of());
+      assertThat(caller.name()).isEqualTo("shop");
+    }
+  }
+
   private static Caller ask(Access access, String token, int host) throws IOException {
     InetAddress address = InetAddress.getByAddress(new byte[] {10, 0, 0, (byte) host});
     return access.caller(

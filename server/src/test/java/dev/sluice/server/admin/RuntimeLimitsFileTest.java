@@ -20,10 +20,12 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Entries in a file whose limits went away, changed, or came back. */
+@Tag("slow")
 class RuntimeLimitsFileTest {
 
   private static final LimitName A = LimitName.builder(1, "A").build();

@@ -362,6 +362,66 @@ final class ConversionTest {
     return renaming.toString().substring(renaming.file().length() + 1);
   }
 
+  /** Rules count a subscriber's addresses as one id, so an override of one would never act. */
+  @Test
+  void singleIpv6Address_hasARule_insteadOfAnOverride() throws IOException {
+    Limits converted =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - {key: remote_address, rate_limit: {unit: second, requests_per_unit: 10}}
+                  - {key: remote_address, value: "2001:db8::5", rate_limit: {unit: second, requests_per_unit: 3}}
+                  - {key: remote_address, value: 192.0.2.7, rate_limit: {unit: second, requests_per_unit: 4}}
+                """));
+    for (String[] row :
+        new String[][] {{"2001:db8::5", "3"}, {"2001:db8::6", "10"}, {"192.0.2.7", "4"}}) {
+      RuleMatch match =
+          RuleBook.of(converted)
+              .match("edge", List.of(new Entry("remote_address", row[0])))
+              .orElseThrow();
+      assertThat(match.enforced(converted, 1))
+          .as(row[0])
+          .singleElement()
+          .satisfies(one -> assertThat(one.quota().burst()).isEqualTo(Long.parseLong(row[1])));
+    }
+  }
+
+  /** The reference refuses the first two; by the third, a request would be charged nothing. */
+  @Test
+  void replaces_ofItsOwnName_ofNoName_orInACircle_isRefused() {
+    for (String[] one :
+        new String[][] {
+          {
+            "{key: k, rate_limit: {name: self, replaces: [{name: self}], unit: hour, requests_per_unit: 2}}",
+            "3:5: the rule on line 3 replaces \"self\", which it charges itself"
+          },
+          {
+            "{key: k, rate_limit: {unlimited: true, name: self, replaces: [{name: self}]}}",
+            "3:5: the rule on line 3 replaces \"self\", which it charges itself"
+          },
+          {
+            "{key: k, rate_limit: {replaces: [{name: }], unit: hour, requests_per_unit: 2}}",
+            "3:44: found an empty name, expected the name of a limit"
+          },
+          {
+            "{key: k, rate_limit: {replaces: [{name: [a]}], unit: hour, requests_per_unit: 2}}",
+            "3:45: found a list, expected the name of a limit"
+          },
+          {
+            "{key: k, rate_limit: {name: x, replaces: [{name: y}], unit: hour, requests_per_unit: 2}}\n"
+                + "  - {key: l, rate_limit: {name: y, replaces: [{name: x}], unit: hour, requests_per_unit: 2}}",
+            "\"x\" replaces \"y\" (line 3), \"y\" replaces \"x\" (line 4)"
+          }
+        }) {
+      assertThatThrownBy(() -> conversion("domain: d\ndescriptors:\n  - %s\n".formatted(one[0])))
+          .as(one[0])
+          .isInstanceOf(LimitFilesException.class)
+          .hasMessageContaining(one[1]);
+    }
+  }
+
   @Test
   void replaces_namesTheLimitsAsTheyAreWritten() throws IOException {
     Conversion conversion =

@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -34,6 +35,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  * Hostile clients that keep to every documented bound, against a server with small bounds. The same
  * attacks in their full size are {@code ./sluice bench attacks}.
  */
+@Tag("slow")
 final class AttacksTest {
 
   private static final int MIB = 1 << 20;

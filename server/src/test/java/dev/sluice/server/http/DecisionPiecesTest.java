@@ -10,7 +10,6 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.ResponseHeaders;
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Requests.HeldAnswers;
 import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
@@ -126,12 +125,7 @@ final class DecisionPiecesTest {
   }
 
   private DecisionStream stream(BucketStore from) {
-    Acts acts =
-        new Acts(
-            Limiter.of(SampleFixture.limits(), from),
-            MissingDefault.REFUSE,
-            AuditLog.none(),
-            "http");
+    Acts acts = new Acts(Limiter.of(SampleFixture.limits(), from), AuditLog.none(), "http");
     return new DecisionStream(acts, Caller.anybody("here"), client.response, tasks::add, held);
   }
 

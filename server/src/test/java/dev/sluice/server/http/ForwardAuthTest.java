@@ -11,7 +11,6 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
@@ -118,7 +117,7 @@ final class ForwardAuthTest {
     server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
-            .part(new ForwardAuthPart(limiter, MissingDefault.REFUSE, client, meters))
+            .part(new ForwardAuthPart(limiter, client, meters))
             .start();
   }
 
@@ -469,6 +468,10 @@ final class ForwardAuthTest {
         "/a%0A",
         "/a%zz",
         "/health;%2F..%2Flogin",
+        "/login#1",
+        "/login#",
+        "/login x",
+        "http:/login",
         "login"
       })
   void pathWithMoreThanTwoReadings_isRefused(String path) throws IOException {
@@ -476,6 +479,41 @@ final class ForwardAuthTest {
     HttpResponse<String> answer = asked("POST", path);
     assertThat(answer.statusCode()).isEqualTo(400);
     assertThat(answer.body()).contains("the path");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "POST, //x/login",
+    "POST, /\\x/login",
+    "POST, http://shop.test/login",
+    "post, /login",
+    "Post, ///x/login?a#b"
+  })
+  void requestThatAnApplicationReadsInAnotherWay_isCharged(String method, String uri)
+      throws IOException {
+    startWithRules();
+    for (int status : new int[] {200, 200, 429}) {
+      assertThat(asked(method, uri).statusCode()).isEqualTo(status);
+    }
+    assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void keyOfTheQuery_isChargedInEachReading() throws IOException {
+    start(FailureRule.fail(), behindLoopback(), false);
+    String asked = "?limit=ApiCallsPerKey&key=cookie:s";
+    assertThat(header(get(asked, "Cookie", "s=%61"), "RateLimit")).endsWith(";r=2");
+    assertThat(header(get(asked, "Cookie", "s=a"), "RateLimit")).endsWith(";r=1");
+    String[] overridden = {
+      "X-Forwarded-Method", "post", "X-Forwarded-Uri", "/a%2Fb", "X-HTTP-Method", "put"
+    };
+    assertThat(get("?limit=ApiCallsPerKey&key=path", overridden).body()).isEmpty();
+    assertThat(header(get("?limit=ApiCallsPerKey&id=%2Fa%2Fb&cost=0"), "RateLimit"))
+        .endsWith(";r=2");
+    assertThat(header(get("?limit=ApiCallsPerKey&key=method", overridden), "RateLimit"))
+        .endsWith(";r=2");
+    assertThat(header(get("?limit=ApiCallsPerKey&id=PUT&cost=0"), "RateLimit")).endsWith(";r=2");
+    assertThat(header(get("?limit=ApiCallsPerKey&id=POST&cost=0"), "RateLimit")).endsWith(";r=2");
   }
 
   @Test

@@ -211,13 +211,26 @@ final class HttpAnswersTest {
   }
 
   @Test
-  void limitWithOverridesAlone_saysSoForOtherIds() {
-    JsonNode other =
-        TestServer.json(
-            server.post(
-                "/v1/spend", "{\"limit\":\"LoginsPerUserPerIPAddress\",\"id\":\"192.0.2.8:bob\"}"));
-    assertThat(other.get("limited").asBoolean()).isFalse();
-    assertThat(other.get("reason").asText()).isEqualTo("noDefault");
+  void limitWithOverridesAlone_refusesOtherIds() {
+    String body = "{\"limit\":\"LoginsPerUserPerIPAddress\",\"id\":\"192.0.2.8:bob\"}";
+    for (String act : List.of("check", "spend", "refund", "reset", "reservations")) {
+      HttpResponse<String> refused = server.post("/v1/" + act, body);
+      assertThat(refused.statusCode()).as(act).isEqualTo(404);
+      assertThat(refused.body())
+          .contains("\"type\":\"tag:sluice.dev,2026:unknown-limit\"")
+          .contains("LoginsPerUserPerIPAddress has no default; write burst, count and period");
+    }
+    assertThat(
+            server.get("/v1/limits/LoginsPerUserPerIPAddress/buckets/192.0.2.8%3Abob").statusCode())
+        .isEqualTo(404);
+    HttpResponse<String> batch =
+        server.post(
+            "/v1/spend",
+            "{\"transactions\":[{\"limit\":\"LoginsPerUserPerIPAddress\",\"id\":\"192.0.2.7:bob\"},"
+                + body
+                + "]}");
+    assertThat(batch.statusCode()).isEqualTo(404);
+    assertThat(batch.body()).contains("\"field\":\"transactions[1].limit\"");
     JsonNode overridden =
         TestServer.json(
             server.post(
@@ -232,7 +245,7 @@ final class HttpAnswersTest {
     for (String act : List.of("check", "spend", "refund", "reset")) {
       HttpResponse<String> refused = server.post("/v1/" + act, body);
       assertThat(refused.statusCode()).as(act).isEqualTo(404);
-      assertThat(refused.body()).contains("SignUpsPerIPAddress is not configured");
+      assertThat(refused.body()).contains("SignUpsPerIPAddress has no default");
     }
     assertThat(server.get("/v1/limits/SignUpsPerIPAddress").statusCode()).isEqualTo(404);
     assertThat(server.get("/v1/limits/SignUpsPerIPAddress/buckets/192.0.2.7").statusCode())

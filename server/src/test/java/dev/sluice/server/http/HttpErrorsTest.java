@@ -269,7 +269,15 @@ final class HttpErrorsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"text/plain", "application/x-www-form-urlencoded", "nonsense"})
+  @ValueSource(
+      strings = {
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "nonsense",
+        "application/json; charset=utf-16",
+        "application/json;charset=\"ISO-8859-1\"",
+        "application/json; charset=utf-8; charset=utf-7"
+      })
   void wrongMediaType_isRefused(String type) {
     HttpResponse<String> answer =
         server.send("POST", "/v1/spend", BodyPublishers.ofString(LOGIN), type);
@@ -281,7 +289,10 @@ final class HttpErrorsTest {
     problem(server.send("POST", "/v1/spend", BodyPublishers.ofString(LOGIN), null), 415);
     HttpResponse<String> charset =
         server.send(
-            "POST", "/v1/check", BodyPublishers.ofString(LOGIN), "application/json; charset=utf-8");
+            "POST",
+            "/v1/check",
+            BodyPublishers.ofString(LOGIN),
+            "Application/JSON; Charset=\"UTF-8\"");
     assertThat(charset.statusCode()).isEqualTo(200);
   }
 

@@ -20,10 +20,12 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** The recorded trace over HTTP: act by act, and as streams of acts. */
+@Tag("slow")
 final class HttpVectorsTest {
 
   private final List<String> trace = Vectors.lines("gcra/trace.jsonl");

@@ -7,7 +7,6 @@ import static org.awaitility.Awaitility.await;
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.server.Aside;
 import dev.sluice.server.Decorators;
@@ -41,10 +40,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Many requests that wait take few threads, and hold up no others. */
+@Tag("slow")
 final class SlowRequestsTest {
 
   private static final String CHANGE = "/v1/admin/penalties/ApiCallsPerKey/k";
@@ -96,7 +97,6 @@ final class SlowRequestsTest {
                     limiter,
                     new Reservations(limiter, store, TokenKey.random()),
                     this::ask,
-                    MissingDefault.REFUSE,
                     audit,
                     generations))
             .part(new AdminPart(runtime, audit))

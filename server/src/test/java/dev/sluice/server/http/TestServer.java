@@ -7,7 +7,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Aside;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.SluiceServer;
@@ -62,8 +61,7 @@ final class TestServer implements AutoCloseable {
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
             .part(new AdminPart(runtime, AuditLog.none()))
-            .part(
-                new ForwardAuthPart(limiter, MissingDefault.REFUSE, ClientAddress.direct(), meters))
+            .part(new ForwardAuthPart(limiter, ClientAddress.direct(), meters))
             .part(new StatsPart(state, null))
             .part(new MetricsPart(new CurrentLimits(limits), store))
             .idleTimeout(idle)

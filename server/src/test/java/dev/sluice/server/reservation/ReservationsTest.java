@@ -12,16 +12,19 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.server.wire.WireException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.yaml.LongestReservations;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -42,8 +45,10 @@ final class ReservationsTest {
   private final CurrentLimits limits =
       new CurrentLimits(limits(Quota.per(10, Duration.ofHours(1))));
   private final Limiter limiter = limiter();
-  private final Reservations here = new Reservations(limiter, store, KEY, time);
-  private final Reservations there = new Reservations(limiter(), store, KEY, time);
+  private final Reservations here =
+      new Reservations(limiter, store, KEY, time, Reservations.MOST_MARKS);
+  private final Reservations there =
+      new Reservations(limiter(), store, KEY, time, Reservations.MOST_MARKS);
 
   private static Limits limits(Quota quota) {
     return Limits.builder(CATALOGUE).limit(LOGINS, quota).build();
@@ -156,7 +161,7 @@ final class ReservationsTest {
 
   @Test
   void cancel_ofNothing_mayBeRepeated() {
-    limits.replace(Limits.builder(CATALOGUE).build());
+    limits.replace(Limits.builder(CATALOGUE).unlimited(LOGINS).build());
     String token = token(4);
 
     cancel(here, token);
@@ -227,7 +232,10 @@ final class ReservationsTest {
   void cancel_withAnotherKey_isUnknown() {
     String token = token(4);
 
-    assertRefused(new Reservations(limiter, store, TokenKey.random(), time), token, Reason.UNKNOWN);
+    assertRefused(
+        new Reservations(limiter, store, TokenKey.random(), time, Reservations.MOST_MARKS),
+        token,
+        Reason.UNKNOWN);
     assertThat(remaining()).isEqualTo(6);
   }
 
@@ -305,5 +313,57 @@ final class ReservationsTest {
   @Test
   void key_isNotShown() {
     assertThat(KEY.toString()).doesNotContain("kkk");
+  }
+
+  @Test
+  void reserve_afterTooManyCancellations_isRefused_untilTheirMarksAreGone() {
+    Reservations few = new Reservations(limiter, store, KEY, time, 3);
+    for (int i = 0; i < 3; i++) {
+      cancel(few, few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
+    }
+    assertThatThrownBy(() -> few.reserve(one("b"), LIFE))
+        .isInstanceOf(RefusedException.class)
+        .hasMessageStartingWith("too many reservations of Logins were cancelled");
+    assertThat(remaining()).as("nothing was spent").isEqualTo(10);
+
+    time.advance(LIFE.plus(Reservations.CLOCK_SKEW).plusMinutes(1));
+
+    assertThat(few.reserve(one("b"), LIFE).toCompletableFuture().join().token()).isNotNull();
+  }
+
+  @Test
+  void cancel_beyondTheMarks_isRefused_andOneThatIsRepeatedTakesNoRoom() {
+    Reservations few = new Reservations(limiter, store, KEY, time, 2);
+    List<String> tokens =
+        List.of(
+            few.reserve(one("a"), LIFE).toCompletableFuture().join().token(),
+            few.reserve(one("a"), LIFE).toCompletableFuture().join().token(),
+            few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
+    cancel(few, tokens.get(0));
+    for (int i = 0; i < 5; i++) {
+      assertRefused(few, tokens.get(0), Reason.USED);
+    }
+    cancel(few, tokens.get(1));
+    assertThatThrownBy(() -> few.cancel(tokens.get(2))).isInstanceOf(RefusedException.class);
+    assertThat(remaining()).as("the third one stays spent").isEqualTo(9);
+  }
+
+  @Test
+  void life_beyondTheLongestOfItsLimit_isRefused_whereverTheLimitIs() {
+    Duration hour = Duration.ofHours(1);
+    assertThatThrownBy(() -> here.reserve(one("a"), hour))
+        .isInstanceOf(WireException.class)
+        .hasMessage(
+            "found 1h0m0s, expected at most 10m0s, as the limit Logins allows no longer;"
+                + " longestReservation: 1h0m0s in its default does");
+    limits.replace(
+        limits
+            .get()
+            .with(LongestReservations.class, new LongestReservations(Map.of(LOGINS, hour))));
+    assertThat(here.reserve(one("a"), hour).toCompletableFuture().join().token()).isNotNull();
+  }
+
+  private List<Transaction> one(String id) {
+    return List.of(limiter.transaction(LOGINS, id));
   }
 }

@@ -27,9 +27,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Clients that send what they should not, do not read, or do not go. */
+@Tag("slow")
 final class RespBoundsTest {
 
   private static final Duration LATE = Duration.ofSeconds(5);

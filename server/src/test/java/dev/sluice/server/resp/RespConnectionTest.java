@@ -27,6 +27,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What a connection holds, and for how long, where its client reads as the test wants. */
@@ -200,8 +201,9 @@ final class RespConnectionTest {
 
   /**
    * One object more for each command would be 16 bytes at least. What a read costs (a buffer, a
-   * write) its commands share.
+   * write) its commands share. Slow, as only the JVM's second compiler leaves objects out.
    */
+  @Tag("slow")
   @Test
   void throttlesOfOneRead_makeNoObjectsOfTheirOwn() {
     Limits none = Limits.builder(Catalogue.samples()).build();

@@ -11,7 +11,6 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
@@ -49,6 +48,7 @@ final class RespServerTest {
     return Limits.builder(Catalogue.samples())
         .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
         .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .override("SignUpsPerIPv6Range", "2001:db8::/64", Quota.per(3, Duration.ofDays(1)))
         .unlimited("FailedLoginsPerIPAddress")
         .build();
   }
@@ -295,7 +295,13 @@ final class RespServerTest {
       delimiter = '|',
       value = {
         "SLUICE.SPEND NoSuchLimit x | NoSuchLimit",
-        "SLUICE.SPEND SignUpsPerIPAddress x | SignUpsPerIPAddress",
+        "SLUICE.SPEND SignUpsPerIPAddress x | SignUpsPerIPAddress has no default",
+        "SLUICE.SPEND SignUpsPerIPv6Range 2001:db8:1::/64 | SignUpsPerIPv6Range has no default",
+        "SLUICE.CHECK SignUpsPerIPv6Range 2001:db8:1::/64 | SignUpsPerIPv6Range has no default",
+        "SLUICE.REFUND SignUpsPerIPv6Range 2001:db8:1::/64 | SignUpsPerIPv6Range has no default",
+        "SLUICE.RESET SignUpsPerIPv6Range 2001:db8:1::/64 | SignUpsPerIPv6Range has no default",
+        "SLUICE.RESERVE SignUpsPerIPv6Range 2001:db8:1::/64 | SignUpsPerIPv6Range has no default",
+        "SLUICE.BATCH SPEND SignUpsPerIPv6Range 2001:db8:1::/64 1 checkOnly | has no default",
         "SLUICE.SPEND LoginsPerIPAddress x | x",
         "SLUICE.SPEND LoginsPerIPAddress 192.0.2.7 11 | cost",
         "SLUICE.SPEND LoginsPerIPAddress 192.0.2.7 -1 | cost",
@@ -433,7 +439,7 @@ final class RespServerTest {
   private static List<Command> commands() {
     BucketStore store = BucketStore.inMemory();
     Limiter limiter = Limiter.of(limits(), store);
-    LimitCommands limits = new LimitCommands(limiter, MissingDefault.REFUSE, AuditLog.none());
+    LimitCommands limits = new LimitCommands(limiter, AuditLog.none());
     List<Command> all = new ArrayList<>(new ThrottleCommands(limiter).all());
     all.addAll(limits.all());
     all.addAll(

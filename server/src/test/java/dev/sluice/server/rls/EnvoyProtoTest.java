@@ -23,6 +23,13 @@ import org.junit.jupiter.api.Test;
  */
 final class EnvoyProtoTest {
 
+  /**
+   * Envoy's API has this field since pull request 44059 (its Go bindings of August 2026 say: bool,
+   * 4). The newest Java artifact is older, so the field is not compared with it.
+   */
+  private static final FieldDescriptor NEWER_THAN_THE_ARTIFACT =
+      RateLimitDescriptor.getDescriptor().findFieldByName("is_negative_hits");
+
   private final Set<String> compared = new HashSet<>();
 
   @Test
@@ -45,12 +52,27 @@ final class EnvoyProtoTest {
             "envoy.config.core.v3.HeaderValue");
   }
 
+  @Test
+  void isNegativeHits_isField4_andTheArtifactDoesNotHaveItYet() {
+    assertThat(NEWER_THAN_THE_ARTIFACT.getNumber()).isEqualTo(4);
+    assertThat(NEWER_THAN_THE_ARTIFACT.getType()).isEqualTo(FieldDescriptor.Type.BOOL);
+    assertThat(NEWER_THAN_THE_ARTIFACT.getJsonName()).isEqualTo("isNegativeHits");
+    assertThat(
+            io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.getDescriptor()
+                .findFieldByNumber(4))
+        .as("compare the field like the others now, and remove this test")
+        .isNull();
+  }
+
   private void compare(Descriptor ours, Descriptor theirs) {
     assertThat(ours.getFullName()).isEqualTo(theirs.getFullName());
     if (!compared.add(ours.getFullName())) {
       return;
     }
     for (FieldDescriptor field : ours.getFields()) {
+      if (field.equals(NEWER_THAN_THE_ARTIFACT)) {
+        continue;
+      }
       FieldDescriptor same = theirs.findFieldByNumber(field.getNumber());
       assertThat(same).as(field.getFullName()).isNotNull();
       assertThat(field.getName()).isEqualTo(same.getName());

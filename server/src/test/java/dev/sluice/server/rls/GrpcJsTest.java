@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -31,6 +32,7 @@ import org.junit.jupiter.api.io.TempDir;
  * A client that shares nothing with us: grpc-js, which reads Envoy's published descriptions. Needs
  * node, and {@code npm ci --prefix server/src/test/node}; {@code .ci/run} installs both.
  */
+@Tag("slow")
 @EnabledIf("dev.sluice.server.Programs#haveNodeClients")
 final class GrpcJsTest {
 

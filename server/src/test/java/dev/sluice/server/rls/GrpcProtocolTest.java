@@ -18,6 +18,8 @@ import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.grpc.GrpcService;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
@@ -52,6 +54,11 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.net.SocketException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -70,12 +77,14 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The protocol around the question: health, reflection, deadlines, bounds, bad input, the end. */
+@Tag("slow")
 final class GrpcProtocolTest {
 
   private static final String METHOD =
@@ -151,6 +160,31 @@ final class GrpcProtocolTest {
     store.away = false;
     server.traffic.unready();
     assertThat(health(service)).isEqualTo(ServingStatus.NOT_SERVING);
+  }
+
+  /** The HTTP library caches paths as they were first spelled, for the whole process. */
+  @Test
+  void pathInAnotherSpelling_isRefused_andDoesNotShutTheDoorForOthers() throws Exception {
+    HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+    for (String path : List.of(METHOD, HEALTH)) {
+      for (int i = 0; i < 2; i++) {
+        HttpResponse<Void> refused =
+            client.send(
+                java.net.http.HttpRequest.newBuilder(
+                        URI.create("http://" + HostPort.format(server.address()) + "/" + path))
+                    .header("Content-Type", "application/grpc")
+                    .POST(BodyPublishers.ofByteArray(new byte[5]))
+                    .build(),
+                BodyHandlers.discarding());
+        assertThat(refused.headers().firstValue("grpc-message").orElseThrow())
+            .contains("/" + path + " is not written as");
+      }
+    }
+    assertThat(health("")).isEqualTo(ServingStatus.SERVING);
+    assertThat(server.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
+        .isEqualTo(999);
+    LateGrpc late = new LateGrpc(() -> GrpcService.builder().build(), "a/B");
+    assertThat(late.shouldCachePath("/a/B", null, Route.builder().exact("/a/B").build())).isFalse();
   }
 
   @Test

@@ -15,6 +15,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -111,6 +112,7 @@ final class JsonServiceTest {
         "{\"domain\":\"edge\"}",
         "{\"domain\":\"\",\"descriptors\":[{}]}",
         "{\"domain\":\"edge\",\"descriptor\":[{}]}",
+        "{\"domain\":\"edge\",\"descriptors\":[{\"hits_addend\":1,\"hitsAddend\":2}]}",
         "{\"domain\":\"edge\",\"descriptors\":[{\"hitsAddend\":\"-1\"}]}",
         "{\"domain\":\"edge\",\"descriptors\":[{\"limit\":{\"unit\":\"FORTNIGHT\"}}]}"
       })
@@ -122,6 +124,37 @@ final class JsonServiceTest {
       assertThat(answer.headers().firstValue("content-type")).hasValue("application/problem+json");
       assertThat(JSON.readTree(answer.body()).get("detail").textValue()).isNotEmpty();
     }
+  }
+
+  @Test
+  void negativeHits_areGivenBack_andUnknownFieldsRefusedInDescriptorsAlone() throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      String descriptor =
+          "{\"entries\":[{\"key\":\"PerUser\",\"value\":\"ann\"%s}],\"hitsAddend\":\"2\"%s}";
+      String body =
+          "{\"domain\":\"edge\",\"later\":{\"x\":1e99999999},\"descriptors\":[" + descriptor + "]}";
+      assertThat(remaining(send(server, "POST", body.formatted("", "")))).isZero();
+      assertThat(remaining(send(server, "POST", body.formatted("", ",\"isNegativeHits\":true"))))
+          .isEqualTo(2);
+      assertThat(remaining(send(server, "POST", body.formatted("", ",\"is_negative_hits\":false"))))
+          .isZero();
+      HttpResponse<String> unknown =
+          send(server, "POST", body.formatted("", ",\"is_negative\":true"));
+      assertThat(unknown.statusCode()).isEqualTo(400);
+      assertThat(JSON.readTree(unknown.body()).get("detail").textValue())
+          .startsWith("descriptors[0]: found the field \"is_negative\", which this version");
+      assertThat(
+              JSON.readTree(send(server, "POST", body.formatted(",\"as\":1", "")).body())
+                  .get("detail")
+                  .textValue())
+          .startsWith("descriptors[0].entries[0]: found the field \"as\"");
+    }
+  }
+
+  private static int remaining(HttpResponse<String> answer) throws IOException {
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return JSON.readTree(answer.body()).get("statuses").get(0).path("limitRemaining").asInt();
   }
 
   @ParameterizedTest

@@ -56,6 +56,23 @@ final class RequestMessagesTest {
     assertThat(read.getDescriptors(last).getEntries(0).getKey()).isEqualTo("k");
   }
 
+  /** A field of a descriptor may change what is charged; elsewhere it is for other servers. */
+  @Test
+  void read_keepsWhatADescriptorSays_whereOneValueIsNotText() {
+    byte[] ofDescriptor = {0x12, 12, 0x0a, 6, 0x0a, 1, 'k', 0x12, 1, (byte) 0x80, 0x20, 1, 0x28, 7};
+    byte[] ofEntry = {0x12, 10, 0x0a, 8, 0x0a, 1, 'k', 0x12, 1, (byte) 0x80, 0x18, 7};
+    RateLimitRequest negative = RequestMessages.read(ofDescriptor, 0);
+    assertThat(negative.getDescriptors(0).getIsNegativeHits()).isTrue();
+    assertThatThrownBy(() -> RequestMessages.requireKnownFields(negative))
+        .isInstanceOf(BadRequest.class)
+        .hasMessageContaining("descriptors[0]: found the field number 5");
+    assertThatThrownBy(() -> RequestMessages.requireKnownFields(RequestMessages.read(ofEntry, 0)))
+        .isInstanceOf(BadRequest.class)
+        .hasMessageContaining("descriptors[0].entries[0]: found the field number 3");
+    byte[] later = question().toBuilder().setUnknownFields(LATER).build().toByteArray();
+    RequestMessages.requireKnownFields(RequestMessages.read(concat(later, NOT_TEXT), 0));
+  }
+
   @Test
   void read_refusesWhatIsNotWhole_alsoBehindAValueThatIsNotText() {
     byte[] whole = question().toByteArray();

@@ -25,6 +25,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -34,6 +35,7 @@ import org.junit.jupiter.api.io.TempDir;
  * recorded ones. A twin of the buckets, asked by the library alone, tells what each part of a batch
  * comes to.
  */
+@Tag("slow")
 final class RlsVectorsTest {
 
   private static final ObjectMapper JSON = new ObjectMapper();

@@ -39,11 +39,13 @@ final class RulesFirstTest {
       names:
         - {number: 201, name: PerIp, id: ipAddress}
         - {number: 202, name: Tokens, id: string}
+        - {number: 203, name: PerRange, id: ipv6RangeCIDR}
       """;
   private static final String LIMITS =
       """
       PerIp: {burst: 10, count: 10, period: 1m}
       Tokens: {burst: 1000, count: 1000, period: 1h}
+      PerRange: {burst: 1000, count: 1000, period: 1h}
       """;
   private static final String RULES =
       """
@@ -60,6 +62,7 @@ final class RulesFirstTest {
           replaces: [PerIp]
           limit: Tokens
           id: "{vip}"
+        - {entries: [range], replaces: [PerIp], limit: PerRange, id: "{range/48}"}
         - entries: [generic_key: used, user]
           limits: [{limit: Tokens, id: "{user}", excess: debt}]
         - entries: [generic_key: drained, user]
@@ -93,6 +96,23 @@ final class RulesFirstTest {
         .companion(Files.writeString(folder.resolve("rules.yml"), RULES), RuleBook.reader())
         .build()
         .load();
+  }
+
+  /** An IPv4 client skips the range: then nothing would be charged in the place of PerIp. */
+  @Test
+  void ruleWhoseLimitsAreAllSkipped_replacesNothing() throws Exception {
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      for (String[] row : new String[][] {{"192.0.2.7", "9"}, {"2001:db8::1", "0"}}) {
+        assertThat(
+                server
+                    .ask(descriptor("range", row[0]), descriptor("PerIp", row[0]))
+                    .getStatuses(1)
+                    .getLimitRemaining())
+            .as(row[0])
+            .isEqualTo(Integer.parseInt(row[1]));
+      }
+    }
   }
 
   @Test

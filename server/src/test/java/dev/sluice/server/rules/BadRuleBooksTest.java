@@ -79,9 +79,9 @@ class BadRuleBooksTest {
     String rules =
         """
         rules:
-          - {path: /a, limit: PerKey, id: x, cost: 3}
+          - {path: /a, limit: PerKey, id: "{header:K}", cost: 3}
           - {path: /b, limit: PerKey, id: x, cost: 2}
-          - {path: /c, limit: PerIp, id: 192.0.2.7, cost: 5}
+          - {path: /c, limit: PerIp, id: "{ip}", cost: 5}
         """;
     assertThat(RuleBookFixture.files(folder, rules).lint()).as("without overrides").isEmpty();
     List<String> found =
@@ -96,7 +96,45 @@ class BadRuleBooksTest {
             .toList();
     assertThat(found)
         .containsExactly(
-            "2:44: warning: found a cost of 3, but the override of PerKey for the id \"trial\" has a"
+            "2:55: warning: found a cost of 3, but the override of PerKey for the id \"trial\" has a"
                 + " burst of 2: no request of that id can pass; lower the cost, or raise the burst");
+  }
+
+  /** It would be written, loaded, and never be in force. */
+  @Test
+  void lint_ofAnOverrideThatNoRuleAsksFor_warnsOnceForTheLimit() throws IOException {
+    Path overrides = folder.resolve("overrides.yml");
+    Files.writeString(
+        overrides,
+        """
+        - PerIp: {burst: 5, count: 5, period: 1s, ids: ["2001:db8:9:9::5", "2001:db8:8::/64"]}
+        - PerIp: {burst: 6, count: 5, period: 1s, ids: ["2001:db8:7:7::5", 192.0.2.7]}
+        - PerUserAtIp: {burst: 6, count: 5, period: 1s, ids: ["[2001:db8::1]:ann"]}
+        """);
+    var unused =
+        RuleBookFixture.files(
+            folder,
+            """
+        rules:
+          - {path: /a, limit: PerIp, id: "{ip}"}
+          - {entries: [remote_address], limit: PerIp, id: "{remote_address}"}
+          - {path: "/{user}", limit: PerUserAtIp, id: "{ip}:{path:user}"}
+        """);
+    LimitFiles.Builder files =
+        LimitFiles.builder()
+            .overrides(overrides)
+            .companion(folder.resolve("rules.yml"), RuleBook.reader());
+    List<String> found =
+        files.defaults(folder.resolve("limits.yml")).build().lint().stream()
+            .map(BadRuleBooksTest::line)
+            .toList();
+    assertThat(found)
+        .containsExactly(
+            "2:5: warning: found an override that acts on no request of these rules: no rule asks"
+                + " for the id \"2001:db8:7:7::5\" of PerIp: the rule on line 2 asks for"
+                + " \"2001:db8:7:7::\" in its place; 1 more like it",
+            "4:5: warning: found an override that acts on no request of these rules: no rule asks"
+                + " for the id \"[2001:db8::1]:ann\" of PerUserAtIp: the rule on line 4 asks for"
+                + " \"[2001:db8::]:ann\" in its place");
   }
 }

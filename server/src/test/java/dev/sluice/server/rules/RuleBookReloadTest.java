@@ -83,8 +83,8 @@ class RuleBookReloadTest implements ReloadListener {
     assertThat(limits.get()).isSameAs(before);
     assertThat(refused)
         .containsExactly(
-            "found PerKey, which is not configured and would not limit; write its burst, count and"
-                + " period, or unlimited: true");
+            "found PerKey, which has no default; write burst, count and period, or"
+                + " \"PerKey: {unlimited: true}\"");
   }
 
   @Test
@@ -95,8 +95,8 @@ class RuleBookReloadTest implements ReloadListener {
     assertThat(lint(MissingDefault.REFUSE)).hasSize(1).allMatch(one -> one.startsWith("MISTAKE "));
     assertThat(lint(MissingDefault.WARN))
         .containsExactly(
-            "WARNING found Forgotten, which is not configured and does not limit; write its burst,"
-                + " count and period, or unlimited: true");
+            "WARNING found Forgotten, which has no default; write burst, count and period, or"
+                + " \"Forgotten: {unlimited: true}\"");
     assertThat(lint(MissingDefault.ALLOW)).isEmpty();
   }
 

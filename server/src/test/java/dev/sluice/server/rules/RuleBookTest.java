@@ -6,13 +6,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.ProxyHeader;
+import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -87,6 +90,106 @@ class RuleBookTest {
         .containsExactly("202:rest");
   }
 
+  /** A subscriber has 2^64 addresses, and one bucket at each door. */
+  @Test
+  void match_ofADescriptorWithAnAddress_groupsItAsThatOfARequest() {
+    Limits limits =
+        limits(
+            """
+            - {entries: [remote_address], limit: PerIp, id: "{remote_address}"}
+            - {entries: [masked_remote_address], limit: PerIp, id: "{1}"}
+            - {entries: [client], limit: PerIp, id: "{client}"}
+            - {entries: [remote_address, plain], limit: PerKey, id: "{plain}:{remote_address}"}
+            - {entries: [user, at], limit: PerUserAtIp, id: "{at}:{user}"}
+            - {entries: [client, range], limit: PerRange, id: "{client/48}"}
+            - {entries: [masked_remote_address, range], limit: PerRange, id: "{masked_remote_address}"}
+            - {entries: [remote_address, alone], limit: PerKey, id: "{1/128}"}
+            - {path: /**, limit: PerIp, id: "{ip}"}
+            """);
+    RuleBook book = RuleBook.of(limits);
+    for (String[] row :
+        new String[][] {
+          {"201:2001:db8:7:7::", "remote_address", "2001:DB8:7:7::5"},
+          {"201:192.0.2.7", "remote_address", "192.0.2.7"},
+          {"201:192.0.2.7", "remote_address", "::ffff:192.0.2.7"},
+          {"201:2001:db8:7:7::", "masked_remote_address", "2001:db8:7:7::/64"},
+          {"201:2001:db8:7:7::", "masked_remote_address", "2001:db8:7:7::5/128"},
+          {"201:2001:db8:7::", "masked_remote_address", "2001:db8:7::/48"},
+          {"201:192.0.2.7", "masked_remote_address", "192.0.2.7/32"},
+          {"201:192.0.2.0", "masked_remote_address", "192.0.2.0/24"},
+          {"201:2001:db8:7:7::", "client", "2001:db8:7:7:ffff::5"},
+          {"202:a:2001%3Adb8%3A7%3A7%3A%3A", "remote_address", "2001:db8:7:7::5", "plain", "a"},
+          // An identifier of a device looks like an address, and is none.
+          {
+            "202:0a%3A1%3A2%3A3%3A4%3A5%3A6%3A7:192.0.2.7",
+            "remote_address",
+            "192.0.2.7",
+            "plain",
+            "0a:1:2:3:4:5:6:7"
+          },
+          {"203:[2001:db8:7:7::]:ann", "user", "ann", "at", "2001:db8:7:7::5"},
+          {"204:2001:db8:7::/48", "client", "2001:db8:7:7::5", "range", "x"},
+          {"204:2001:db8:7::/48", "masked_remote_address", "2001:db8:7::/48", "range", "x"},
+          {"202:2001:db8:7:7::5/128", "remote_address", "2001:db8:7:7::5", "alone", "x"}
+        }) {
+      List<Entry> entries = new ArrayList<>();
+      for (int i = 1; i < row.length; i += 2) {
+        entries.add(entry(row[i], row[i + 1]));
+      }
+      assertThat(keys(limits, book.match("edge", entries)))
+          .as(entries.toString())
+          .containsExactly(row[0]);
+    }
+    WebRequest request = WebRequest.builder("GET", "/").peer("2001:db8:7:7::9").build();
+    assertThat(keys(limits, book.match(request, DIRECT))).containsExactly("201:2001:db8:7:7::");
+    List<Entry> v4 = List.of(entry("client", "192.0.2.7"), entry("range", "x"));
+    assertThat(keys(limits, book.match("edge", v4)))
+        .as("a range of IPv6 skips an IPv4 client, as {ip/48} does")
+        .isEmpty();
+    RuleMatch none =
+        book.match("edge", List.of(entry("client", "x"), entry("range", "x"))).orElseThrow();
+    assertThatThrownBy(() -> none.enforced(limits, 1)).isInstanceOf(InvalidRequestException.class);
+  }
+
+  @Test
+  void doubt_ofAnIdThatNoRuleAsksFor_namesTheOneThatIsAskedFor() {
+    Limits limits =
+        limits(
+            """
+            - {path: /a, limit: PerIp, id: "{ip}"}
+            - {path: /b, limit: PerRange, id: "{ip/48}"}
+            - {entries: [remote_address, user], limit: PerUserAtIp, id: "{remote_address}:{user}"}
+            - {path: /d, limit: PerKey, id: "all"}
+            - {path: /e, limit: PerKey, id: "key:{header:X-Key|none}:{path}"}
+            - {entries: [user: ann], limit: PerKey, id: "{user}"}
+            """);
+    RuleBook book = RuleBook.of(limits);
+    for (String[] row :
+        new String[][] {
+          {"PerIp", "192.0.2.7", null},
+          {"PerIp", "2001:db8:7:7::", null},
+          {"PerIp", "2001:db8:7:7::5", "line 2 asks for \"2001:db8:7:7::\" in its place"},
+          {"PerRange", "2001:db8:7::/48", null},
+          {"PerUserAtIp", "192.0.2.7:a:b", null},
+          {"PerUserAtIp", "[2001:db8::]:ann", null},
+          {"PerUserAtIp", "[2001:db8::1]:ann", "line 4 asks for \"[2001:db8::]:ann\" in its"},
+          {"PerKey", "all", null},
+          {"PerKey", "key:a%3Ab:/e", null},
+          {"PerKey", "key:a:b:/e", "line 5 asks for \"all\" in its place"},
+          {"PerKey", "ann", null},
+          {"PerKey", "bob", "no rule asks for the id \"bob\" of PerKey: the rule on line 5 asks"},
+          {"Free", "2001:db8::1", null}
+        }) {
+      LimitName name = limits.catalogue().get(row[0]);
+      String doubt = book.doubt(name, row[1]);
+      if (row[2] == null) {
+        assertThat(doubt).as(row[1]).isNull();
+      } else {
+        assertThat(doubt).as(row[1]).contains(row[2]);
+      }
+    }
+  }
+
   @Test
   void match_ofSeveralLimits_chargesThemTogetherAndTrialsApart() {
     Limits limits =
@@ -105,8 +208,8 @@ class RuleBookTest {
     assertThat(match.enforced(limits, 3))
         .extracting(Transaction::bucketKey, Transaction::cost)
         .containsExactly(
-            org.assertj.core.groups.Tuple.tuple("201:2001:db8::1", 3L),
-            org.assertj.core.groups.Tuple.tuple("203:[2001:db8::1]:a:b", 2L));
+            org.assertj.core.groups.Tuple.tuple("201:2001:db8::", 3L),
+            org.assertj.core.groups.Tuple.tuple("203:[2001:db8::]:a:b", 2L));
     assertThat(match.trials(limits, 3))
         .singleElement()
         .satisfies(
@@ -298,7 +401,7 @@ class RuleBookTest {
                 - {clients: 10.0.0.0/8, limit: PerKey, id: x}
                 - {path: "/{any}", limit: PerKey, id: "{path:any}"}
                 """));
-    Explanation why = book.explain(get("/search"), DIRECT);
+    Explanation why = book.explain(new RequestFacts(get("/search"), DIRECT));
     assertThat(why.passedOver())
         .extracting(Explanation.PassedOver::reason)
         .containsExactly(
@@ -321,7 +424,7 @@ class RuleBookTest {
                 - {path: /search, limit: PerKey, id: "{header:X-Key}"}
                 - {path: /**, clients: 10.0.0.0/8, unlimited: true}
                 """));
-    Explanation lacks = book.explain(get("/search"), DIRECT);
+    Explanation lacks = book.explain(new RequestFacts(get("/search"), DIRECT));
     assertThat(lacks.passedOver()).extracting(Explanation.PassedOver::line).containsExactly(2);
     assertThat(lacks.match()).isNull();
     assertThat(lacks.unusable())

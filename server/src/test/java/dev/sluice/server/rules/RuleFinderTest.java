@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
+import dev.sluice.web.RequestFacts;
 import dev.sluice.web.WebRequest;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -65,7 +66,11 @@ class RuleFinderTest {
       for (String path : List.of("/", "/a", "/b", "/c", "/a/a", "/b/x", "//a", "/a/b/c", "/d/a")) {
         for (String method : List.of("GET", "POST")) {
           PlainRequest request = WebRequest.builder(method, path).peer("192.0.2.7").build();
-          found += same(book.match(request, client), book.explain(request, client), rules);
+          found +=
+              same(
+                  book.match(request, client),
+                  book.explain(new RequestFacts(request, client)),
+                  rules);
         }
       }
     }

@@ -302,7 +302,7 @@ class AccessTest {
     assertThat(refused.body()).contains(mistake);
     assertThat(send("GET", "/v1/limits", ADMIN, "").body()).contains(mistake);
     assertThat(send("GET", "/metrics", ADMIN, "").body())
-        .contains("sluice_generation_mistakes 1.0");
+        .contains("sluice_generation_mistakes{files=\"tokens\"} 1.0");
     assertThat(send("GET", "/metrics", READ, "").statusCode()).as("as before").isEqualTo(200);
     assertThat(send("GET", "/v1/limits", READ, "").body())
         .as("a mistake may name limits beyond the scope")

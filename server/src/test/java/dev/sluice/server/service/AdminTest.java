@@ -23,10 +23,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Overrides and penalties that are set on a running server. */
+@Tag("slow")
 class AdminTest {
 
   private static final String OVERRIDES = "/v1/admin/overrides/ApiCallsPerKey/";
@@ -101,6 +103,55 @@ class AdminTest {
   private String spend(String id) throws Exception {
     return send("POST", "/v1/spend", "{\"limit\":\"ApiCallsPerKey\",\"id\":\"%s\"}".formatted(id))
         .body();
+  }
+
+  /** It is kept, and would be in force for nobody that the rules are for. */
+  @Test
+  void idThatNoRuleAsksFor_isWarnedOf_withTheOneThatIsAskedFor() throws Exception {
+    Path byIp =
+        Files.writeString(
+            folder.resolve("by-ip.yml"),
+            """
+            names: [{number: 1001, name: PerIp, id: ipAddress}]
+            PerIp: {burst: 3, count: 3, period: 1h}
+            """);
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            "rules: [{entries: [remote_address], limit: PerIp, id: \"{remote_address}\"}]\n");
+    Service own =
+        Service.start(
+            new ServerConfig(
+                Configs.onPort(0),
+                Sources.of(new ServerConfig.Files(byIp, null, null, rules)),
+                Configs.inMemory(),
+                new ServerConfig.Control(null, null, null, null),
+                Telemetry.NONE));
+    try {
+      String warning =
+          "\"warnings\":[\"no rule asks for the id \\\"2001:db8:7:7::5\\\" of PerIp: the rule on line 1"
+              + " asks for \\\"2001:db8:7:7::\\\" in its place\"]";
+      String under = "/v1/admin/penalties/PerIp/";
+      String hour = "{\"for\":\"1h\"}";
+      assertThat(send(own, "PUT", under + "2001:db8:7:7::5", hour).body()).contains(warning);
+      assertThat(send(own, "PUT", under + "2001:db8:7:7::", hour).body())
+          .doesNotContain("warnings");
+      assertThat(send(own, "PUT", under + "192.0.2.7", hour).body()).doesNotContain("warnings");
+      String quota = "{\"burst\":9,\"count\":9,\"period\":\"1h\"}";
+      assertThat(send(own, "PUT", "/v1/admin/overrides/PerIp/2001:db8:7:7::5", quota).body())
+          .contains(warning);
+      assertThat(
+              send(
+                      own,
+                      "POST",
+                      "/json",
+                      "{\"domain\":\"d\",\"descriptors\":[{\"entries\":[{\"key\":\"remote_address\",\"value\":\"2001:db8:7:7::9\"}]}]}")
+                  .statusCode())
+          .as("the penalty on the group holds for each of its addresses")
+          .isEqualTo(429);
+    } finally {
+      close(own);
+    }
   }
 
   @Test
@@ -334,24 +385,26 @@ class AdminTest {
     String told = "\"runtime\":{\"mistakes\":[\"" + kept + ":1:";
     assertThat(refused.body()).contains("\"applied\":false", "\"mistakes\":[]", told);
     assertThat(send("GET", "/v1/limits", null).body()).contains(told);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 1.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 1.0");
     assertThat(Files.readString(audit))
         .contains("\"what\":\"reload\",\"result\":\"refused\",\"detail\":\"" + kept + ":1:");
     Files.writeString(kept, good);
     assertThat(send("POST", "/v1/admin/reload", null).statusCode()).isEqualTo(200);
-    assertThat(send("GET", "/metrics", null).body()).contains("sluice_generation_mistakes 0.0");
+    assertThat(send("GET", "/metrics", null).body())
+        .contains("sluice_generation_mistakes{files=\"runtime\"} 0.0");
   }
 
   @Test
   void override_getsEveryWarningOfAFile() throws Exception {
     String order = "{\"limit\":\"NewOrdersPerAccount\",\"id\":\"2\"}";
-    assertThat(send("POST", "/v1/spend", order).statusCode()).as("not configured").isEqualTo(404);
+    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"disabled\"");
     String path = "/v1/admin/overrides/NewOrdersPerAccount/1";
     assertThat(send("PUT", path, "{\"burst\":1,\"count\":1,\"period\":\"1m\"}").body())
         .contains(
             "\"warnings\":[\"found overrides of NewOrdersPerAccount, which has no default: other ids"
                 + " are not limited\"]");
-    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"noDefault\"");
+    assertThat(send("POST", "/v1/spend", order).body()).contains("\"reason\":\"disabled\"");
     String rounded = "{\"burst\":1,\"count\":700000000,\"period\":\"1s\"}";
     assertThat(send("PUT", OVERRIDES + "k", rounded).body())
         .contains("\"warnings\":[\"found 700000000, but one token every 1 ns");

@@ -35,7 +35,8 @@ final class Configs {
         new Snapshot(file, Duration.ofHours(1)),
         usual.tokenKey(),
         usual.onFailure(),
-        usual.onFailureByLimit());
+        usual.onFailureByLimit(),
+        false);
   }
 
   static ServerConfig of(Doors doors) {

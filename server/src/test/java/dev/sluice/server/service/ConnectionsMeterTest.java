@@ -26,7 +26,8 @@ class ConnectionsMeterTest {
   @Test
   void metrics_countTheConnectionsOfAllDoors() throws Exception {
     ServerConfig config =
-        Configs.of(new Doors(Http.on(ANY_PORT), ANY_PORT, null, OverridePolicy.ALLOW, null, false));
+        Configs.of(
+            new Doors(Http.on(ANY_PORT), ANY_PORT, null, OverridePolicy.ALLOW, null, false, false));
     try (Service service = Service.start(config);
         Socket redis = connected(service.addresses().get(1))) {
       String metrics = get(service.addresses().get(0));

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import com.google.protobuf.UnknownFieldSet;
 import com.linecorp.armeria.client.grpc.GrpcClients;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.access.Tokens;
@@ -55,6 +56,7 @@ class GrpcAccessTest {
   private static final String DECIDE = Tokens.fresh();
   private static final String READ = Tokens.fresh();
   private static final String OPS = Tokens.fresh();
+  private static final String KEEPER = Tokens.fresh();
 
   @TempDir private static Path folder;
   private static Path audit;
@@ -71,8 +73,13 @@ class GrpcAccessTest {
               - {name: shop, sha256: %s, roles: [decide], limits: ["ApiCalls*"]}
               - {name: prometheus, sha256: %s, roles: [read, admin]}
               - {name: ops, sha256: %s, roles: [decide, read]}
+              - {name: keeper, sha256: %s, roles: [decide, admin]}
             """
-                .formatted(Tokens.sha256(DECIDE), Tokens.sha256(READ), Tokens.sha256(OPS)));
+                .formatted(
+                    Tokens.sha256(DECIDE),
+                    Tokens.sha256(READ),
+                    Tokens.sha256(OPS),
+                    Tokens.sha256(KEEPER)));
     Control control = new Control(tokens, audit.toString(), null, null);
     Path limits =
         Files.writeString(
@@ -82,7 +89,7 @@ class GrpcAccessTest {
             LoginsPerIPAddress: {burst: 10, count: 1, period: 1h}
             """);
     Sources sources = Sources.of(new ServerConfig.Files(limits, null, null, null));
-    Doors doors = new Doors(Http.on(ANY), null, ANY, OverridePolicy.ALLOW, null, false);
+    Doors doors = new Doors(Http.on(ANY), null, ANY, OverridePolicy.ALLOW, null, false, false);
     service =
         Service.start(
             new ServerConfig(doors, sources, Configs.inMemory(), control, Telemetry.NONE));
@@ -214,6 +221,49 @@ class GrpcAccessTest {
 
     assertThat(remaining("ApiCallsPerKey", "scoped")).isEqualTo(99);
     assertThat(remaining("LoginsPerIPAddress", "192.0.2.7")).isEqualTo(9);
+  }
+
+  /** It undoes what the limits did, as a refund by hand does, and is noted like one. */
+  @ParameterizedTest
+  @ValueSource(ints = {HTTP, GRPC})
+  void negativeHits_needTheRoleAdmin_andAreNoted(int door) {
+    RateLimitRequest one = request("ApiCallsPerKey", "refunded" + door);
+    RateLimitRequest refund =
+        one.toBuilder()
+            .setDescriptors(
+                0,
+                one.getDescriptors(0).toBuilder()
+                    .setUnknownFields( // 4: is_negative_hits
+                        UnknownFieldSet.newBuilder()
+                            .addField(4, UnknownFieldSet.Field.newBuilder().addVarint(1).build())
+                            .build()))
+            .build();
+    assertThat(remaining("ApiCallsPerKey", "refunded" + door)).isEqualTo(99);
+    assertRefused(
+        Status.Code.INVALID_ARGUMENT,
+        "descriptors[0].is_negative_hits: hits are given back for callers alone that may refund: the"
+            + " token ops has no role admin",
+        () -> asking(door, "authorization", bearer(OPS)).shouldRateLimit(refund));
+    assertRefused(
+        Status.Code.INVALID_ARGUMENT,
+        "the token shop has no role admin",
+        () -> asking(door, "authorization", bearer(DECIDE)).shouldRateLimit(refund));
+    assertThat(remaining("ApiCallsPerKey", "refunded" + door)).isEqualTo(98);
+
+    assertThat(
+            asking(door, "authorization", bearer(KEEPER))
+                .shouldRateLimit(refund)
+                .getStatuses(0)
+                .getLimitRemaining())
+        .isEqualTo(99);
+    assertThat(remaining("ApiCallsPerKey", "refunded" + door)).isEqualTo(98);
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readAllLines(audit))
+                    .filteredOn(line -> line.contains("\"what\":\"refund\""))
+                    .anyMatch(line -> line.contains("ops") && line.contains("refused"))
+                    .anyMatch(line -> line.contains("refunded" + door) && line.contains("done")));
   }
 
   private static HttpResponse<String> json(@Nullable String token, String... limitsAndIds)

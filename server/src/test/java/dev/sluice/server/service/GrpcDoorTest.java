@@ -8,7 +8,6 @@ import com.linecorp.armeria.server.ServerListener;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Part;
 import dev.sluice.server.Traffic;
@@ -60,7 +59,6 @@ final class GrpcDoorTest {
         new Reservations(limiter, store, TokenKey.random()),
         meters,
         () -> {},
-        MissingDefault.REFUSE,
         Traffic.usual(),
         Access.open(AuditLog.none(), meters),
         RuntimeLimits.inMemory(limits, store),

@@ -11,7 +11,6 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceConfig;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
@@ -53,7 +52,6 @@ class NeedsTest {
         new Reservations(limiter, store, TokenKey.random()),
         new SimpleMeterRegistry(),
         () -> {},
-        MissingDefault.REFUSE,
         Traffic.usual(),
         Access.open(AuditLog.none(), new SimpleMeterRegistry()),
         RuntimeLimits.inMemory(limits, store),

@@ -38,10 +38,12 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Metrics and traces, as a receiver of OTLP over HTTP reads them. */
+@Tag("slow")
 class OtlpTest {
 
   private static final String TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";

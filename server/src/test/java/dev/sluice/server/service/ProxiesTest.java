@@ -14,9 +14,12 @@ import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
+import dev.sluice.testkit.web.Spellings;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.ProxyHeader;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.lang.ProcessBuilder.Redirect;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -30,6 +33,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -43,6 +47,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
@@ -54,6 +59,7 @@ import org.junit.jupiter.params.provider.EnumSource;
  * others. Those that Debian has run here, before an application and beside a service. Of the
  * others, the requests that they send are sent byte by byte.
  */
+@Tag("slow")
 final class ProxiesTest {
 
   private static final Path EXAMPLES = Path.of("..", "examples");
@@ -99,6 +105,7 @@ final class ProxiesTest {
 
   private final AtomicInteger appRequests = new AtomicInteger();
   private HttpServer app;
+  private int appPort;
   private Service service;
   private @Nullable String token;
   private Process process;
@@ -122,6 +129,7 @@ final class ProxiesTest {
           exchange.close();
         });
     app.start();
+    appPort = app.getAddress().getPort();
   }
 
   private void startService(String example, String... alsoTrusted) throws IOException {
@@ -195,7 +203,7 @@ final class ProxiesTest {
             folder.resolve(file.getFileName()),
             configured(Files.readString(file))
                 .replace("127.0.0.1:8080", HostPort.format(service.addresses().get(0)))
-                .replace("127.0.0.1:3000", HostPort.format(app.getAddress()))
+                .replace("127.0.0.1:3000", "127.0.0.1:" + appPort)
                 .replace(":8000", ":" + port));
       }
     }
@@ -331,6 +339,60 @@ final class ProxiesTest {
                     login())
                 .status())
         .isEqualTo(200);
+  }
+
+  /** An application on Node: each way of its users to read a request, and whether it is a login. */
+  private static final String NODE =
+      """
+      const http = require('http'), url = require('url');
+      const readers = {
+        legacy: r => url.parse(r.url).pathname,
+        whatwg: r => new URL(r.url, 'http://shop.example').pathname,
+        decoded: r => decodeURIComponent(url.parse(r.url).pathname),
+        whole: r => decodeURIComponent(new URL(r.url, 'http://shop.example').pathname),
+      };
+      const method = r => (r.headers['x-http-method-override'] || r.headers['x-http-method'] || r.method).toUpperCase();
+      http.createServer((r, answer) => {
+        const logins = Object.keys(readers).filter(name => {
+          try {
+            const path = readers[name](r).replace(/\\/{2,}/g, '/').replace(/;[^/]*/g, '').replace(/\\/$/, '');
+            return method(r) === 'POST' && path === '/login';
+          } catch (e) { return false; }
+        });
+        answer.end('app: ' + logins.map(name => 'login by ' + name).join(', '));
+      }).listen(0, '127.0.0.1', function () { console.log(this.address().port); });
+      """;
+
+  @ParameterizedTest
+  @EnumSource
+  @Tag("slow")
+  @EnabledIf("dev.sluice.server.Programs#haveProxiesAndNode")
+  void loginThatTheApplicationReads_wasCharged_howeverItWasWritten(Proxy proxy) throws IOException {
+    Process node = new ProcessBuilder("node", "-e", NODE).redirectError(Redirect.DISCARD).start();
+    try (BufferedReader said = node.inputReader()) {
+      appPort = Integer.parseInt(said.readLine());
+      start(proxy);
+      assertThat(exchange(login()).body()).contains("login by legacy", "login by whatwg");
+      List<String> requests = new ArrayList<>();
+      Spellings.ofPath().forEach(path -> requests.add("POST " + path + " HTTP/1.1"));
+      Spellings.ofMethod()
+          .forEach(request -> requests.add(request.replaceAll("(?i)delete", "post")));
+      requests.add("POST http://shop.example/login HTTP/1.1");
+      requests.add("POST http://shop.example//x/login HTTP/1.1");
+      int client = 1;
+      for (String request : requests) {
+        InetSocketAddress to = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
+        String from = "127.0.1." + client++;
+        for (int i = 0; i < 3; i++) {
+          assertThat(exchange(to, from, login()).status()).isEqualTo(200);
+        }
+        String whole =
+            request + "\r\nHost: shop.example\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+        assertThat(exchange(to, from, whole).body()).as(request).doesNotContain("login by");
+      }
+    } finally {
+      node.destroy();
+    }
   }
 
   /** Sluice takes it for a configuration that appends the client's query; no client gets a 500. */

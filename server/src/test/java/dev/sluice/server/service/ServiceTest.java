@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.CurrentLimits.MissingDefaultException;
+import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
@@ -79,7 +79,7 @@ class ServiceTest {
   @Test
   void portOfGrpc_answersNoJson() throws Exception {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    Doors doors = new Doors(Http.on(any), null, any, OverridePolicy.ALLOW, null, false);
+    Doors doors = new Doors(Http.on(any), null, any, OverridePolicy.ALLOW, null, false, false);
     try (Service service = Service.start(Configs.of(doors))) {
       assertThat(json(service.addresses().get(0))).isEqualTo(400);
       assertThat(json(service.addresses().get(1))).isEqualTo(404);
@@ -163,7 +163,8 @@ class ServiceTest {
                     new Snapshot(torn, Duration.ofHours(1)),
                     TokenKey.random(),
                     FailureRule.fail(),
-                    Map.of()))
+                    Map.of(),
+                    false))
         .hasMessageContaining("a snapshot works with the memory store only");
   }
 
@@ -178,17 +179,20 @@ class ServiceTest {
 
   /** TLS alone lets everybody in who trusts the certificate; a certificate of theirs does not. */
   @Test
-  void doorBeyondLoopback_needsTlsAndAccessControl_orTheWordInsecure(@TempDir Path folder) {
+  void doorBeyondLoopback_needsTlsAndAccessControl_orASwitchForEach(@TempDir Path folder) {
     Path any = folder.resolve("any");
     InetSocketAddress open = new InetSocketAddress("0.0.0.0", 0);
     TlsFiles encrypted = new TlsFiles(any, any, null);
     assertThatThrownBy(
-            () -> Configs.of(new Doors(LOOPBACK, open, null, OverridePolicy.ALLOW, null, false)))
+            () ->
+                Configs.of(
+                    new Doors(LOOPBACK, open, null, OverridePolicy.ALLOW, null, false, false)))
         .isInstanceOf(InsecureException.class)
-        .hasMessageStartingWith("0.0.0.0:0 is not loopback, and nothing would be encrypted; give");
+        .hasMessageStartingWith(
+            "0.0.0.0:0 is not loopback, and nothing would be encrypted and everybody");
     assertThatThrownBy(() -> Configs.of(grpc(open, encrypted, false)))
         .isInstanceOf(InsecureException.class)
-        .hasMessageContaining("everybody who reaches it could spend and reset")
+        .hasMessageContaining("everybody who reaches it could spend")
         .hasMessageContaining("--tls-client-ca FILE");
     TlsFiles optional = new TlsFiles(any, any, new ClientCertificates(any, false));
     assertThatThrownBy(() -> Configs.of(grpc(open, optional, false)))
@@ -200,7 +204,7 @@ class ServiceTest {
   }
 
   private static Doors grpc(InetSocketAddress address, @Nullable TlsFiles tls, boolean insecure) {
-    return new Doors(LOOPBACK, null, address, OverridePolicy.ALLOW, tls, insecure);
+    return new Doors(LOOPBACK, null, address, OverridePolicy.ALLOW, tls, insecure, insecure);
   }
 
   @Test

@@ -4,7 +4,6 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.server.Generations;
 import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
@@ -51,7 +50,6 @@ class StartedTest {
             new Reservations(limiter, store, TokenKey.random()),
             new SimpleMeterRegistry(),
             () -> {},
-            MissingDefault.REFUSE,
             Traffic.usual(),
             Access.open(AuditLog.none(), new SimpleMeterRegistry()),
             RuntimeLimits.inMemory(limiter.limits(), store),

@@ -57,7 +57,7 @@ class StrangersTest {
     String line = "tokens: [{name: shop, sha256: %s, roles: [decide]}]\n";
     Files.writeString(file, line.formatted(Tokens.sha256(TOKEN)));
     Control control = new Control(tokens ? file : null, null, null, quota);
-    Doors doors = new Doors(Http.on(ANY), ANY, ANY, OverridePolicy.ALLOW, null, false);
+    Doors doors = new Doors(Http.on(ANY), ANY, ANY, OverridePolicy.ALLOW, null, false, false);
     ServerConfig usual = Configs.of(control);
     service =
         Service.start(

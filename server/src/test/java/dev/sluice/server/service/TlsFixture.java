@@ -78,7 +78,7 @@ record TlsFixture(Path folder) {
                 ? new ClientCertificates(folder.resolve("ca.crt"), true)
                 : null);
     Http http = new Http(ANY, ClientAddress.direct(), Set.of("sluice.test"), Set.of(), false);
-    return new Doors(http, ANY, ANY, OverridePolicy.ALLOW, tls, false);
+    return new Doors(http, ANY, ANY, OverridePolicy.ALLOW, tls, false, false);
   }
 
   static String url(Service service, int door, String path) {

@@ -15,10 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.slf4j.LoggerFactory;
 
 /** A certificate that ends while no file changes. */
+@Tag("slow")
 final class EndOfCertificateTest {
 
   private final List<String> warnings = new ArrayList<>();

@@ -166,7 +166,12 @@ final class FilterRun implements AutoCloseable {
 
   /** The same, with all that stands in the request line. */
   String rawTarget(String target, String... headerLines) throws IOException {
-    StringBuilder request = new StringBuilder("GET " + target + " HTTP/1.1\r\nHost: x\r\n");
+    return rawRequest("GET " + target + " HTTP/1.1", headerLines);
+  }
+
+  /** The same, with the whole request line. */
+  String rawRequest(String start, String... headerLines) throws IOException {
+    StringBuilder request = new StringBuilder(start + "\r\nHost: x\r\nContent-Length: 0\r\n");
     for (String line : headerLines) {
       request.append(line).append("\r\n");
     }

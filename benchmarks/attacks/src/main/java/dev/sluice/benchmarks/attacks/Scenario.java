@@ -115,6 +115,18 @@ enum Scenario {
     String seen(Victims victims) throws Exception {
       return HostileFiles.noDefault(victims);
     }
+  },
+  MARKS("reservations that are cancelled in turns, on few ids, and never denied") {
+    @Override
+    String seen(Victims victims) throws Exception {
+      return FullTables.marks(victims);
+    }
+  },
+  ONE_LIMIT("a client that names a new id of one limit in each request") {
+    @Override
+    String seen(Victims victims) throws Exception {
+      return FullTables.ids(victims);
+    }
   };
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);

@@ -2,23 +2,24 @@
 package dev.sluice.benchmarks.simulation;
 
 import java.io.PrintStream;
+import java.util.Locale;
 import java.util.Random;
 import java.util.SplittableRandom;
 
 /**
  * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N] [--brief]}.
  *
- * <p>Each history has a seed of its own. Histories run one after the other for the given minutes (1
- * if none are given). The first seed is a fresh one, or that of {@code --seed}, and the others
- * follow from it. A seed without minutes is run alone. {@code --brief} counts the minutes in
- * processor time, and reduces no history. The exit code is 0 if all invariants hold, with the
- * number of steps on the last line. It is 1 if one does not hold, with the seed on the last line.
- * It is 2 for wrong arguments.
+ * <p>Each history has a seed of its own. Histories run one after the other for the given minutes of
+ * processor time (1 if none are given). The first seed is a fresh one, or that of {@code --seed},
+ * and the others follow from it. A seed without minutes is run alone. {@code --brief} reduces no
+ * history. The exit code is 0 if all invariants hold, with the number of steps on the last line. It
+ * is 1 if one does not hold, with the seed on the last line. It is 2 for wrong arguments.
  */
 public final class MemorySimulation {
 
   private static final long NANOS_OF_A_MINUTE = 60_000_000_000L;
   private static final long REDUCING_NANOS = 20_000_000_000L;
+  private static final long FEW_STEPS = 50_000_000;
   private static final int LOOKED_AFTER = 100; // histories: a look at the processor's time is slow
 
   private final boolean brief;
@@ -91,15 +92,16 @@ public final class MemorySimulation {
     double seconds = (nanoTime() - began) / 1e9;
     out.printf(
         "%s histories, %s steps a second%n", histories, Math.round(simulation.steps() / seconds));
+    if (simulation.steps() < FEW_STEPS) {
+      out.printf(Locale.ROOT, "fewer than %,d steps prove little; run longer%n", FEW_STEPS);
+    }
     out.printf("%s steps%n", simulation.steps());
     return 0;
   }
 
-  /** Of this process, or of the clock on the wall. */
-  private long nanoTime() {
-    return brief
-        ? ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos()
-        : System.nanoTime();
+  /** Processor time of this process: a busy machine does not make a minute shorter. */
+  private static long nanoTime() {
+    return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
   }
 
   private static int one(long seed, PrintStream out) {

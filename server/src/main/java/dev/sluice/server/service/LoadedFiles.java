@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.service;
+
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.server.Generations;
+import dev.sluice.server.Generations.Kind;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Tokens;
+import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.service.ServerConfig.Copy;
+import dev.sluice.server.service.ServerConfig.Files;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFiles.LastGood;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.LimitFilesWatcher;
+import dev.sluice.yaml.Problem;
+import dev.sluice.yaml.ReloadListener;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What the watched files of a server say, by their {@linkplain Kind kind}. Each kind is loaded and
+ * watched apart: neither a mistake nor a slow disk of one kind holds up another. For one thread;
+ * the limits that it returns are thread-safe.
+ */
+final class LoadedFiles {
+
+  private static final Logger log = LoggerFactory.getLogger(LoadedFiles.class);
+  private static final Duration LOOK_EVERY = Duration.ofSeconds(1);
+
+  private final Map<Kind, LimitFiles> files = new EnumMap<>(Kind.class);
+  private final Map<Kind, CurrentLimits> contents = new EnumMap<>(Kind.class);
+  private @Nullable LastGood lastGood;
+
+  private LoadedFiles() {}
+
+  /**
+   * Loads all files.
+   *
+   * @throws LimitFilesException if there are mistakes, with those of all kinds
+   * @throws UnknownLimitException if a required limit has an unknown name; a line for each
+   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
+   */
+  static LoadedFiles load(ServerConfig config) {
+    LoadedFiles loaded = new LoadedFiles();
+    List<Problem> mistakes = new ArrayList<>();
+    CurrentLimits limits = loaded.limits(config.sources(), mistakes);
+    loaded.contents.put(Kind.LIMITS, limits);
+    TlsFiles tls = config.doors().tls();
+    Path tokens = config.control().tokens();
+    if (tokens != null) {
+      boolean asks = tls != null && tls.asksForClientCertificates();
+      loaded.add(
+          Kind.TOKENS,
+          LimitFiles.builder().companion(tokens, Tokens.reader(asks, limits)).build(),
+          mistakes);
+    }
+    if (tls != null) {
+      loaded.add(Kind.CERTIFICATES, LimitFiles.builder().attach(tls).build(), mistakes);
+    }
+    if (!mistakes.isEmpty()) {
+      throw new LimitFilesException(mistakes);
+    }
+    return loaded;
+  }
+
+  private void add(Kind kind, LimitFiles of, List<Problem> mistakes) {
+    files.put(kind, of);
+    try {
+      contents.put(kind, new CurrentLimits(of.load()));
+    } catch (LimitFilesException e) {
+      mistakes.addAll(e.problems());
+    }
+  }
+
+  /** The limits of the files, or of the last good load where the settings say so. */
+  private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
+    LimitFiles all = files(sources);
+    if (all == null) {
+      return required(sources, SampleLimits.make());
+    }
+    files.put(Kind.LIMITS, all);
+    Copy copy = sources.copy();
+    try {
+      return required(sources, all.load());
+    } catch (LimitFilesException | UnknownLimitException e) {
+      if (copy != null && copy.startsWithLastGood()) {
+        return lastGood(all, copy, sources, e, mistakes);
+      }
+      if (e instanceof LimitFilesException refused) {
+        mistakes.addAll(refused.problems());
+        return new CurrentLimits(Limits.builder(BundledNames.catalogue()).build());
+      }
+      throw e;
+    }
+  }
+
+  private CurrentLimits lastGood(
+      LimitFiles all, Copy copy, Sources sources, RuntimeException why, List<Problem> mistakes) {
+    try {
+      LastGood last = all.lastGood();
+      CurrentLimits limits = required(sources, last.limits());
+      lastGood = last;
+      log.error(
+          "the limit files have mistakes; started with the limits of {} (generation {}) from {}: {}",
+          last.at(),
+          last.hash(),
+          copy.file(),
+          String.join("; ", String.valueOf(why.getMessage()).lines().toList()));
+      return limits;
+    } catch (LimitFilesException e) {
+      if (why instanceof LimitFilesException refused) {
+        mistakes.addAll(refused.problems());
+      }
+      mistakes.addAll(e.problems());
+      return new CurrentLimits(Limits.builder(BundledNames.catalogue()).build());
+    }
+  }
+
+  /** Limits, overrides, names and rules; null if there are none. */
+  private static @Nullable LimitFiles files(Sources sources) {
+    Files files = sources.files();
+    if (files.isEmpty()) {
+      return null;
+    }
+    LimitFiles.Builder builder = BundledNames.files().strictness(Strictness.LENIENT);
+    if (files.limits() != null) {
+      builder.defaults(files.limits());
+    }
+    if (files.overrides() != null) {
+      builder.overrides(files.overrides());
+    }
+    if (files.names() != null) {
+      builder.names(files.names());
+    }
+    if (files.rules() != null) {
+      builder.companion(files.rules(), RuleBook.reader(sources.onMissing()));
+    }
+    Copy copy = sources.copy();
+    if (copy != null) {
+      builder.copy(copy.file());
+    }
+    return builder.build();
+  }
+
+  /**
+   * Requires limits from here on, for each reload too. The policy for missing limits has no say in
+   * unknown names.
+   */
+  private static CurrentLimits required(Sources sources, Limits read) {
+    List<String> unknown = new ArrayList<>();
+    for (Requirement one : sources.required()) {
+      try {
+        var unused = read.catalogue().get(one.limit());
+      } catch (UnknownLimitException e) {
+        unknown.add(one.by() + ": " + e.getMessage());
+      }
+    }
+    if (!unknown.isEmpty()) {
+      throw new UnknownLimitException(String.join("\n", unknown));
+    }
+    CurrentLimits limits = new CurrentLimits(read);
+    limits.require(sources.required());
+    return limits;
+  }
+
+  /** What the files of a kind say; the sample where there are no limit files. */
+  CurrentLimits of(Kind kind) {
+    return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
+  }
+
+  /** When the limits in force were loaded. */
+  Instant limitsLoadedAt(Instant now) {
+    return lastGood == null ? now : lastGood.at();
+  }
+
+  /**
+   * Watches all files.
+   *
+   * @param ofLimits takes each load of the limits, besides the log of generations
+   * @param broken counts a failure of the others that no file should cause
+   */
+  void watch(
+      Generations generations,
+      AuditLog audit,
+      ReloadListener ofLimits,
+      Runnable broken,
+      Started started) {
+    if (lastGood != null) {
+      generations.of(Kind.LIMITS).applied(lastGood.hash(), lastGood.at(), List.of());
+    }
+    files.forEach(
+        (kind, all) -> {
+          ReloadListener next =
+              kind == Kind.LIMITS
+                  ? new NamedByRules(of(kind), ofLimits)
+                  : new CredentialsLog(kind, broken);
+          LimitFilesWatcher watcher =
+              all.watch(of(kind), LOOK_EVERY, new GenerationLog(generations, kind, audit, next));
+          started.add(watcher::close);
+          generations.of(kind).readBy(watcher::reloadNow);
+        });
+  }
+}

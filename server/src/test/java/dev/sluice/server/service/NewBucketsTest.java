@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.service;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
+
+import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.Http;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import org.junit.jupiter.api.Test;
+import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Pipeline;
+
+/** Which limits fill the table in memory, on every door. */
+class NewBucketsTest {
+
+  private static final InetSocketAddress ANY =
+      new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+
+  private final HttpClient client = HttpClient.newHttpClient();
+
+  @Test
+  void newIds_areCountedForTheirLimit_onceEach() throws Exception {
+    Doors doors = new Doors(Http.on(ANY), ANY, null, OverridePolicy.ALLOW, null, false, false);
+    try (Service service = Service.start(Configs.of(doors))) {
+      for (String id : new String[] {"a", "b", "a", "a"}) {
+        spend(service, "SignUpsPerIPAddress", id.equals("a") ? "192.0.2.1" : "192.0.2.2");
+      }
+      try (Jedis redis = new Jedis("127.0.0.1", service.addresses().get(1).getPort());
+          Pipeline many = redis.pipelined()) {
+        for (int i = 0; i < 90; i++) {
+          many.sendCommand(
+              () -> "SLUICE.SPEND".getBytes(StandardCharsets.US_ASCII),
+              "LoginsPerIPAddress",
+              "192.0.2." + i / 3);
+        }
+        many.sync();
+      }
+      assertThat(get(service, "/metrics"))
+          .contains("ratelimits_new_buckets_total{limit=\"SignUpsPerIPAddress\"} 2.0")
+          .contains("ratelimits_new_buckets_total{limit=\"LoginsPerIPAddress\"} 30.0")
+          .contains("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"} 0.0");
+      await()
+          .untilAsserted(
+              () ->
+                  assertThat(get(service, "/v1/stats"))
+                      .contains("\"maxLiveBuckets\":")
+                      .containsPattern(
+                          "\"limit\":\"LoginsPerIPAddress\"[^}]*\"newBuckets\":\\[[^]]*\\b30\\b"));
+    }
+  }
+
+  private void spend(Service service, String limit, String id) throws Exception {
+    HttpRequest request =
+        HttpRequest.newBuilder(uri(service, "/v1/spend"))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofString("{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(limit, id)))
+            .build();
+    assertThat(client.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
+  }
+
+  private String get(Service service, String path) throws Exception {
+    return client
+        .send(HttpRequest.newBuilder(uri(service, path)).build(), BodyHandlers.ofString())
+        .body();
+  }
+
+  private static URI uri(Service service, String path) {
+    return URI.create("http://localhost:" + service.addresses().get(0).getPort() + path);
+  }
+}

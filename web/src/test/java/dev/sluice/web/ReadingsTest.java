@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.web;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Each way in which an application may read a request. */
+final class ReadingsTest {
+
+  private static RequestFacts facts(PlainRequest.Builder request) {
+    return new RequestFacts(request.build(), ClientAddress.direct());
+  }
+
+  private static List<String> methods(PlainRequest.Builder request) {
+    return facts(request).readings().stream().map(RequestFacts::method).toList();
+  }
+
+  private static List<String> values(String word, PlainRequest.Builder request) {
+    VaryBy source = RequestWord.parse(word);
+    return facts(request).readings().stream()
+        .flatMap(
+            reading ->
+                reading
+                    .inEachSpelling(facts -> Objects.toString(source.value(facts, Map.of())))
+                    .stream())
+        .distinct()
+        .toList();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"post", "Post", "pOST", "POST"})
+  void method_countsWithoutItsCase(String method) {
+    assertThat(methods(WebRequest.builder(method, "/"))).containsExactly("POST");
+    assertThat(values("method", WebRequest.builder(method, "/"))).containsExactly("POST");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "X-HTTP-Method-Override, DELETE",
+    "x-http-method-override, delete",
+    "X-HTTP-Method,          Delete",
+    "X-Method-Override,      ' DELETE '",
+    "X-HTTP-Method-Override, 'DELETE, PUT'",
+    "X-HTTP-Method-Override, 'POST,delete'"
+  })
+  void methodThatAHeaderAsksFor_isAReading(String header, String value) {
+    assertThat(methods(WebRequest.builder("POST", "/").header(header, value)))
+        .startsWith("POST", "DELETE");
+  }
+
+  @Test
+  void methodThatTheQueryAsksFor_isAReading() {
+    assertThat(methods(WebRequest.builder("POST", "/?a&_method=delete")))
+        .containsExactly("POST", "DELETE");
+    assertThat(methods(WebRequest.builder("POST", "/?%5Fmethod=delete#x")))
+        .containsExactly("POST", "DELETE");
+    assertThat(methods(WebRequest.builder("POST", "/?_method=PUT&_method=DELETE")))
+        .containsExactly("POST", "PUT", "DELETE");
+    assertThat(methods(WebRequest.builder("POST", "/?_method=&_method=1&_method=post")))
+        .containsExactly("POST");
+  }
+
+  @Test
+  void moreMethodsThanAnyApplicationReads_areRefused() {
+    RequestFacts facts =
+        facts(WebRequest.builder("POST", "//x;a").header("X-HTTP-Method-Override", "a,b,c,d,e"));
+    assertThatThrownBy(facts::readings)
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessage("the request asks for many methods, and can be read in too many ways");
+  }
+
+  @Test
+  void rule_holdsForTheMethodThatARequestAsksFor_unlessItSaysOtherwise() {
+    PlainRequest.Builder request =
+        WebRequest.builder("post", "/users/7").header("X-HTTP-Method-Override", "delete");
+    assertThat(rule(true, "DELETE").match(facts(request))).hasSize(1);
+    assertThat(rule(true, "POST").match(facts(request))).hasSize(1);
+    assertThat(rule(true, "PUT").match(facts(request))).isEmpty();
+    assertThat(rule(false, "DELETE").match(facts(request))).isEmpty();
+    assertThat(rule(false, "POST").match(facts(request))).isNotEmpty();
+  }
+
+  private static Rule rule(boolean methodOverride, String method) {
+    return Rule.on("/users/{user}")
+        .methods(method)
+        .methodOverride(methodOverride)
+        .limit("PerKey", VaryBy.method())
+        .build();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/login,            true",
+    "/LOGIN,            true",
+    "/lo%47in,          true",
+    "/LOGIN;x/,         true",
+    "/x/%2E%2E/LoGiN,   true",
+    "/logi,             false",
+    "/login/x,          false"
+  })
+  void ruleThatIgnoresCase_isForEachSpelling(String path, boolean matches) {
+    Rule rule = Rule.on("/Login").ignoreCase().limit("PerKey", VaryBy.path()).build();
+    assertThat(rule.match(facts(WebRequest.builder("GET", path)))).hasSize(matches ? 1 : 0);
+  }
+
+  @Test
+  void pathThatIsComparedWithoutCase_isInLowerCaseInIds() {
+    Rule rule = Rule.on("/A/{B}").ignoreCase().limit("PerKey", VaryBy.pathVariable("B")).build();
+    List<Rule.Reading> readings =
+        rule.match(facts(WebRequest.builder("GET", "/a/\u212A\u017FX\u00C9")));
+    assertThat(readings).hasSize(1);
+    assertThat(readings.get(0).variables()).containsExactly(Map.entry("B", "ksx\u00e9"));
+    assertThat(VaryBy.path().value(readings.get(0).facts(), Map.of())).isEqualTo("/a/ksx\u00e9");
+    assertThat(rule).hasToString("/A/{B}");
+  }
+
+  @Test
+  void patternWithoutCase_coversThoseOfAnyCase_andNotTheOtherWayRound() {
+    PathPattern with = PathPattern.parse("/A/{x}/**");
+    PathPattern without = with.ignoringCase();
+    assertThat(without.covers(PathPattern.parse("/a/B/c"))).isTrue();
+    assertThat(without.covers(without)).isTrue();
+    assertThat(with.covers(without)).isFalse();
+    assertThat(PathPattern.parse("/**").covers(without)).isTrue();
+    assertThat(without.leadingSegment()).isEqualTo("a");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"e1", "\"e1\"", "%651", "e%31", "\"\\1451\"", "\"\\e1\"", "%65%31"})
+  void cookie_countsByItsDecodedValueToo(String value) {
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=" + value)))
+        .contains("e1")
+        .hasSizeLessThanOrEqualTo(4);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"j:\"e1\"", "j%3A%22e1%22", "j: \"\\u0065\"", "j:12", "\"j:-1\""})
+  void cookieOfJson_thatIsATextOrANumber_isRefused(String value) {
+    PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Cookie", "s=" + value);
+    assertThatThrownBy(() -> values("cookie:s", request))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageContaining("the cookie s");
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=j:{}")))
+        .containsExactly("j:{}");
+  }
+
+  @Test
+  void cookieWithoutEscapes_isOneValue_andAMalformedEscapeStays() {
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=a; t=%20")))
+        .containsExactly("a");
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=%zz%31+")))
+        .containsExactly("%zz%31+", "%zz1+", "%zz1 ");
+  }
+
+  /**
+   * ASP.NET ignores case, PHP has "_" for other characters, Rack decodes names, qs has brackets.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"S-id", "s%2Did", "s-ID", "%53-id"})
+  void cookieOfANameThatApplicationsTakeForTheSame_isChargedToo(String name) {
+    PlainRequest.Builder both =
+        WebRequest.builder("GET", "/").header("Cookie", "s-id=a; other=c; " + name + "=b");
+    assertThat(values("cookie:s-id", both)).containsExactly("a", "b");
+    PlainRequest.Builder alone = WebRequest.builder("GET", "/").header("Cookie", name + "=\"b\"");
+    assertThat(values("cookie:s-id|none", alone)).containsExactly("none", "b");
+    assertThatThrownBy(() -> values("cookie:s-id", alone))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "USER_ID",
+        "user.id",
+        "+user_id",
+        "user%20id",
+        "user_id[]",
+        "user_id[x]",
+        "[user_id]",
+        "user_id%00x",
+        "user_id["
+      })
+  void parameterOfANameThatApplicationsTakeForTheSame_isChargedToo(String name) {
+    assertThat(
+            values("query:user_id", WebRequest.builder("GET", "/?user_id=a&user=c&" + name + "=b")))
+        .contains("a", "b")
+        .doesNotContain("c");
+    assertThat(values("query:user_id|none", WebRequest.builder("GET", "/?" + name + "=b")))
+        .containsExactly("none", "b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"X_Api_Key", "x-api_KEY", "X_Api-Key"})
+  void headerThatCgiCannotTellFromAnother_isChargedToo(String name) {
+    PlainRequest.Builder both =
+        WebRequest.builder("GET", "/").header("X-Api-Key", "a").header(name, "b");
+    assertThat(values("header:X-Api-Key", both)).containsExactly("a", "b");
+    assertThat(methods(WebRequest.builder("POST", "/").header("X_HTTP_Method-Override", "PUT")))
+        .containsExactly("POST", "PUT");
+    assertThat(methods(WebRequest.builder("POST", "/?.method=PUT"))).containsExactly("POST", "PUT");
+  }
+
+  @Test
+  void plusInTheQuery_isReadAsASpaceAndAsAPlus() {
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=a+b%2B")))
+        .containsExactly("a b+", "a+b+");
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=a%20b"))).containsExactly("a b");
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=a;x=1")))
+        .containsExactly("a;x=1", "a");
+    PlainRequest.Builder several = WebRequest.builder("GET", "/?x=1;k=a&k=b");
+    assertThatThrownBy(() -> values("query:k", several))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageContaining("2 times");
+    PlainRequest.Builder fragment = WebRequest.builder("GET", "/?k=a#1");
+    assertThatThrownBy(() -> values("query:k", fragment))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessage("the query has a \"#\", expected %23 in its place");
+    assertThat(values("path", fragment)).containsExactly("/");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"Bearer t1", "bearer t1", "BEARER  t1", "bEARER\tt1", " Bearer \u00a0 t1 "})
+  void authorization_isASchemeWithoutCase_andCredentials(String value) {
+    assertThat(
+            values(
+                "header:authorization",
+                WebRequest.builder("GET", "/").header("Authorization", value)))
+        .containsExactly("Bearer t1");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Basic dTpwPz8=",
+        "basic dTpwPz8",
+        "BASIC  dTpw Pz8=",
+        "Basic dTp.wPz8==",
+        "Basic dTpwPz9=",
+        "Basic dTpwPz8=A"
+      })
+  void credentialsOfBasic_areDecoded(String value) {
+    PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Authorization", value);
+    if (value.endsWith("A")) {
+      assertThatThrownBy(() -> values("header:Authorization", request))
+          .isInstanceOf(UnusableRequestException.class);
+    } else {
+      assertThat(values("header:Authorization", request)).containsExactly("Basic dTpwPz8=");
+    }
+  }
+
+  @Test
+  void otherHeaders_areAsTheyWereSent() {
+    assertThat(values("header:X", WebRequest.builder("GET", "/").header("X", " bearer  t ")))
+        .containsExactly("bearer  t");
+    assertThat(
+            Stream.of("Bearer", "", "*", "aPI-Key a B")
+                .map(text -> RequestFacts.comparable("Authorization", text)))
+        .containsExactly("Bearer", "", "*", "Api-key a B");
+    assertThat(RequestFacts.comparable("X", "bearer")).isEqualTo("bearer");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "example.com,         example.com",
+    "EXAMPLE.com.,        example.com",
+    "example.com:80,      example.com",
+    "example.com.:,       example.com",
+    "[2001:DB8::1]:8080,  [2001:db8::1]",
+    "a_b-c.example,       a_b-c.example"
+  })
+  void host_isANameWithoutItsPort(String host, String name) {
+    assertThat(RequestWord.host(WebRequest.builder("GET", "/").header("Host", host).build()))
+        .isEqualTo(name);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "example.com..",
+        "u@example.com",
+        "example.com:80:80",
+        "example.com:x",
+        ".example.com",
+        "a..b",
+        "ex%61mple.com",
+        "example.com/x",
+        "example.com, b",
+        "[::1]]",
+        "ex\u00e4mple.com",
+        "."
+      })
+  void hostThatServersReadInDifferentWays_isRefused(String host) {
+    PlainRequest request = WebRequest.builder("GET", "/").header("Host", host).build();
+    assertThatThrownBy(() -> RequestWord.host(request))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageStartingWith("the request has an unusable host");
+  }
+
+  @Test
+  void severalHosts_areRefused_andNoneIsNone() {
+    PlainRequest two =
+        WebRequest.builder("GET", "/").header("Host", "a.test").header("Host", "a.test").build();
+    assertThatThrownBy(() -> RequestWord.host(two)).isInstanceOf(UnusableRequestException.class);
+    assertThat(RequestWord.host(WebRequest.builder("GET", "/").build())).isNull();
+    assertThat(RequestWord.host(WebRequest.builder("GET", "/").header("Host", "").build()))
+        .isNull();
+  }
+}
