@@ -797,7 +797,7 @@ final class ForwardAuthTest {
         "?limit=ApiCallsPerKey&key=heder:X | did you mean \"header:\"",
         "?limit=ApiCallsPerKey&key=path:x | only rules have path patterns",
         "?limit=ApiCallsPerKey&id=x&cost=-1 | found \"-1\", expected a whole number",
-        "?limit=ApiCallsPerKey&id=x&cost=4 | <= limit.Burst",
+        "?limit=ApiCallsPerKey&id=x&cost=4 | cost 4 exceeds the burst",
         "?limit=ApiCallsPerKey&id=%FF | percent-encoded UTF-8",
         "?limit=ApiCallsPerKey&id=x&deny=401 | found \"401\", expected 429 or 403",
         "?limit=ApiCallsPerKey&id=x&dry=yes | found \"yes\", expected false or true",
