@@ -12,7 +12,6 @@ import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.core.importer.ImportOption;
 import dev.sluice.store.StoreException;
 import java.util.Set;
 import java.util.TreeSet;
@@ -51,7 +50,7 @@ class ArchitectureTest {
 
   private static final JavaClasses ROOM =
       new ClassFileImporter()
-          .withImportOption(new ImportOption.DoNotIncludeTests())
+          .withImportOption(location -> !location.contains("/test-classes/"))
           .importPackages(WEB);
 
   @Test
