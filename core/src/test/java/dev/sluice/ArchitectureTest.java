@@ -78,7 +78,6 @@ class ArchitectureTest {
           "LimitName",
           "LimitOverride",
           "Limits",
-          "LoweredException",
           "MissingDefaultException",
           "Penalty",
           "Requirement",
