@@ -147,7 +147,7 @@ interface SuppliedQuotaRules extends DrivenStores {
     for (long cost : new long[] {-1, 6, Long.MAX_VALUE}) {
       assertThatThrownBy(() -> plan(FIVE, cost))
           .isInstanceOf(InvalidRequestException.class)
-          .hasMessageContainingAll("invalid cost", Long.toString(cost), "CallsPerPlan")
+          .hasMessageContainingAll("cost", Long.toString(cost), "CallsPerPlan")
           .extracting(thrown -> ((InvalidRequestException) thrown).field())
           .isEqualTo(Field.COST);
     }
