@@ -60,9 +60,10 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
 public final class Limit implements DirectLimit {
 
-  private static final LimitName ALONE =
+  /** The name of limits that were made without one. */
+  static final LimitName ALONE =
       LimitName.builder(1, "Limit")
-          .message("too many requests ({burst}) in the last {period}")
+          .message("denied: at most {rate}")
           .longestWait(Duration.ofNanos(Long.MAX_VALUE))
           .build();
 

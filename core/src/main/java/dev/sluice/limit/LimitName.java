@@ -25,7 +25,7 @@ public final class LimitName {
   private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{([^{}]*)}");
   private static final double DEFAULT_JITTER = 0.03;
-  private static final Pattern KNOWN = Pattern.compile("burst|count|period|id|id\\.[1-9]");
+  private static final Pattern KNOWN = Pattern.compile("burst|count|period|rate|id|id\\.[1-9]");
 
   private final int number;
   private final String name;
@@ -294,10 +294,17 @@ public final class LimitName {
       case "burst" -> Long.toString(quota.burst());
       case "count" -> Long.toString(quota.count());
       case "period" -> GoDuration.format(quota.period());
+      case "rate" -> rate(quota);
       case "id" -> SafeText.printable(canonicalId);
       default ->
           SafeText.printable(part(canonicalId, Integer.parseInt(what.substring("id.".length()))));
     };
+  }
+
+  /** What the quota lets through, in words that hold whatever was asked before. */
+  private static String rate(Quota quota) {
+    String rate = quota.count() + " per " + GoDuration.shortened(quota.period());
+    return quota.burst() == quota.count() ? rate : rate + ", " + quota.burst() + " at once";
   }
 
   /** The n-th part of a joined id, from 1; the last one with all that follows. */
@@ -366,7 +373,7 @@ public final class LimitName {
       }
       this.number = number;
       this.name = name;
-      this.message = "too many requests ({burst}) for " + name + " in the last {period}";
+      this.message = "denied: at most {rate} (" + name + ")";
     }
 
     /**

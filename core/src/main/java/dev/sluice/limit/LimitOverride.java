@@ -2,6 +2,10 @@
 package dev.sluice.limit;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
+import java.util.List;
+import java.util.stream.Collectors;
 
 /**
  * A quota of its own for one id.
@@ -11,4 +15,48 @@ import dev.sluice.gcra.Quota;
  * @param quota how much may pass
  * @param comment what a person noted beside it, may be empty
  */
-public record LimitOverride(LimitName name, String id, Quota quota, String comment) {}
+public record LimitOverride(LimitName name, String id, Quota quota, String comment) {
+
+  /**
+   * Thrown when a change would lower overrides that nobody asked to lower: to a lower rate, or to a
+   * smaller burst at the same rate. For the operator, with a line for each override. Nothing was
+   * changed.
+   */
+  public static final class LoweredException extends IllegalArgumentException {
+
+    private static final long serialVersionUID = 1;
+
+    /**
+     * Makes the exception.
+     *
+     * @param lowered the overrides that would be lowered, at least one
+     */
+    public LoweredException(List<Lowered> lowered) {
+      super(lowered.stream().map(Lowered::toString).collect(Collectors.joining("\n")));
+    }
+  }
+
+  /**
+   * One override that would be lowered.
+   *
+   * @param override what it should become
+   * @param present its quota now
+   */
+  public record Lowered(LimitOverride override, Quota present) {
+
+    @Override
+    public String toString() {
+      return "%s for %s would be lowered from %s to %s"
+          .formatted(
+              override.name(),
+              SafeText.quote(override.id()),
+              words(present),
+              words(override.quota()));
+    }
+
+    private static String words(Quota quota) {
+      return "burst %s, %s per %s"
+          .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period()));
+    }
+  }
+}

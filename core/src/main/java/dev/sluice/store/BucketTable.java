@@ -39,6 +39,7 @@ final class BucketTable {
   private static final long EXISTS = -1;
 
   private final TimeSource time;
+  private volatile boolean closed;
   private final Census census;
   private final long key0;
   private final long key1;
@@ -160,8 +161,16 @@ final class BucketTable {
     }
   }
 
+  /** From now on every charge is refused. */
+  void close() {
+    closed = true;
+  }
+
   /** The present, see {@link TimeSource#read}. */
   long nanos() {
+    if (closed) {
+      throw new StoreException("the memory store is closed");
+    }
     return TimeSource.read(time);
   }
 

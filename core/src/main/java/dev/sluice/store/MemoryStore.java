@@ -106,6 +106,12 @@ public final class MemoryStore implements BucketStore, DirectStore {
     Snapshot.write(table, file);
   }
 
+  /** Refuses every later charge with a {@link StoreException}. The buckets can still be saved. */
+  @Override
+  public void close() {
+    table.close();
+  }
+
   /** How many slots there are, free or not. For tests. */
   long slots() {
     return table.slots();

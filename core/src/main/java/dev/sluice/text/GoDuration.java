@@ -121,6 +121,16 @@ public final class GoDuration {
   }
 
   /** In units of a power of ten. By hand: it is a part of every decision that HTTP answers. */
+  /**
+   * Formats a duration without the parts that are zero at its end: {@code 1h}, {@code 1h30m}.
+   *
+   * @param duration zero or longer
+   * @return the text, which {@link #parse} reads
+   */
+  public static String shortened(Duration duration) {
+    return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
+  }
+
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;
     long rest = nanos % unit;

@@ -38,7 +38,7 @@ class LimitNameTest {
   @Test
   void denial_noMessageDeclared_namesTheLimit() {
     assertThat(LimitName.builder(7, "PerUser").build().denial(QUOTA, "bob"))
-        .isEqualTo("too many requests (10) for PerUser in the last 168h0m0s");
+        .isEqualTo("denied: at most 5 per 168h, 10 at once (PerUser)");
   }
 
   @Test

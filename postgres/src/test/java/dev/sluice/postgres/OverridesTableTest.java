@@ -11,7 +11,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
-import dev.sluice.limit.LoweredException;
+import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
@@ -123,7 +123,8 @@ class OverridesTableTest {
 
     assertThatThrownBy(() -> table.put(List.of(lowerRate, added, smallerBurst), false))
         .isInstanceOf(LoweredException.class)
-        .hasMessageContainingAll("\"17\"", "\"18\"", a.quota().toString(), "burst 99")
+        .hasMessageContainingAll(
+            "\"17\"", "\"18\"", "from burst " + a.quota().burst() + ", ", "burst 99, 1 per 7200h")
         .message()
         .hasLineCount(2);
     assertThat(table.load().overrides()).containsExactly(a, b);

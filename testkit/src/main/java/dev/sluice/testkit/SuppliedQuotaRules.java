@@ -78,7 +78,7 @@ interface SuppliedQuotaRules extends DrivenStores {
       assertThat(denied).isDenied().retriesIn(ofMillis(200)).resetsIn(ofSeconds(1));
       assertThat(denied.limited()).isTrue();
       assertThat(denied.message())
-          .contains("too many requests (5) for CallsPerPlan in the last 1s");
+          .contains("denied: at most 5 per 1s (CallsPerPlan)");
       assertThat(denied.transaction())
           .returns(PLAN, Transaction::name)
           .returns(FIVE, Transaction::quota)

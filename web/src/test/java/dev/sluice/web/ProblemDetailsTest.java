@@ -27,7 +27,7 @@ class ProblemDetailsTest {
             "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\","
                 + "\"title\":\"Request cannot be satisfied as assigned quota has been exceeded\","
                 + "\"status\":429,"
-                + "\"detail\":\"too many requests (20) for per-ip in the last 1m0s,"
+                + "\"detail\":\"denied: at most 20 per 1m (per-ip),"
                 + " retry after 2023-11-14 22:13:23 UTC\","
                 + "\"violated-policies\":[\"per-ip\"]}");
   }

@@ -193,7 +193,8 @@ public final class Problems {
   /** A node without its text. */
   private static String size(Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull()
-        ? "a text of %s characters".formatted(scalar.text().length())
+        ? "a text of %s character%s"
+            .formatted(scalar.text().length(), scalar.text().length() == 1 ? "" : "s")
         : show(node);
   }
 

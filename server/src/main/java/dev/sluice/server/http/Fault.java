@@ -3,7 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
-import dev.sluice.limit.LoweredException;
+import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.server.Counted;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.TokenException;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import java.util.Locale;
+
 /** The words with which Redis refuses a command that it does not have. Stateless. */
 final class UnknownCommand {
 
@@ -9,6 +11,12 @@ final class UnknownCommand {
   private UnknownCommand() {}
 
   static String error(Request request) {
+    String name = shown(request, 0).toUpperCase(Locale.ROOT);
+    if (name.equals("MULTI") || name.equals("EXEC")) {
+      return name
+          + ": there are no transactions, each command is executed at once; SLUICE.BATCH decides"
+          + " several limits as one";
+    }
     StringBuilder text = new StringBuilder("unknown command '");
     text.append(shown(request, 0)).append("', with args beginning with: ");
     int limit = text.length() + SHOWN;

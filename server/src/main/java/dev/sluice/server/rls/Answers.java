@@ -132,7 +132,9 @@ final class Answers {
     String body =
         degraded
             ? ProblemDetails.temporaryReducedCapacity(TOO_MANY_REQUESTS)
-            : ProblemDetails.quotaExceeded(limits, detail(refusals.get(0)));
+            : limits.isEmpty() // no quota is exceeded: an id cannot be used, or a rule denies
+                ? ProblemDetails.of(TOO_MANY_REQUESTS, "Request denied", detail(refusals.get(0)))
+                : ProblemDetails.quotaExceeded(limits, detail(refusals.get(0)));
     response.setRawBody(ByteString.copyFromUtf8(body));
   }
 

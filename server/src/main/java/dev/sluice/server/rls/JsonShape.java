@@ -27,7 +27,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Refuses what protobuf's library must not see, or reads without a word: numbers such as {@code
  * 1e100000000}, all of whose zeros it writes out; text that is not JSON; a field that is there
- * twice; and a field of a descriptor that this version does not know. Stateless.
+ * twice; what follows the object; and a field of a descriptor that this version does not know.
+ * Stateless.
  */
 final class JsonShape {
 
@@ -59,8 +60,8 @@ final class JsonShape {
       } else {
         parser.skipChildren();
       }
-      while (parser.nextToken() != null) { // what follows must be JSON too
-        parser.skipChildren();
+      if (parser.nextToken() != null) {
+        throw new BadRequest("there is more text after the JSON object");
       }
     } catch (StreamConstraintsException e) {
       throw new BadRequest("the body is nested too deep, or a number or name in it is too long");

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class AskedIds {
 
-  /** Limits with more rules are those of a conversion, which asks for each id by another one. */
-  private static final int MOST_TEMPLATES = 1000;
+  /** Each override is compared with each rule of its limit, and a reload must not take minutes. */
+  private static final int MOST_TEMPLATES = 200;
 
   private record Asking(int line, Template<?> template) {}
 

@@ -66,11 +66,13 @@ final class Template<C> {
 
   private final String text;
   private final List<List<Piece<C>>> parts;
+  private final List<Pattern> forms;
   private final String ifEmpty;
 
   private Template(String text, List<List<Piece<C>>> parts, String ifEmpty) {
     this.text = text;
     this.parts = parts;
+    this.forms = parts.stream().map(Template::form).toList();
     this.ifEmpty = ifEmpty;
   }
 
@@ -200,7 +202,7 @@ final class Template<C> {
   }
 
   private static <C> @Nullable String text(List<Piece<C>> part, C context) {
-    boolean several = part.stream().filter(piece -> piece.source() != null).count() > 1;
+    boolean several = hasSeveral(part);
     StringBuilder text = new StringBuilder();
     for (Piece<C> piece : part) {
       Source<C> source = piece.source();
@@ -224,7 +226,7 @@ final class Template<C> {
   @Nullable List<String> nearest(List<String> given) {
     List<String> nearest = new ArrayList<>(given.size());
     for (int i = 0; i < given.size(); i++) {
-      String part = nearest(parts.get(i), given.get(i));
+      String part = nearest(parts.get(i), forms.get(i), given.get(i));
       if (part == null) {
         return null;
       }
@@ -234,15 +236,24 @@ final class Template<C> {
     return mayBeEmpty && given.equals(List.of(ifEmpty)) ? given : nearest;
   }
 
-  /** The given text with each value in it as a request would have it. */
-  private static <C> @Nullable String nearest(List<Piece<C>> part, String given) {
-    boolean several = part.stream().filter(piece -> piece.source() != null).count() > 1;
+  private static <C> boolean hasSeveral(List<Piece<C>> part) {
+    return part.stream().filter(piece -> piece.source() != null).count() > 1;
+  }
+
+  /** The texts that a part can make, with a group for each value. */
+  private static <C> Pattern form(List<Piece<C>> part) {
+    String value = hasSeveral(part) ? "([^:]*)" : "(.*)";
     StringBuilder form = new StringBuilder();
     for (Piece<C> piece : part) {
-      form.append(
-          piece.source() == null ? Pattern.quote(piece.text()) : several ? "([^:]*)" : "(.*)");
+      form.append(piece.source() == null ? Pattern.quote(piece.text()) : value);
     }
-    Matcher values = Pattern.compile(form.toString(), Pattern.DOTALL).matcher(given);
+    return Pattern.compile(form.toString(), Pattern.DOTALL);
+  }
+
+  /** The given text with each value in it as a request would have it. */
+  private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
+    boolean several = hasSeveral(part);
+    Matcher values = form.matcher(given);
     boolean fits = values.matches();
     if (!fits && part.stream().anyMatch(piece -> piece.source() != null)) {
       return null;

@@ -410,6 +410,9 @@ final class ForwardAuthTest {
     assertThat(get("", "RateLimit-Key", "ApiCallsPerKey").statusCode()).isEqualTo(400);
     assertThat(get("").body()).contains("the query names no limit");
     assertThat(get("", "RateLimit-Key", "Nope:k").statusCode()).isEqualTo(404);
+    HttpResponse<String> open = get("", "RateLimit-Key", "SignUpsPerIPAddress:192.0.2.7");
+    assertThat(open.statusCode()).isEqualTo(404);
+    assertThat(open.body()).contains("SignUpsPerIPAddress has no default");
   }
 
   @Test
@@ -496,6 +499,18 @@ final class ForwardAuthTest {
       assertThat(asked(method, uri).statusCode()).isEqualTo(status);
     }
     assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
+  }
+
+  @Test
+  void pathBehindTheDoors_isReadInEachWayToo() throws IOException {
+    startWithRules();
+    String[] client = {"X-Forwarded-For", "192.0.2.7"};
+    assertThat(send("POST", "//x/login", client).statusCode()).isEqualTo(200);
+    assertThat(send("post", "/login", client).statusCode()).isEqualTo(200);
+    assertThat(send("Post", "/login", client).statusCode()).isEqualTo(429);
+    String[] wish = {"X-Forwarded-For", "192.0.2.7", "X-HTTP-Method-Override", "POST"};
+    assertThat(send("PUT", "/login", wish).statusCode()).isEqualTo(429);
+    assertThat(send("PUT", "/login", client).statusCode()).isEqualTo(200);
   }
 
   @Test
@@ -782,7 +797,7 @@ final class ForwardAuthTest {
         "?limit=ApiCallsPerKey&key=heder:X | did you mean \"header:\"",
         "?limit=ApiCallsPerKey&key=path:x | only rules have path patterns",
         "?limit=ApiCallsPerKey&id=x&cost=-1 | found \"-1\", expected a whole number",
-        "?limit=ApiCallsPerKey&id=x&cost=4 | <= limit.Burst",
+        "?limit=ApiCallsPerKey&id=x&cost=4 | cost 4 exceeds the burst",
         "?limit=ApiCallsPerKey&id=%FF | percent-encoded UTF-8",
         "?limit=ApiCallsPerKey&id=x&deny=401 | found \"401\", expected 429 or 403",
         "?limit=ApiCallsPerKey&id=x&dry=yes | found \"yes\", expected false or true",

@@ -152,6 +152,19 @@ final class JsonServiceTest {
     }
   }
 
+  @Test
+  void secondObject_isRefused_asItWouldNotBeCounted() throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      for (String more : List.of(ONE, "{}", "1", " []")) {
+        HttpResponse<String> answer = send(server, "POST", ONE + more);
+        assertThat(answer.statusCode()).as(more).isEqualTo(400);
+        assertThat(answer.body()).contains("there is more text after the JSON object");
+      }
+      assertThat(remaining(send(server, "POST", ONE + " \n"))).isEqualTo(1);
+    }
+  }
+
   private static int remaining(HttpResponse<String> answer) throws IOException {
     assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
     return JSON.readTree(answer.body()).get("statuses").get(0).path("limitRemaining").asInt();

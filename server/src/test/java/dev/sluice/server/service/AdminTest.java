@@ -409,7 +409,7 @@ class AdminTest {
     assertThat(send("PUT", OVERRIDES + "k", rounded).body())
         .contains("\"warnings\":[\"found 700000000, but one token every 1 ns");
     String usual = "{\"burst\":10,\"count\":1,\"period\":\"1m\"}";
-    assertThat(send("PUT", OVERRIDES + "k", usual).body())
+    assertThat(send("PUT", OVERRIDES + "k?force=true", usual).body())
         .contains("\"warnings\":[\"found an override that equals the default of ApiCallsPerKey\"]");
   }
 
