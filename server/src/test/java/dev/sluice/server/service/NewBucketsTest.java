@@ -46,8 +46,7 @@ class NewBucketsTest {
       }
       assertThat(get(service, "/metrics"))
           .contains("ratelimits_new_buckets_total{limit=\"SignUpsPerIPAddress\"} 2.0")
-          .contains("ratelimits_new_buckets_total{limit=\"LoginsPerIPAddress\"} 30.0")
-          .contains("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"} 0.0");
+          .contains("ratelimits_new_buckets_total{limit=\"LoginsPerIPAddress\"} 30.0");
       await()
           .untilAsserted(
               () ->
