@@ -31,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  * Decides who may do what: the one place, which every door asks. Without a file of tokens everybody
  * may do everything, but for the acts of administrators on a server that is open to a network.
  *
- * <p>A change of the tokens holds for the next request, also of connections that are open. Thread-safe; never blocks.
+ * <p>A change of the tokens holds for the next request, also of connections that are open.
+ * Thread-safe; never blocks.
  */
 public final class Access implements AutoCloseable {
 
