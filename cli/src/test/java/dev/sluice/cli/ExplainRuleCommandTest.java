@@ -228,7 +228,7 @@ final class ExplainRuleCommandTest {
     Cli tooMuch = explain("GET", "/tried", "--header", "X-Cost: 11");
     assertThat(tooMuch.out())
         .endsWith(
-            ": this rule\n  ApiCallsPerKey in shadow, left out: cost"
+            ": this rule\n  ApiCallsPerKey in shadow, left out:"
                 + " cost 11 exceeds the burst (10) of ApiCallsPerKey\n");
     assertThat(tooMuch.code()).isEqualTo(Exit.DONE);
     assertThat(explain("GET", "/tried", "--header", "X-Cost: 10").out())

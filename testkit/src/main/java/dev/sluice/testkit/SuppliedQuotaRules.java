@@ -77,8 +77,7 @@ interface SuppliedQuotaRules extends DrivenStores {
       Decision denied = bench.limiter.spend(plan(FIVE, 1));
       assertThat(denied).isDenied().retriesIn(ofMillis(200)).resetsIn(ofSeconds(1));
       assertThat(denied.limited()).isTrue();
-      assertThat(denied.message())
-          .contains("denied: at most 5 per 1s (CallsPerPlan)");
+      assertThat(denied.message()).contains("denied: at most 5 per 1s (CallsPerPlan)");
       assertThat(denied.transaction())
           .returns(PLAN, Transaction::name)
           .returns(FIVE, Transaction::quota)

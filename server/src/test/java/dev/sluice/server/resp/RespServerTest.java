@@ -182,6 +182,14 @@ final class RespServerTest {
         "store");
   }
 
+  /** A client that pipelined a transaction learned of it at EXEC alone. */
+  @Test
+  void multi_namesTheCommandForSeveralLimits() {
+    for (String command : new String[] {"MULTI", "multi", "EXEC"}) {
+      assertThat(client.call(command).toString()).contains("SLUICE.BATCH");
+    }
+  }
+
   @Test
   void resp3_hasMapsAndTruth() {
     assertThat(client.call("HELLO", "3"))
