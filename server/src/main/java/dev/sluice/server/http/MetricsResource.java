@@ -128,6 +128,7 @@ final class MetricsResource extends MethodService {
 
   @Override
   HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
+    context.clearRequestTimeout(); // the library would break the text off
     try {
       Caller caller = AccessPart.caller(context);
       return HttpResponse.of(
@@ -149,7 +150,6 @@ final class MetricsResource extends MethodService {
         .execute(
             () -> {
               if (Requests.heldAnswers(context).hold(takesGzip ? PIECE_BYTES : EXPANSION_BYTES)) {
-                context.clearRequestTimeout(); // the library would break the text off
                 new Pieces(response, context.eventLoop(), compressed, takesGzip)
                     .begin(request.method() == HttpMethod.HEAD);
               } else {
