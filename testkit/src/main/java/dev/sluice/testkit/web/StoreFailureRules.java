@@ -62,7 +62,7 @@ interface StoreFailureRules extends FilterRules {
   }
 
   @Test
-  default void ruleThatDecidesLocally_allowsItsShare_thenIsA503() throws Exception {
+  default void ruleThatDecidesLocally_allowsItsShare_thenIsA429() throws Exception {
     start();
     run().store().breakDown();
     assertThat(run().get("/local").statusCode()).isEqualTo(200);
@@ -70,8 +70,9 @@ interface StoreFailureRules extends FilterRules {
 
     HttpResponse<String> refused = run().get("/local");
 
+    assertThat(refused.statusCode()).isEqualTo(429);
     assertThat(refused.headers().firstValue("Retry-After")).isPresent();
-    isReducedCapacity(refused);
+    assertThat(refused.headers().firstValue("RateLimit-Degraded")).hasValue("local");
   }
 
   @Test
