@@ -99,7 +99,7 @@ class KilledRedisTest {
       for (int i = 0; i < 3; i++) {
         assertThat(web.get("/login?status=401").statusCode()).isEqualTo(401);
       }
-      assertThat(web.get("/login").statusCode()).isEqualTo(503);
+      assertThat(web.get("/login").statusCode()).isEqualTo(429);
 
       redis.startAgain(); // empty: nothing was taken there since, and nothing is given back there
 

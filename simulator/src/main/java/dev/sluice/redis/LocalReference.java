@@ -8,6 +8,7 @@ import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,12 +49,17 @@ final class LocalReference {
     return instant.getEpochSecond() * 1_000_000_000L + instant.getNano();
   }
 
-  /** Returns what is wrong with a decision, null for nothing. In the order of the decisions. */
-  @Nullable String wrong(Decision decision, boolean spends) {
+  /**
+   * Returns what is wrong with a decision, null for nothing. In the order of the decisions.
+   *
+   * @param quotas the quotas that were asked for, by bucket key; those of a decision are shares
+   */
+  @Nullable String wrong(
+      Decision decision, boolean spends, Function<String, @Nullable Quota> quotas) {
     List<Decision> parts = decision.parts();
     for (Decision part : parts) {
       Transaction transaction = part.transaction();
-      Quota quota = transaction == null ? null : transaction.quota();
+      Quota quota = transaction == null ? null : quotas.apply(transaction.bucketKey());
       if (transaction == null
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY

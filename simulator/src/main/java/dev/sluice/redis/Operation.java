@@ -554,12 +554,22 @@ final class Operation {
   private void requireRule(Decision decision, boolean spends) {
     String wrong =
         conditions.onFailure() == LOCAL
-            ? waitNanos > 0 ? null : calls.local.wrong(decision, spends)
+            ? waitNanos > 0 ? null : calls.local.wrong(decision, spends, this::quotaOf)
             : wrongByRules(decision);
     requireStatement(wrong, decision);
     if (!(conditions.callsMayFail() || calls.isClosing())) {
       requireStatement("was decided on by a rule, with nothing wrong", decision);
     }
+  }
+
+  /** The quota by which a bucket was asked for, null where nothing limits it. */
+  private @Nullable Quota quotaOf(String bucketKey) {
+    for (Transaction one : transactions) {
+      if (one.bucketKey().equals(bucketKey)) {
+        return one.quota();
+      }
+    }
+    return null;
   }
 
   private @Nullable String wrongByRules(Decision decision) {
