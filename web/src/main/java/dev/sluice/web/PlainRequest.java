@@ -88,7 +88,7 @@ public final class PlainRequest implements WebRequest {
     }
   }
 
-  private static String unquoted(String value) {
+  static String unquoted(String value) {
     boolean quoted = value.length() >= 2 && value.startsWith("\"") && value.endsWith("\"");
     return quoted ? value.substring(1, value.length() - 1) : value;
   }

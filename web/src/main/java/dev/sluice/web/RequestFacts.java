@@ -53,12 +53,13 @@ public final class RequestFacts {
     OTHER_NAME,
     SEMICOLON;
 
+    /** Tomcat 11 hands the quotes of a cookie on; most others take them away. */
     String ofCookie(String value) {
       return switch (this) {
         case AS_SENT, OTHER_NAME, SEMICOLON -> value;
-        case PERCENT -> Escapes.lenient(value, false);
-        case FORM -> Escapes.lenient(value, true);
-        case QUOTED -> Escapes.unslashed(value);
+        case PERCENT -> Escapes.lenient(PlainRequest.unquoted(value), false);
+        case FORM -> Escapes.lenient(PlainRequest.unquoted(value), true);
+        case QUOTED -> Escapes.unslashed(PlainRequest.unquoted(value));
       };
     }
   }
@@ -242,7 +243,7 @@ public final class RequestFacts {
   List<String> cookies(String name) {
     List<String> values = named(request.cookies(name), otherCookies(name));
     for (String value : values) {
-      spellingMatters |= value.chars().anyMatch(c -> "%+\\".indexOf(c) >= 0);
+      spellingMatters |= value.chars().anyMatch(c -> "%+\\\"".indexOf(c) >= 0);
       if (JSON_SCALAR.matcher(Spelling.PERCENT.ofCookie(value)).matches()) {
         throw new UnusableRequestException(
             "found JSON of a text or a number in the cookie %s, expected the value itself"
