@@ -2,6 +2,7 @@
 package dev.sluice.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -19,6 +20,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -56,6 +58,16 @@ final class LocalPrometheus implements AutoCloseable {
             .redirectErrorStream(true)
             .redirectOutput(folder.resolve("log").toFile())
             .start();
+    URI ready = URI.create("http://127.0.0.1:%s/-/ready".formatted(port));
+    await("Prometheus is ready")
+        .atMost(Duration.ofMinutes(2))
+        .ignoreExceptionsInstanceOf(IOException.class) // nobody listens yet
+        .until(
+            () ->
+                client
+                        .send(HttpRequest.newBuilder(ready).build(), BodyHandlers.discarding())
+                        .statusCode()
+                    == 200);
   }
 
   private static HttpServer exposed(PrometheusMeterRegistry registry) throws IOException {
