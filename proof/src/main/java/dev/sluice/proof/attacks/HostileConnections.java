@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
+import dev.sluice.proof.Endpoint;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
@@ -14,25 +15,25 @@ import java.util.function.BooleanSupplier;
  * The hostile connections of one attack, served by one thread once they are open, and what they
  * did. They stay open until all are closed. Not thread-safe.
  */
-final class Peers implements AutoCloseable {
+final class HostileConnections implements AutoCloseable {
 
   private static final long OPENING_SECONDS = 60;
   private static final long OPENING_SECONDS_WITH_TLS = 240; // a handshake is work for both
 
   private static final int SHAKING_HANDS_AT_ONCE = 8;
 
-  private final Wire server;
+  private final Endpoint server;
   private int refused;
-  private final List<Peer> all = new ArrayList<>();
+  private final List<HostileConnection> all = new ArrayList<>();
   private final long startNanos = System.nanoTime();
 
-  Peers(Wire server) {
+  HostileConnections(Endpoint server) {
     this.server = server;
   }
 
   /** Connects, from two addresses in turn. */
-  Peer connect() throws IOException {
-    return connect(Attack.FIRST_ADDRESS + all.size() % 2);
+  HostileConnection connect() throws IOException {
+    return connect(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
 
   /**
@@ -42,44 +43,44 @@ final class Peers implements AutoCloseable {
    * @throws IOException if this machine or the server refuses; a server that accepts and then hangs
    *     up does not refuse
    */
-  Peer connect(int from) throws IOException {
-    return connect(server.speaking(Wire.HTTP1), from);
+  HostileConnection connect(int from) throws IOException {
+    return connect(server.speaking(Endpoint.HTTP1), from);
   }
 
   /** Connects as a client of HTTP/2, from two addresses in turn. */
-  Peer connectHttp2() throws IOException {
-    return connectHttp2(Attack.FIRST_ADDRESS + all.size() % 2);
+  HostileConnection connectHttp2() throws IOException {
+    return connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
 
   /** Connects as a client of HTTP/2, which only TLS tells apart before something is sent. */
-  Peer connectHttp2(int from) throws IOException {
-    return connect(server.speaking(Wire.HTTP2), from);
+  HostileConnection connectHttp2(int from) throws IOException {
+    return connect(server.speaking(Endpoint.HTTP2), from);
   }
 
   /**
    * Connects many times, from some addresses in turn, over TLS by several threads: the first of
    * thousands would be closed for idleness while one thread shakes hands for the last.
    *
-   * @param protocol of {@link Wire}
+   * @param protocol of {@link Endpoint}
    * @return the new connections
    */
-  List<Peer> connectAll(int count, int addresses, String protocol) throws IOException {
-    Wire to = server.speaking(protocol);
+  List<HostileConnection> connectAll(int count, int addresses, String protocol) throws IOException {
+    Endpoint to = server.speaking(protocol);
     AtomicInteger next = new AtomicInteger();
-    List<Peer> made = Collections.synchronizedList(new ArrayList<>());
+    List<HostileConnection> made = Collections.synchronizedList(new ArrayList<>());
     List<IOException> failures = Collections.synchronizedList(new ArrayList<>());
     Runnable connecting =
         () -> {
           try {
             for (int i = next.getAndIncrement(); i < count; i = next.getAndIncrement()) {
-              made.add(connect(to, Attack.FIRST_ADDRESS + i % addresses));
+              made.add(connect(to, Endpoint.FIRST_HOSTILE_ADDRESS + i % addresses));
             }
           } catch (IOException e) {
             failures.add(e);
           }
         };
     List<Thread> threads = new ArrayList<>();
-    for (int i = 1; i < (to.tls() == null ? 1 : SHAKING_HANDS_AT_ONCE); i++) {
+    for (int i = 1; i < (to.trust() == null ? 1 : SHAKING_HANDS_AT_ONCE); i++) {
       Thread thread = new Thread(connecting, "connecting");
       thread.start();
       threads.add(thread);
@@ -103,12 +104,12 @@ final class Peers implements AutoCloseable {
     }
   }
 
-  private Peer connect(Wire to, int from) throws IOException {
-    long most = to.tls() == null ? OPENING_SECONDS : OPENING_SECONDS_WITH_TLS;
+  private HostileConnection connect(Endpoint to, int from) throws IOException {
+    long most = to.trust() == null ? OPENING_SECONDS : OPENING_SECONDS_WITH_TLS;
     if (System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(most)) {
       throw new IOException("connecting took more than " + most + " s");
     }
-    Peer peer = Peer.connect(to, from);
+    HostileConnection peer = HostileConnection.connect(to, from);
     synchronized (this) {
       refused += peer.isBroken() ? 1 : 0;
       all.add(peer);
@@ -128,7 +129,7 @@ final class Peers implements AutoCloseable {
   /** Sends what the server takes now; true if that was something. */
   boolean pump() {
     boolean some = false;
-    for (Peer peer : all) {
+    for (HostileConnection peer : all) {
       some |= peer.pump();
     }
     return some;
@@ -146,11 +147,11 @@ final class Peers implements AutoCloseable {
 
   /** How many bytes the network took, on all connections together. */
   long sentBytes() {
-    return all.stream().mapToLong(Peer::sentBytes).sum();
+    return all.stream().mapToLong(HostileConnection::sentBytes).sum();
   }
 
   @Override
   public void close() {
-    all.forEach(Peer::close);
+    all.forEach(HostileConnection::close);
   }
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
+import dev.sluice.proof.Endpoint;
+import dev.sluice.proof.Http2Frames;
+import dev.sluice.proof.Trust;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.StandardSocketOptions;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
-import javax.net.ssl.SSLEngine;
 import org.jspecify.annotations.Nullable;
 
 /** One hostile connection that writes as much as the server takes, and reads only when told to. */
-final class Peer implements AutoCloseable {
-
-  private static final int SMALL_BUFFER = 4096;
+final class HostileConnection implements AutoCloseable {
 
   private final SocketChannel channel;
   private final @Nullable TlsLayer tls;
@@ -20,7 +20,7 @@ final class Peer implements AutoCloseable {
   private boolean broken;
   private long sentBytes;
 
-  private Peer(SocketChannel channel, @Nullable TlsLayer tls, boolean broken) {
+  private HostileConnection(SocketChannel channel, @Nullable TlsLayer tls, boolean broken) {
     this.channel = channel;
     this.tls = tls;
     this.broken = broken;
@@ -33,21 +33,21 @@ final class Peer implements AutoCloseable {
    * @throws IOException if there is no connection; a server that accepts it and resets it at once
    *     had one, which is broken
    */
-  static Peer connect(Wire server, int from) throws IOException {
+  static HostileConnection connect(Endpoint server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
     try {
-      channel.setOption(StandardSocketOptions.SO_RCVBUF, SMALL_BUFFER); // unread bytes stay there
+      channel.setOption(StandardSocketOptions.SO_RCVBUF, Endpoint.HOSTILE_BUFFER);
       channel.bind(new InetSocketAddress("127.0.0." + from, 0));
       channel.connect(server.address());
-      SSLEngine engine = server.engine();
-      TlsLayer tls = engine == null ? null : new TlsLayer(engine);
+      Trust trust = server.trust();
+      TlsLayer tls = trust == null ? null : new TlsLayer(trust.engine(server.protocol()));
       boolean broken = tls != null && !shookHands(tls, channel);
       channel.configureBlocking(false);
-      return new Peer(channel, tls, broken);
+      return new HostileConnection(channel, tls, broken);
     } catch (IOException e) {
       channel.close();
       if (String.valueOf(e.getMessage()).contains("reset")) {
-        return new Peer(channel, null, true);
+        return new HostileConnection(channel, null, true);
       }
       throw e;
     }
@@ -64,7 +64,7 @@ final class Peer implements AutoCloseable {
 
   /** Adds bytes to be sent. */
   void send(byte[]... parts) {
-    byte[] more = Http2.joined(parts);
+    byte[] more = Http2Frames.joined(parts);
     ByteBuffer all = ByteBuffer.allocate(unsent.remaining() + more.length);
     unsent = all.put(unsent).put(more).flip();
   }

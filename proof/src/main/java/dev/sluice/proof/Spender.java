@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.proof.production;
+package dev.sluice.proof;
 
-import dev.sluice.proof.BrokenPromise;
-import dev.sluice.proof.production.Client.Answers;
+import dev.sluice.proof.Client.Answers;
 import java.io.IOException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -16,7 +15,7 @@ import java.util.concurrent.TimeUnit;
  * lost, and only the time at which they were sent tells which they are. A server that is told to
  * stop still answers for a second. After that it ends a connection within about another second.
  */
-final class Spender {
+public final class Spender {
 
   private static final int WARM = 20;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
@@ -45,8 +44,9 @@ final class Spender {
     this.client = client;
   }
 
-  static Spender start(Door door, String id, Server server) throws IOException {
+  public static Spender start(Door door, String id, Server server) throws IOException {
     Spender spender = new Spender(door, id, door.open(server));
+    spender.thread.setDaemon(true); // a campaign that fails ends all the same
     spender.thread.start();
     return spender;
   }
@@ -54,7 +54,7 @@ final class Spender {
   private void run() {
     long lastNanos = System.nanoTime();
     try (client) {
-      Answers last = Answers.none();
+      Answers last = Answers.NONE;
       int seen = 0;
       while (!last.goodbye()) {
         heldUp = System.nanoTime() - lastNanos > IDLE_NANOS;
@@ -81,21 +81,21 @@ final class Spender {
     }
   }
 
-  void awaitWarm() throws InterruptedException {
+  public void awaitWarm() throws InterruptedException {
     warm.await();
   }
 
   /** Whether the machine held it up at its end, so that its connection was idle. */
-  boolean heldUp() {
+  public boolean heldUp() {
     return heldUp;
   }
 
-  String id() {
+  public String id() {
     return id;
   }
 
   /** How many requests had no answer at the end, and had been sent too late to be read. */
-  int unanswered() {
+  public int unanswered() {
     return unanswered;
   }
 
@@ -104,7 +104,7 @@ final class Spender {
    *
    * @param stopNanos when the server was told to stop
    */
-  int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
+  public int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
     thread.join();
     BrokenPromise.unless(lost.isEmpty(), "an answer was lost, %s", lost);
     BrokenPromise.unless(

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.proof.production;
+package dev.sluice.proof;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.SecureRandom;
@@ -17,14 +15,14 @@ import java.util.HexFormat;
  * @param load for what the role {@code decide} may do
  * @param operator for everything else, and for it too
  */
-record Keys(String load, String operator) {
+public record Keys(String load, String operator) {
 
   /** For a server without access control. */
-  static final Keys NONE = new Keys("", "");
+  public static final Keys NONE = new Keys("", "");
 
   private static final int BYTES = 32;
 
-  static Keys fresh() {
+  public static Keys fresh() {
     return new Keys(token(), token());
   }
 
@@ -36,16 +34,14 @@ record Keys(String load, String operator) {
 
   /** Writes the file for {@code --tokens}, and returns its name. */
   String write(Folder folder) throws IOException {
-    String file = folder.file("tokens.yml");
-    Files.writeString(
-        Path.of(file),
+    return folder.write(
+        "tokens.yml",
         """
         tokens:
           - {name: load, sha256: %s, roles: [decide]}
           - {name: operator, sha256: %s, roles: [decide, read, admin]}
         """
             .formatted(sha256(load), sha256(operator)));
-    return file;
   }
 
   private static String sha256(String token) {

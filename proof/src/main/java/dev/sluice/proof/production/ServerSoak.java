@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.production;
 
-import dev.sluice.benchmarks.report.ServerFlags;
 import dev.sluice.proof.BrokenPromise;
-import dev.sluice.proof.production.Client.Answers;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Keys;
+import dev.sluice.proof.Programs;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
@@ -27,7 +35,7 @@ import java.util.function.ToLongFunction;
  *
  * <p>The failure rule denies, so nothing is granted while Redis is away.
  */
-final class Soak implements Drill {
+final class ServerSoak implements ProductionReport.Drill {
 
   private static final int PER_DOOR_MILLIS = 18; // 7 doors, 2 requests: below 800 per second
   private static final int RECONNECT_EVERY = 500;
@@ -75,7 +83,7 @@ final class Soak implements Drill {
   private final Map<String, Double> fullest = new TreeMap<>();
   private final List<Ledger> ledgers = new CopyOnWriteArrayList<>();
 
-  Soak(int minutes) {
+  ServerSoak(int minutes) {
     this.minutes = minutes;
   }
 
@@ -92,36 +100,25 @@ final class Soak implements Drill {
   public String seen() throws Exception {
     try (Folder folder = Folder.make();
         LocalRedis redis = LocalRedis.start(RedisBinary.newest())) {
-      Certificate[] certificates = {
-        Certificate.endingIn(TimeUnit.DAYS.toSeconds(1), folder),
-        Certificate.endingIn(TimeUnit.DAYS.toSeconds(1), folder)
-      };
+      TlsIdentity[] certificates = {TlsIdentity.make(folder), TlsIdentity.make(folder)};
       certificates[0].install(folder);
-      Keys keys = Keys.fresh();
       try (Server server =
-          Server.start(
-              Map.of(),
-              "",
-              Certificate.trusting(certificates),
-              keys,
-              "--tokens",
-              keys.write(folder),
-              "--store",
-              redis.uri() + "?timeout=" + STORE_TIMEOUT,
-              "--on-failure",
-              "deny",
-              "--limits",
-              folder.limits(MANY, MANY, "1s"),
-              "--tls-certificate",
-              folder.file("tls.crt"),
-              "--tls-key",
-              folder.file("tls.key"))) {
+          Server.Setup.SMALL
+              .withTls(folder, Trust.in(certificates))
+              .withKeys(folder, Keys.fresh())
+              .start(
+                  "--store",
+                  redis.uri() + "?timeout=" + STORE_TIMEOUT,
+                  "--on-failure",
+                  "deny",
+                  "--limits",
+                  folder.limits(MANY, MANY, "1s"))) {
         return seen(server, folder, redis, certificates);
       }
     }
   }
 
-  private String seen(Server server, Folder folder, LocalRedis redis, Certificate... certificates)
+  private String seen(Server server, Folder folder, LocalRedis redis, TlsIdentity... certificates)
       throws Exception {
     List<Thread> load = new ArrayList<>();
     for (Door door : Door.values()) {
@@ -166,7 +163,7 @@ final class Soak implements Drill {
     closeWindow();
     reloads++;
     long perSecond = reloads % 2 == 0 ? MANY : FEW;
-    String unused = folder.limits(perSecond, perSecond, "1s");
+    folder.limits(perSecond, perSecond, "1s");
     var answer = server.ask("POST", "/v1/admin/reload", "");
     BrokenPromise.unless(
         answer.statusCode() == 200,
@@ -273,8 +270,8 @@ final class Soak implements Drill {
     Sample third = samples.get(0);
     Sample end = samples.get(2);
     requireFlat("resident MiB", third.rssMib(), end.rssMib());
-    long peak = server.status("VmHWM") / KIB_PER_MIB;
-    BrokenPromise.unless(peak <= ServerFlags.SMALL_MIB, "it took %s MiB of memory", peak);
+    long peak = server.peakMib();
+    BrokenPromise.unless(Server.Setup.SMALL.allows(peak), "it took %s MiB of memory", peak);
     requireFlat("MiB of live heap", Math.round(third.heapMib()), Math.round(end.heapMib()));
     requireFlat("threads", third.threads(), end.threads());
     requireFlat("descriptors", third.descriptors(), end.descriptors());
@@ -291,11 +288,11 @@ final class Soak implements Drill {
           door,
           part * 100);
     }
-    long lines = server.log().size();
+    long lines = server.logLines();
     long most =
         MOST_LINES_BESIDE + (long) MOST_LINES_PER_EVENT * (reloads + 5L * outages + rotations);
     BrokenPromise.unless(lines <= most, "%s log lines, expected %s at most", lines, most);
-    return Seen.text(
+    return Report.text(
         "%,d answers, 0 lost; %,d granted, %,d undecided (%s beside outages); "
             + "%,d acts on %s doors, each with the count that its bucket must hold; "
             + "%s reloads, %s outages, %s rotations; the fullest window of each door gave out "

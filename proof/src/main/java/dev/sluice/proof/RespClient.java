@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.proof.production;
+package dev.sluice.proof;
 
-import java.io.EOFException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.EnumSet;
@@ -13,42 +12,79 @@ import java.util.Set;
  * Commands without a reply at that end are counted. The caller tells whether they were sent too
  * late to be read, and compares with the bucket whether one was run.
  */
-final class RespClient implements Client {
+public final class RespClient implements Client {
 
-  private static final String UNAVAILABLE = "UNAVAILABLE";
+  private final Connection connection;
+  private final StringBuilder unsent = new StringBuilder();
 
-  private final Wire wire;
-
-  /** Connects, and shows a token that may refund, where the server asks for one. */
-  RespClient(Wire wire, Keys keys) throws IOException {
-    this.wire = wire;
+  /** Takes a connection, and shows a token that may refund, where the server asks for one. */
+  RespClient(Connection connection, Keys keys) throws IOException {
+    this.connection = connection;
     if (!keys.operator().isEmpty()) {
-      wire.write(Wire.ascii(command("AUTH", keys.operator())));
-      Object reply = reply(line());
+      Object reply = call("AUTH", keys.operator());
       if (!reply.equals("OK")) {
         throw new IOException("AUTH was answered " + reply);
       }
     }
   }
 
+  public static RespClient open(Server server) throws IOException {
+    return new RespClient(server.endpoint(Door.RESP).connect(), server.keys());
+  }
+
   /** A reply that is an error. */
-  private record Refusal(String text) {}
+  public record Refusal(String text) {}
+
+  /** Sets how long a read waits. */
+  public void setPatience(int millis) throws IOException {
+    connection.setPatience(millis);
+  }
+
+  /** Adds a command, which {@link #reply} sends. */
+  public void send(String... words) {
+    unsent.append('*').append(words.length).append("\r\n");
+    for (String word : words) {
+      unsent.append('$').append(word.length()).append("\r\n").append(word).append("\r\n");
+    }
+  }
+
+  /** Sends what is unsent, and reads a reply: an array as a list, null as an empty text. */
+  public Object reply() throws IOException {
+    flush();
+    return reply(connection.line());
+  }
+
+  /** Sends a command, and reads its reply. */
+  public Object call(String... words) throws IOException {
+    send(words);
+    return reply();
+  }
+
+  private void flush() throws IOException {
+    if (!unsent.isEmpty()) {
+      byte[] bytes = Connection.ascii(unsent.toString());
+      unsent.setLength(0);
+      connection.write(bytes);
+    }
+  }
 
   @Override
   public Answers ask(String id, int requests) throws IOException {
-    String command = command("SLUICE.SPEND", Door.LIMIT, id);
+    for (int i = 0; i < requests; i++) {
+      send("SLUICE.SPEND", Door.LIMIT, id);
+    }
     try {
-      wire.write(Wire.ascii(command.repeat(requests)));
+      flush();
     } catch (IOException e) {
       // The server has closed; replies may have come before that.
     }
-    Answers all = Answers.none();
+    Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {
-      String head = wire.line();
+      String head = connection.lineOrEnd();
       if (head == null) {
         return all.plus(new Answers(0, 0, 0, requests - i, true));
       }
-      all = all.plus(Answers.of(value(decision(reply(head)), "allowed").equals(1L)));
+      all = all.plus(Answers.of(value(list(reply(head)), "allowed").equals(1L)));
     }
     return all;
   }
@@ -62,81 +98,55 @@ final class RespClient implements Client {
   public Outcome act(Act act, List<String> ids, int cost) throws IOException {
     Object reply = call(words(act, ids, cost));
     if (isUnavailable(reply)) {
-      return Outcome.undecided();
+      return Outcome.UNDECIDED;
     }
-    List<?> decision = decision(reply);
+    List<?> decision = list(reply);
     if (!value(decision, "allowed").equals(1L)) {
       return new Outcome(false, List.of());
     }
     if (act == Act.RESERVE) {
       Object cancelled = call("SLUICE.CANCEL", String.valueOf(value(decision, "token")));
       if (isUnavailable(cancelled)) {
-        return Outcome.undecided();
+        return Outcome.UNDECIDED;
       }
       if (!cancelled.equals("OK")) {
         throw new IOException("a cancellation was answered " + cancelled);
       }
     }
     List<Long> remaining = new ArrayList<>();
-    List<?> parts = act == Act.BATCH ? decision(value(decision, "decisions")) : List.of(decision);
+    List<?> parts = act == Act.BATCH ? list(value(decision, "decisions")) : List.of(decision);
     for (Object part : parts) {
-      remaining.add((Long) value(decision(part), "remaining"));
+      remaining.add((Long) value(list(part), "remaining"));
     }
     return new Outcome(true, remaining);
   }
 
   private static String[] words(Act act, List<String> ids, int cost) {
     if (act != Act.BATCH) {
-      return new String[] {"SLUICE." + act, Ledger.LIMIT, ids.get(0), "" + cost};
+      return new String[] {"SLUICE." + act, Act.LIMIT, ids.get(0), "" + cost};
     }
     List<String> words = new ArrayList<>(List.of("SLUICE.BATCH", "SPEND"));
     for (String id : ids) {
-      words.addAll(List.of(Ledger.LIMIT, id, "" + cost, "checkAndSpend"));
+      words.addAll(List.of(Act.LIMIT, id, "" + cost, "checkAndSpend"));
     }
     return words.toArray(String[]::new);
   }
 
-  private Object call(String... words) throws IOException {
-    wire.write(Wire.ascii(command(words)));
-    return reply(line());
-  }
-
   private static boolean isUnavailable(Object reply) {
-    return reply instanceof Refusal refusal && refusal.text().startsWith(UNAVAILABLE);
+    return reply instanceof Refusal refusal && refusal.text().startsWith("UNAVAILABLE");
   }
 
-  /** Sends commands that make buckets, and reads their replies. */
-  void throttle(String prefix, int from, int to) throws IOException {
-    StringBuilder all = new StringBuilder();
-    for (int i = from; i < to; i++) {
-      all.append(command("CL.THROTTLE", prefix + i, "10", "1", "86400"));
-    }
-    wire.write(Wire.ascii(all.toString()));
-    for (int i = from; i < to; i++) {
-      List<?> unused = decision(reply(line()));
-    }
-  }
-
-  private static String command(String... words) {
-    StringBuilder command = new StringBuilder("*" + words.length + "\r\n");
-    for (String word : words) {
-      command.append('$').append(word.length()).append("\r\n").append(word).append("\r\n");
-    }
-    return command.toString();
-  }
-
-  /** An array as a list, null as an empty text. */
   private Object reply(String head) throws IOException {
     String rest = head.substring(1);
     return switch (head.charAt(0)) {
       case ':' -> Long.parseLong(rest);
       case '+' -> rest;
       case '-' -> new Refusal(rest);
-      case '$' -> rest.equals("-1") ? "" : line();
+      case '$' -> rest.equals("-1") ? "" : connection.line();
       case '*' -> {
         List<Object> values = new ArrayList<>();
         for (int left = Integer.parseInt(rest); left > 0; left--) {
-          values.add(reply(line()));
+          values.add(reply(connection.line()));
         }
         yield values;
       }
@@ -144,7 +154,8 @@ final class RespClient implements Client {
     };
   }
 
-  private static List<?> decision(Object reply) throws IOException {
+  /** A reply that is an array. */
+  public static List<?> list(Object reply) throws IOException {
     if (reply instanceof List<?> values) {
       return values;
     }
@@ -152,7 +163,7 @@ final class RespClient implements Client {
   }
 
   /** The value behind a name. */
-  private static Object value(List<?> decision, String name) throws IOException {
+  public static Object value(List<?> decision, String name) throws IOException {
     int at = decision.indexOf(name);
     if (at < 0) {
       throw new IOException("%s is missing in %s".formatted(name, decision));
@@ -160,16 +171,8 @@ final class RespClient implements Client {
     return decision.get(at + 1);
   }
 
-  private String line() throws IOException {
-    String line = wire.line();
-    if (line == null) {
-      throw new EOFException("closed without a reply, or amid one");
-    }
-    return line;
-  }
-
   @Override
   public void close() throws IOException {
-    wire.close();
+    connection.close();
   }
 }

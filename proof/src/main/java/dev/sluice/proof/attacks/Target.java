@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
-import java.io.DataInputStream;
-import java.io.EOFException;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Http2Frames;
+import dev.sluice.proof.HttpAnswer;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** A way into the server: what a good client says there, and what a bad one. */
-enum Door {
-  HTTP("HTTP", 0) {
+/** A door that is attacked: what a good client says there, and what a bad one. */
+enum Target {
+  HTTP("HTTP", Door.HTTP) {
     @Override
     byte[] request() {
-      return WellBehaved.request("127.0.0.1");
+      return post(
+          "/v1/spend", "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"127.0.0.1\",\"cost\":0}");
     }
 
     @Override
@@ -30,7 +32,7 @@ enum Door {
               "/json",
               "{\"domain\":\"d\",\"hitsAddend\":1,\"descriptors\":[{\"entries\":[{\"key\":\"k\"}]}]}"),
           post("/v1/reservations", "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.1\"}"),
-          ascii("GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+          Connection.ascii("GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     }
 
     @Override
@@ -48,7 +50,7 @@ enum Door {
           "a body of a terabyte", Attack.head("1000000000000"),
           "a body beyond 64 bits", Attack.head("99999999999999999999"),
           "a chunk of 2^62 bytes",
-              ascii(
+              Connection.ascii(
                   lines(
                       "POST /v1/spend HTTP/1.1",
                       "Host: localhost",
@@ -63,7 +65,7 @@ enum Door {
     }
   },
 
-  FORWARD_AUTH("forward-auth", 0) {
+  FORWARD_AUTH("forward-auth", Door.FORWARD_AUTH) {
     @Override
     byte[] request() {
       return get("?limit=LoginsPerIPAddress&id=127.0.0.1&cost=0", "");
@@ -97,33 +99,34 @@ enum Door {
     }
   },
 
-  RESP("Redis protocol", 1) {
+  RESP("Redis protocol", Door.RESP) {
     @Override
     byte[] request() {
-      return ascii("SLUICE.CHECK LoginsPerIPAddress 127.0.0.1 1\r\n");
+      return Connection.ascii("SLUICE.CHECK LoginsPerIPAddress 127.0.0.1 1\r\n");
     }
 
     @Override
     List<byte[]> samples() {
       return List.of(
           request(),
-          ascii("*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$2\r\n99\r\n$1\r\n1\r\n$1\r\n1\r\n"),
-          ascii("*3\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n"),
-          ascii("SLUICE.BATCH SPEND LoginsPerIPAddress 192.0.2.1 1 checkAndSpend\r\n"),
-          ascii("CL.THROTTLE \"a\\x00b\" 9223372036854775806 1 1 0\r\n"));
+          Connection.ascii(
+              "*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$2\r\n99\r\n$1\r\n1\r\n$1\r\n1\r\n"),
+          Connection.ascii("*3\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n"),
+          Connection.ascii("SLUICE.BATCH SPEND LoginsPerIPAddress 192.0.2.1 1 checkAndSpend\r\n"),
+          Connection.ascii("CL.THROTTLE \"a\\x00b\" 9223372036854775806 1 1 0\r\n"));
     }
 
     @Override
     Map<String, byte[]> tooDeep() {
-      return Map.of("nested arrays", ascii("*1\r\n".repeat(10_000)));
+      return Map.of("nested arrays", Connection.ascii("*1\r\n".repeat(10_000)));
     }
 
     @Override
     Map<String, byte[]> tooLong() {
       return Map.of(
-          "a billion arguments", ascii("*1000000000\r\n"),
-          "an argument of 8 GB", ascii("*2\r\n$4\r\nECHO\r\n$8589934592\r\n"),
-          "a line without end", ascii("x".repeat(70_000)));
+          "a billion arguments", Connection.ascii("*1000000000\r\n"),
+          "an argument of 8 GB", Connection.ascii("*2\r\n$4\r\nECHO\r\n$8589934592\r\n"),
+          "a line without end", Connection.ascii("x".repeat(70_000)));
     }
 
     @Override
@@ -132,14 +135,14 @@ enum Door {
     }
 
     @Override
-    void readAnswer(InputStream in) throws IOException {
-      String head = WellBehaved.Answer.line(in);
+    void readAnswer(Connection from) throws IOException {
+      String head = from.line();
       if (!head.equals("*12")) {
         throw new IOException("answered " + head);
       }
       for (int i = 0; i < 12; i++) {
-        if (WellBehaved.Answer.line(in).startsWith("$")) {
-          String unused = WellBehaved.Answer.line(in);
+        if (from.line().startsWith("$")) {
+          String unused = from.line();
         }
       }
     }
@@ -169,7 +172,7 @@ enum Door {
     }
   },
 
-  GRPC("gRPC", 2) {
+  GRPC("gRPC", Door.GRPC) {
     @Override
     byte[] request() {
       return call(RATE_LIMIT, grpcFrame(MESSAGE.length, MESSAGE));
@@ -180,8 +183,8 @@ enum Door {
       return List.of(
           request(),
           call("/grpc.health.v1.Health/Check", grpcFrame(0, new byte[0])),
-          Http2.joined(Http2.greeting(1), Http2.get(1, "/healthz")),
-          ascii("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+          Http2Frames.joined(Http2Frames.greeting(1), Http2Frames.get(1, "/healthz")),
+          Connection.ascii("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     }
 
     @Override
@@ -196,9 +199,9 @@ enum Door {
       return Map.of(
           "a message of 4 GB", call(RATE_LIMIT, grpcFrame(-1, new byte[10])),
           "a frame of 16 MB",
-              Http2.joined(
-                  Http2.greeting(Http2.DEFAULT_WINDOW),
-                  new byte[] {-1, -1, -1, Http2.DATA, 0, 0, 0, 0, 1}));
+              Http2Frames.joined(
+                  Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW),
+                  new byte[] {-1, -1, -1, Http2Frames.DATA, 0, 0, 0, 0, 1}));
     }
 
     /** The settings, with which the server greets, are not the answer. */
@@ -219,18 +222,14 @@ enum Door {
     }
 
     @Override
-    void readAnswer(InputStream in) throws IOException {
-      DataInputStream frames = new DataInputStream(in);
+    void readAnswer(Connection from) throws IOException {
       boolean data = false;
       while (true) {
-        byte[] header = frames.readNBytes(Http2.FRAME_HEADER);
-        if (header.length < Http2.FRAME_HEADER) {
-          throw new EOFException("closed without an answer");
-        }
+        byte[] header = from.read(Http2Frames.FRAME_HEADER);
         int length = ByteBuffer.wrap(header).getInt() >>> 8;
-        frames.readNBytes(length);
-        data |= header[3] == Http2.DATA && length > 0;
-        if (header[8] == 1 && (header[4] & Http2.END_STREAM) != 0) {
+        byte[] unused = from.read(length);
+        data |= header[3] == Http2Frames.DATA && length > 0;
+        if (header[8] == 1 && (header[4] & Http2Frames.END_STREAM) != 0) {
           if (!data) {
             throw new IOException("an error instead of a decision");
           }
@@ -243,32 +242,32 @@ enum Door {
   private static final String RATE_LIMIT =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final byte[] MESSAGE =
-      Http2.joined(
-          field(1, ascii("d")),
+      Http2Frames.joined(
+          field(1, Connection.ascii("d")),
           field(
               2,
               field(
                   1,
-                  Http2.joined(
-                      field(1, ascii("LoginsPerIPAddress")), field(2, ascii("127.0.0.1"))))));
+                  Http2Frames.joined(
+                      field(1, Connection.ascii("LoginsPerIPAddress")),
+                      field(2, Connection.ascii("127.0.0.1"))))));
   private static final int LARGEST_FRAME_TYPE = 0x10;
   private static final int LONGEST_FRAME = 1 << 20;
 
   private final String text;
-  private final int port;
+  private final Door door;
 
-  Door(String text, int port) {
+  Target(String text, Door door) {
     this.text = text;
-    this.port = port;
+    this.door = door;
   }
 
   String text() {
     return text;
   }
 
-  /** Which of the server's ports. */
-  int port() {
-    return port;
+  Door door() {
+    return door;
   }
 
   /** A good request, which spends nothing. */
@@ -297,10 +296,10 @@ enum Door {
   }
 
   /** Reads the answer to the good request; an {@link IOException} for any other. */
-  void readAnswer(InputStream in) throws IOException {
-    String status = WellBehaved.Answer.read(in).status();
-    if (!status.contains(" 200 ")) {
-      throw new IOException("answered " + status);
+  void readAnswer(Connection from) throws IOException {
+    HttpAnswer answer = HttpAnswer.read(from);
+    if (answer.status() != 200) {
+      throw new IOException("answered " + answer);
     }
   }
 
@@ -312,23 +311,19 @@ enum Door {
     if (answer.length == 0 || start.startsWith("HTTP/1.1 ")) {
       return start.startsWith("HTTP/1.1 500") ? start : "";
     }
-    for (int at = 0; at + Http2.FRAME_HEADER <= answer.length; ) {
+    for (int at = 0; at + Http2Frames.FRAME_HEADER <= answer.length; ) {
       int length = ByteBuffer.wrap(answer, at, 4).getInt() >>> 8;
       if (answer[at + 3] < 0 || answer[at + 3] > LARGEST_FRAME_TYPE || length > LONGEST_FRAME) {
         return "neither HTTP/1.1 nor a frame of HTTP/2: " + start;
       }
-      at += Http2.FRAME_HEADER + length;
+      at += Http2Frames.FRAME_HEADER + length;
     }
     return "";
   }
 
   /** A field of a protobuf message, with bytes of its own. */
   private static byte[] field(int number, byte[] value) {
-    return Http2.joined(new byte[] {(byte) (number << 3 | 2), (byte) value.length}, value);
-  }
-
-  static byte[] ascii(String text) {
-    return text.getBytes(StandardCharsets.ISO_8859_1);
+    return Http2Frames.joined(new byte[] {(byte) (number << 3 | 2), (byte) value.length}, value);
   }
 
   private static String lines(String... lines) {
@@ -336,13 +331,13 @@ enum Door {
   }
 
   private static byte[] post(String path, String body) {
-    return ascii(
+    return Connection.ascii(
         "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s"
             .formatted(path, body.length(), body));
   }
 
   private static byte[] get(String behind, String headers) {
-    return ascii(
+    return Connection.ascii(
         "GET /v1/forward-auth%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n".formatted(behind, headers));
   }
 
@@ -356,16 +351,16 @@ enum Door {
 
   /** One request on a connection of its own. */
   private static byte[] call(String path, byte[] message) {
-    byte[][] frames = new byte[message.length / Http2.LARGEST_FRAME + 3][];
-    frames[0] = Http2.greeting(Http2.DEFAULT_WINDOW);
-    frames[1] = Http2.post(1, path, "application/grpc");
+    byte[][] frames = new byte[message.length / Http2Frames.LARGEST_FRAME + 3][];
+    frames[0] = Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW);
+    frames[1] = Http2Frames.post(1, path, "application/grpc");
     for (int i = 2; i < frames.length; i++) {
-      int from = (i - 2) * Http2.LARGEST_FRAME;
-      int to = Math.min(from + Http2.LARGEST_FRAME, message.length);
-      int flags = i == frames.length - 1 ? Http2.END_STREAM : 0;
+      int from = (i - 2) * Http2Frames.LARGEST_FRAME;
+      int to = Math.min(from + Http2Frames.LARGEST_FRAME, message.length);
+      int flags = i == frames.length - 1 ? Http2Frames.END_STREAM : 0;
       byte[] part = Arrays.copyOfRange(message, from, to);
-      frames[i] = Http2.frame(Http2.DATA, flags, 1, part);
+      frames[i] = Http2Frames.frame(Http2Frames.DATA, flags, 1, part);
     }
-    return Http2.joined(frames);
+    return Http2Frames.joined(frames);
   }
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.proof.production;
+package dev.sluice.proof;
 
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 
 /** Programs of this machine. Stateless. */
-final class Programs {
+public final class Programs {
 
   private Programs() {}
 
   /** Whether a program runs to its end without an error. */
-  static boolean works(String... command) throws InterruptedException {
+  public static boolean works(String... command) throws InterruptedException {
     try {
       String unused = run(command);
       return true;
@@ -20,7 +20,7 @@ final class Programs {
   }
 
   /** Runs a program to its end, and returns what it printed. */
-  static String run(String... command) throws IOException, InterruptedException {
+  public static String run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
     if (process.waitFor() != 0) {
