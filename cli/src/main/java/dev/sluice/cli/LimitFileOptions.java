@@ -3,8 +3,8 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.rules.RuleBook;
 import dev.sluice.server.service.BundledNames;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.yaml.LimitFiles;

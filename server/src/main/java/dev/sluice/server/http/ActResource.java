@@ -7,10 +7,10 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Acts;
-import dev.sluice.server.wire.DecisionWriter;
-import dev.sluice.server.wire.Mistakes;
-import dev.sluice.server.wire.WireException;
-import dev.sluice.server.wire.WireRequest;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireRequest;
 import java.util.concurrent.CompletionStage;
 
 /** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset}: one act, as JSON. */

@@ -5,11 +5,11 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
-import dev.sluice.server.wire.Mistakes;
-import dev.sluice.server.wire.WireException;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.WireException;
 import java.util.ArrayList;
 import java.util.List;
 

@@ -27,8 +27,8 @@ import dev.sluice.server.RefusedException;
 import dev.sluice.server.SluiceServer;
 import dev.sluice.server.admin.KeepException;
 import dev.sluice.server.reservation.TokenException;
-import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
+import dev.sluice.wire.WireException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 

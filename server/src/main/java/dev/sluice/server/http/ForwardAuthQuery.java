@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import dev.sluice.server.rules.RequestKey;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.rules.RequestKey;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.VaryBy;
+import dev.sluice.wire.WireException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

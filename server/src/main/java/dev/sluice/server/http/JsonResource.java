@@ -7,9 +7,9 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.Requests;
-import dev.sluice.server.wire.Mistakes;
-import dev.sluice.server.wire.WireReader;
-import dev.sluice.server.wire.WireRequest;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.WireReader;
+import dev.sluice.wire.WireRequest;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 

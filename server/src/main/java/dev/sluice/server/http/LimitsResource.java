@@ -14,7 +14,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.Generations;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
-import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.wire.DecisionWriter;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -11,7 +11,7 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.wire.WireException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -6,8 +6,8 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Acts;
 import dev.sluice.server.reservation.Reservations;
-import dev.sluice.server.wire.Mistakes;
-import dev.sluice.server.wire.WireRequest;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.WireRequest;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 

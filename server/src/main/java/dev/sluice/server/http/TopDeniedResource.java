@@ -11,7 +11,7 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.stats.TopDenied.Denied;
-import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.wire.DecisionWriter;
 import java.io.IOException;
 import java.util.List;
 import java.util.Map;

@@ -6,7 +6,7 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.wire.WireException;
 import java.nio.BufferOverflowException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;

@@ -5,8 +5,8 @@ import com.linecorp.armeria.common.util.Exceptions;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.FailureLog;
 import dev.sluice.server.reservation.TokenException;
-import dev.sluice.server.wire.WireException;
 import dev.sluice.store.StoreException;
+import dev.sluice.wire.WireException;
 import java.util.concurrent.CancellationException;
 
 /**

@@ -3,8 +3,8 @@ package dev.sluice.server.resp;
 
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.Reservations.Held;
-import dev.sluice.server.wire.DecisionWriter;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireException;
 import java.time.Duration;
 import java.util.List;
 

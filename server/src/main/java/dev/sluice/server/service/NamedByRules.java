@@ -4,7 +4,7 @@ package dev.sluice.server.service;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
-import dev.sluice.server.rules.RuleBook;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.time.Instant;

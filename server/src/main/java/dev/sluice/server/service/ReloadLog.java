@@ -3,9 +3,9 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
 import dev.sluice.micrometer.LimiterMetrics;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.server.Counted;
 import dev.sluice.server.OutOfMemory;
-import dev.sluice.server.rules.RuleBook;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.nio.file.Path;
