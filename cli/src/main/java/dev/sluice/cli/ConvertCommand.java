@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.rules.convert.Conversion;
-import dev.sluice.rules.convert.Renaming;
+import dev.sluice.rules.convert.Conversion.Renaming;
 import dev.sluice.text.SafeText;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;

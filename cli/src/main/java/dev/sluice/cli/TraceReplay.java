@@ -10,7 +10,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.server.Stores;
-import dev.sluice.wire.Mistake;
+import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireReader;
 import dev.sluice.wire.WireRequest;

@@ -3,13 +3,18 @@ package dev.sluice.rules;
 
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.rules.DescriptorRule.EntrySource;
 import dev.sluice.rules.DescriptorRule.Wanted;
-import dev.sluice.rules.RuleCharging.Charged;
-import dev.sluice.rules.RuleCharging.Cost;
+import dev.sluice.rules.RequestRule.RequestSource;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleMatch.Excess;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.rules.RuleMatch.RuleCharging.Cost;
 import dev.sluice.rules.Template.Source;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
@@ -64,7 +69,7 @@ final class ChargeReader<C> {
    * @param entries its entries; none after a mistake in them, so that placeholders are not compared
    *     with them
    */
-  static ChargeReader<List<Entry>> ofDescriptors(
+  static ChargeReader<List<DescriptorEntry>> ofDescriptors(
       List<Wanted> entries, LimitReferences limits, Problems problems) {
     return new ChargeReader<>(
         true, word -> EntrySource.parse(word, entries), header -> sent -> null, limits, problems);
@@ -215,5 +220,19 @@ final class ChargeReader<C> {
         yield null;
       }
     };
+  }
+
+  /**
+   * A cost that a header says. Immutable.
+   *
+   * @param header the header's name
+   * @param otherwise tokens for a request without it
+   */
+  private record HeaderCost(String header, long otherwise) {
+
+    /** Reads the cost, which must be a whole number; 0 counts as 1. */
+    long of(RequestFacts facts) {
+      return facts.cost(header, otherwise);
+    }
   }
 }

@@ -6,9 +6,12 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.rules.Explanation.PassedOver;
-import dev.sluice.rules.Explanation.Unusable;
-import dev.sluice.rules.RuleCharging.Charged;
+import dev.sluice.rules.RuleBook.Explanation.PassedOver;
+import dev.sluice.rules.RuleBook.Explanation.Unusable;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.Excess;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
@@ -200,7 +203,7 @@ public final class RuleBook {
    * @param entries its entries, in order
    * @return the rule, and what it charges; empty if no rule is for it
    */
-  public Optional<RuleMatch> match(String domain, List<Entry> entries) {
+  public Optional<RuleMatch> match(String domain, List<DescriptorEntry> entries) {
     return finder.match(domain, entries);
   }
 
@@ -230,7 +233,7 @@ public final class RuleBook {
    * @param entries its entries, in order
    * @return the explanation; its match is that of {@link #match(String, List)}
    */
-  public Explanation explain(String domain, List<Entry> entries) {
+  public Explanation explain(String domain, List<DescriptorEntry> entries) {
     List<PassedOver> passedOver = new ArrayList<>();
     for (AnyRule rule : rules) {
       String mismatch = "it is for requests, not descriptors";
@@ -285,5 +288,58 @@ public final class RuleBook {
   @Override
   public int hashCode() {
     return file.hashCode();
+  }
+
+  /**
+   * Why a rule was chosen, and those before it were not. Immutable and thread-safe.
+   *
+   * @param passedOver the rules before the one that decides, in order; all rules if none does
+   * @param match the rule that matches, null if none does or the request cannot be used
+   * @param unusable where the book stops because the request cannot be used; null if it can
+   */
+  public record Explanation(
+      List<PassedOver> passedOver, @Nullable RuleMatch match, @Nullable Unusable unusable) {
+
+    /**
+     * Makes an explanation.
+     *
+     * @param passedOver copied
+     * @param match the rule that matches, null if none does or the request cannot be used
+     * @param unusable where the book stops, null if the request can be used
+     */
+    public Explanation {
+      passedOver = List.copyOf(passedOver);
+    }
+
+    /**
+     * A rule that does not match.
+     *
+     * @param line where it starts in the file, from 1
+     * @param reason what it wants instead
+     */
+    public record PassedOver(int line, String reason) {}
+
+    /**
+     * A rule that needs what the request lacks, or has in a form that cannot be used: the request
+     * is refused.
+     *
+     * @param line where the rule starts in the file, from 1
+     * @param detail what is missing or unusable, as the client is told
+     */
+    public record Unusable(int line, String detail) {}
+  }
+
+  /**
+   * One entry of a descriptor, as a proxy sends it. Immutable.
+   *
+   * @param key such as {@code remote_address}
+   * @param value such as {@code 192.0.2.7}
+   */
+  public record DescriptorEntry(String key, String value) {
+
+    @Override
+    public String toString() {
+      return SafeText.quote(key) + "=" + SafeText.quote(value);
+    }
   }
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.rules.DescriptorRule.ValuePattern;
 import dev.sluice.rules.DescriptorRule.Wanted;
-import dev.sluice.rules.RuleCharging.Charged;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.RuleCharging;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.rules.RuleMatch.Verdict;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
@@ -93,10 +97,10 @@ final class RuleReader {
     Node entries = fields.require("entries");
     List<Wanted> wanted = wanted(entries);
     boolean whole = entries instanceof Node.Sequence list && list.items().size() == wanted.size();
-    ChargeReader<List<Entry>> charges =
+    ChargeReader<List<DescriptorEntry>> charges =
         ChargeReader.ofDescriptors(whole ? wanted : List.of(), limits, problems);
     List<String> replaces = replaces(fields.find("replaces"));
-    RuleCharging<List<Entry>> charging = charging(fields, charges);
+    RuleCharging<List<DescriptorEntry>> charging = charging(fields, charges);
     replacements.add(name, charges.limits(), replaces, fields.owner());
     return new DescriptorRule(name, wanted, replaces, charging);
   }

@@ -8,6 +8,10 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleBook.Explanation;
+import dev.sluice.rules.RuleMatch.Excess;
+import dev.sluice.rules.RuleMatch.RuleCharge;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.ProxyHeader;
@@ -35,8 +39,8 @@ class RuleBookTest {
     return match.orElseThrow().enforced(limits, 1).stream().map(Transaction::bucketKey).toList();
   }
 
-  private static Entry entry(String key, String value) {
-    return new Entry(key, value);
+  private static DescriptorEntry entry(String key, String value) {
+    return new DescriptorEntry(key, value);
   }
 
   private static PlainRequest get(String target) {
@@ -56,8 +60,8 @@ class RuleBookTest {
     RuleBook book = RuleBook.of(limits);
     assertThat(keys(limits, book.match("edge", List.of(entry("remote_address", "192.0.2.7")))))
         .containsExactly("201:192.0.2.7");
-    Entry checkout = entry("generic_key", "checkout");
-    Entry user = entry("user", "alice");
+    DescriptorEntry checkout = entry("generic_key", "checkout");
+    DescriptorEntry user = entry("user", "alice");
     assertThat(keys(limits, book.match("edge", List.of(checkout, user))))
         .containsExactly("202:alice");
     assertThat(book.match("edge", List.of(user, checkout))).isEmpty();
@@ -132,7 +136,7 @@ class RuleBookTest {
           {"204:2001:db8:7::/48", "masked_remote_address", "2001:db8:7::/48", "range", "x"},
           {"202:2001:db8:7:7::5/128", "remote_address", "2001:db8:7:7::5", "alone", "x"}
         }) {
-      List<Entry> entries = new ArrayList<>();
+      List<DescriptorEntry> entries = new ArrayList<>();
       for (int i = 1; i < row.length; i += 2) {
         entries.add(entry(row[i], row[i + 1]));
       }
@@ -142,7 +146,7 @@ class RuleBookTest {
     }
     WebRequest request = WebRequest.builder("GET", "/").peer("2001:db8:7:7::9").build();
     assertThat(keys(limits, book.match(request, DIRECT))).containsExactly("201:2001:db8:7:7::");
-    List<Entry> v4 = List.of(entry("client", "192.0.2.7"), entry("range", "x"));
+    List<DescriptorEntry> v4 = List.of(entry("client", "192.0.2.7"), entry("range", "x"));
     assertThat(keys(limits, book.match("edge", v4)))
         .as("a range of IPv6 skips an IPv4 client, as {ip/48} does")
         .isEmpty();

@@ -3,6 +3,11 @@ package dev.sluice.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.rules.DescriptorRule.ValuePattern;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleBook.Explanation;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.RuleCharging;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.RequestFacts;
@@ -92,9 +97,10 @@ class RuleFinderTest {
       for (String domain : List.of("one", "two", "three")) {
         for (String value : List.of("a", "b", "ab", "c")) {
           for (String other : List.of("", "a", "bc")) {
-            List<Entry> entries = new ArrayList<>(List.of(new Entry("k", value)));
+            List<DescriptorEntry> entries =
+                new ArrayList<>(List.of(new DescriptorEntry("k", value)));
             if (!other.isEmpty()) {
-              entries.add(new Entry("l", other));
+              entries.add(new DescriptorEntry("l", other));
             }
             found += same(book.match(domain, entries), book.explain(domain, entries), rules);
           }

@@ -9,6 +9,7 @@ import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Penalty;
 import dev.sluice.text.GoDuration;
 import java.io.IOException;
+import java.math.BigDecimal;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -177,5 +178,24 @@ public final class DecisionWriter {
     json.writeNumberField("count", quota.count());
     json.writeStringField("period", GoDuration.format(quota.period()));
     writeSeconds("periodSeconds", quota.period().toNanos(), json);
+  }
+
+  /** Seconds as decimal numbers. Stateless and thread-safe. */
+  private static final class Seconds {
+
+    private static final int DIGITS_OF_NANOS = 9;
+    private static final long NANOS_PER_SECOND = 1_000_000_000;
+
+    private Seconds() {}
+
+    /**
+     * Writes nanoseconds as seconds, exactly, without trailing zeros: {@code 28800}, {@code 0.05}.
+     */
+    static String format(long nanos) {
+      if (nanos % NANOS_PER_SECOND == 0) {
+        return Long.toString(nanos / NANOS_PER_SECOND); // as most times of an answer are
+      }
+      return BigDecimal.valueOf(nanos, DIGITS_OF_NANOS).stripTrailingZeros().toPlainString();
+    }
   }
 }

@@ -3,6 +3,7 @@ package dev.sluice.wire;
 
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.text.Suggestion;
+import dev.sluice.wire.Mistakes.Mistake;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

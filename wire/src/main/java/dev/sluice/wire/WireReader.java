@@ -2,17 +2,26 @@
 package dev.sluice.wire;
 
 import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonParser.NumberType;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.io.JsonEOFException;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CoderResult;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -260,6 +269,126 @@ public final class WireReader {
 
     WireTransaction transaction() {
       return new WireTransaction(limit, id, cost, kind);
+    }
+  }
+
+  /** Single values of a request, each of exactly one JSON type. */
+  private static final class Values {
+
+    private static final int SHOWN = 40;
+
+    private Values() {}
+
+    /** Returns null, and tells the mistake, where there is no string. */
+    static @Nullable String text(JsonParser parser, String path, Mistakes mistakes)
+        throws IOException {
+      if (parser.currentToken() != JsonToken.VALUE_STRING) {
+        String hint = parser.currentToken().isNumeric() ? ", in double quotes" : "";
+        mistakes.add(path, "found %s, expected a string%s".formatted(found(parser), hint));
+        parser.skipChildren();
+        return null;
+      }
+      try {
+        return parser.getText();
+      } catch (StreamConstraintsException e) {
+        mistakes.add(path, JsonText.whatIsWrong(e));
+        throw mistakes.exception();
+      }
+    }
+
+    /** Returns null, and tells the mistake, where there is no 64-bit integer. */
+    static @Nullable Long integer(JsonParser parser, String path, Mistakes mistakes)
+        throws IOException {
+      if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
+        String hint = parser.currentToken() == JsonToken.VALUE_STRING ? ", without quotes" : "";
+        mistakes.add(path, "found %s, expected a whole number%s".formatted(found(parser), hint));
+        parser.skipChildren();
+        return null;
+      }
+      if (parser.getNumberType() == NumberType.BIG_INTEGER) {
+        mistakes.add(
+            path,
+            "found %s, expected a whole number of at most 64 bits (up to 9223372036854775807)"
+                .formatted(number(parser)));
+        return null;
+      }
+      return parser.getLongValue();
+    }
+
+    /** Returns the value as a message shows it. */
+    static String found(JsonParser parser) throws IOException {
+      return switch (parser.currentToken()) {
+        case START_OBJECT -> "an object";
+        case START_ARRAY -> "a list";
+        case VALUE_STRING -> "the string " + SafeText.quote(parser.getText());
+        case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + number(parser);
+        default -> String.valueOf(parser.getText());
+      };
+    }
+
+    private static String number(JsonParser parser) throws IOException {
+      String digits = parser.getText();
+      return digits.length() > SHOWN ? digits.substring(0, SHOWN) + "…" : digits;
+    }
+  }
+
+  /** Finds mistakes in a text before anything in it is looked at. Stateless. */
+  private static final class JsonText {
+
+    private JsonText() {}
+
+    /**
+     * Rejects bytes that are not UTF-8. The parser would guess at other encodings, and take
+     * characters that are written with more bytes than they need: one id, several spellings.
+     */
+    static void requireUtf8(byte[] text, int offset, int length) {
+      int seen = 0;
+      for (int i = offset; i < offset + length; i++) {
+        seen |= text[i];
+        if (text[i] == 0) { // as between the letters of UTF-16 and UTF-32
+          throw noUtf8(text, i, offset);
+        }
+      }
+      if (seen >= 0) {
+        return; // ASCII
+      }
+      ByteBuffer in = ByteBuffer.wrap(text, offset, length);
+      CoderResult result =
+          StandardCharsets.UTF_8.newDecoder().decode(in, CharBuffer.allocate(length), true);
+      if (result.isError()) {
+        throw noUtf8(text, in.position(), offset);
+      }
+    }
+
+    private static WireException noUtf8(byte[] text, int at, int offset) {
+      return new WireException(
+          null,
+          String.format(
+              Locale.ROOT,
+              "the text is not valid JSON: the byte 0x%02x (column %d), expected text in UTF-8",
+              text[at],
+              at - offset + 1));
+    }
+
+    /** In our own words: those of the parser are for programmers, and quote the text at length. */
+    static String whatIsWrong(JsonProcessingException e) {
+      if (e instanceof StreamConstraintsException) {
+        return "a text or a number has more than %s characters, or lists are nested too deep"
+            .formatted(WireReader.LONGEST_TEXT);
+      }
+      JsonLocation at = e.getLocation();
+      String where = at == null ? "" : " at " + place(at);
+      String why =
+          e instanceof JsonEOFException
+              ? "it ends before the object does; close every quote, bracket and brace"
+              : "check quotes, commas and brackets";
+      return "the text is not valid JSON%s: %s".formatted(where, why);
+    }
+
+    /** Without the line where it is the first one: the text may be a line of many itself. */
+    private static String place(JsonLocation at) {
+      String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
+      return line + "column " + Math.max(at.getColumnNr(), 1);
     }
   }
 }

@@ -4,8 +4,8 @@ package dev.sluice.rules.convert;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.Replacements;
-import dev.sluice.rules.convert.Branch.Rate;
-import dev.sluice.rules.convert.Domains.Domain;
+import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
+import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * Reads the configuration of envoyproxy/ratelimit. Anything else in the file is a mistake; settings
  * that our files cannot express are warnings at their place. Stateless.
  */
-final class EnvoyRateLimitFile implements CompanionFile<Domains> {
+final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domains> {
 
   private static final List<String> ROOT = List.of("domain", "descriptors");
   private static final List<String> DESCRIPTOR =
@@ -305,5 +305,106 @@ final class EnvoyRateLimitFile implements CompanionFile<Domains> {
 
   private static boolean flag(Fields fields, String name, Problems problems) {
     return Boolean.TRUE.equals(Values.bool(fields.find(name), problems));
+  }
+
+  /**
+   * The domains of a configuration, each in a file of its own. Immutable and thread-safe.
+   *
+   * @param all in the order of the files
+   */
+  record Domains(List<Domain> all) {
+
+    /**
+     * One domain.
+     *
+     * @param file the file's name, as messages show it
+     * @param name what proxies call it, not empty
+     * @param branches its descriptors
+     */
+    record Domain(String file, String name, List<Branch> branches) {}
+
+    /** Null if no file has it. */
+    @Nullable Domain find(String name) {
+      return all.stream().filter(one -> one.name.equals(name)).findFirst().orElse(null);
+    }
+
+    Domains plus(Domains more) {
+      List<Domain> both = new ArrayList<>(all);
+      both.addAll(more.all);
+      return new Domains(List.copyOf(both));
+    }
+  }
+
+  /**
+   * A descriptor of the configuration, with those below it. Immutable.
+   *
+   * @param node where it stands
+   * @param key the key of the entry
+   * @param value the value, {@code prefix*} for all that begin so; null for any
+   * @param rate what it limits; null if it only leads to others
+   * @param shadow whether its limit is in shadow
+   * @param shared whether all values that it matches share a count
+   * @param below the descriptors of the next entry
+   */
+  record Branch(
+      Node node,
+      String key,
+      @Nullable String value,
+      @Nullable Rate rate,
+      boolean shadow,
+      boolean shared,
+      List<Branch> below) {
+
+    /**
+     * A limit as it is written.
+     *
+     * @param name the name that the author gave it, empty for none
+     * @param named where that name stands, null for none
+     * @param quota null for unlimited
+     * @param isNothing whether nothing may pass (0 requests)
+     * @param replaces the names of rates that other descriptors are not charged then
+     */
+    record Rate(
+        String name,
+        @Nullable Node named,
+        @Nullable Quota quota,
+        boolean isNothing,
+        List<String> replaces) {}
+
+    private static final String STAR = "*";
+
+    /** The order in which the reference looks: the value itself, patterns, any value. */
+    int rank() {
+      return value == null ? 2 : value.endsWith(STAR) ? 1 : 0;
+    }
+
+    boolean isExact() {
+      return rank() == 0;
+    }
+
+    /** Whether the values of an entry make a difference to what is counted. */
+    boolean varies() {
+      return !isExact() && !shared;
+    }
+
+    /** Whether it or a branch below it has a limit, or says that there is none. */
+    boolean decides() {
+      return rate != null || below.stream().anyMatch(Branch::decides);
+    }
+
+    /** Whether each entry that is for the other one is for this one too. */
+    boolean covers(Branch other) {
+      if (!key.equals(other.key)) {
+        return false;
+      }
+      if (value == null) {
+        return true;
+      }
+      if (other.value == null) {
+        return false;
+      }
+      String prefix = value.substring(0, value.length() - (isExact() ? 0 : 1));
+      return isExact() ? value.equals(other.value) : other.value.startsWith(prefix);
+    }
   }
 }

@@ -7,10 +7,11 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.Transaction;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.rules.Entry;
 import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleMatch;
 import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.rules.convert.Conversion.Renaming;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
@@ -111,11 +112,11 @@ final class ConversionTest {
     return files.build().load();
   }
 
-  private static List<Entry> entries(String text) {
-    List<Entry> entries = new ArrayList<>();
+  private static List<DescriptorEntry> entries(String text) {
+    List<DescriptorEntry> entries = new ArrayList<>();
     for (String one : text.split(";", -1)) {
       String[] pair = one.split("=", 2);
-      entries.add(new Entry(pair[0], pair[1]));
+      entries.add(new DescriptorEntry(pair[0], pair[1]));
     }
     return entries;
   }
@@ -362,7 +363,7 @@ final class ConversionTest {
         new String[][] {{"2001:db8::5", "3"}, {"2001:db8::6", "10"}, {"192.0.2.7", "4"}}) {
       RuleMatch match =
           RuleBook.of(converted)
-              .match("edge", List.of(new Entry("remote_address", row[0])))
+              .match("edge", List.of(new DescriptorEntry("remote_address", row[0])))
               .orElseThrow();
       assertThat(match.enforced(converted, 1))
           .as(row[0])

@@ -16,7 +16,7 @@ import dev.sluice.server.WholeAnswer;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.web.ProblemDetails;
 import dev.sluice.wire.DecisionWriter;
-import dev.sluice.wire.Mistake;
+import dev.sluice.wire.Mistakes.Mistake;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -7,7 +7,7 @@ import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.server.Counted;
 import dev.sluice.server.RefusedException;
 import dev.sluice.server.reservation.TokenException;
-import dev.sluice.wire.Mistake;
+import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

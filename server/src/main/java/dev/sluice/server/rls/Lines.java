@@ -14,7 +14,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.rules.Excess;
+import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.server.rls.Mapping.Denied;
 import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rls.Mapping.Mapped;

@@ -4,7 +4,7 @@ package dev.sluice.server.rls;
 import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.limit.Limits;
-import dev.sluice.rules.Excess;
+import dev.sluice.rules.RuleMatch.Excess;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -5,8 +5,8 @@ import dev.sluice.Transaction;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.rules.Entry;
 import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.server.rls.Mapping.Limited;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,12 +36,13 @@ public final class NamedDescriptors {
    * @throws dev.sluice.limit.InvalidIdException if its values make no id of that limit
    * @throws MissingDefaultException if that limit has no default
    */
-  public static @Nullable Transaction find(String domain, List<Entry> entries, Limits limits) {
+  public static @Nullable Transaction find(
+      String domain, List<DescriptorEntry> entries, Limits limits) {
     if (RuleBook.of(limits).isRulesOnly(domain)) {
       return null;
     }
     List<RateLimitDescriptor.Entry> sent = new ArrayList<>(entries.size());
-    for (Entry entry : entries) {
+    for (DescriptorEntry entry : entries) {
       sent.add(
           RateLimitDescriptor.Entry.newBuilder()
               .setKey(entry.key())

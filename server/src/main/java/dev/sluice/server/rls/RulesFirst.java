@@ -6,10 +6,10 @@ import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.rules.Entry;
 import dev.sluice.rules.RuleBook;
-import dev.sluice.rules.RuleCharge;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.RuleCharge;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -39,9 +39,9 @@ final class RulesFirst implements Mapping {
   public Mapped map(String domain, List<RateLimitDescriptor.Entry> entries, Limits limits) {
     RuleBook book = RuleBook.of(limits);
     if (book.size() > 0) {
-      List<Entry> asked = new ArrayList<>(entries.size());
+      List<DescriptorEntry> asked = new ArrayList<>(entries.size());
       for (RateLimitDescriptor.Entry entry : entries) {
-        asked.add(new Entry(entry.getKey(), entry.getValue()));
+        asked.add(new DescriptorEntry(entry.getKey(), entry.getValue()));
       }
       Optional<RuleMatch> match = book.match(domain, asked);
       if (match.isPresent()) {
