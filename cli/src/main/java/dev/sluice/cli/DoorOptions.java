@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.HostPort;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.InsecureException;
 import dev.sluice.server.service.ServerConfig.Doors;

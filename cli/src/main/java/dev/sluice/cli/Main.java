@@ -3,8 +3,8 @@ package dev.sluice.cli;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.server.AddressException;
-import dev.sluice.server.Descriptors;
+import dev.sluice.server.net.AddressException;
+import dev.sluice.server.net.Descriptors;
 import dev.sluice.store.StoreException;
 import dev.sluice.yaml.LimitFilesException;
 import java.io.FileDescriptor;

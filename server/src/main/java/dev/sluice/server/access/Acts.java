@@ -50,7 +50,7 @@ public final class Acts {
    * @param wire what the client has written
    * @param caller who asks
    * @return the transactions, in order
-   * @throws dev.sluice.server.RefusedException if the caller may not spend from one of them
+   * @throws dev.sluice.server.base.RefusedException if the caller may not spend from one of them
    */
   public List<Transaction> transactions(WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
@@ -68,7 +68,7 @@ public final class Acts {
    * @param caller who asks
    * @return the decision; for a reset only where a penalty makes a bucket count as empty
    * @throws WireException for a request with mistakes
-   * @throws dev.sluice.server.RefusedException if the caller may not do it
+   * @throws dev.sluice.server.base.RefusedException if the caller may not do it
    */
   public CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
     List<Transaction> transactions = lookedUp(act, wire, caller);

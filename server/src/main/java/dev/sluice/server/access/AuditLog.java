@@ -6,7 +6,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.server.OutOfMemory;
+import dev.sluice.server.base.OutOfMemory;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.ByteArrayOutputStream;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-import dev.sluice.server.RefusedException;
 import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.base.RefusedException;
 import java.net.SocketAddress;
 import java.util.List;
 import java.util.function.Supplier;

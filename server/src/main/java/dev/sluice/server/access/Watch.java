@@ -20,7 +20,7 @@ interface Watch {
   /**
    * Takes that a caller asks once more, within a request that was counted already.
    *
-   * @throws dev.sluice.server.RefusedException if it sends too many requests
+   * @throws dev.sluice.server.base.RefusedException if it sends too many requests
    */
   void asks();
 }

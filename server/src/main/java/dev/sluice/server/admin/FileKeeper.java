@@ -7,7 +7,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
-import dev.sluice.server.Links;
+import dev.sluice.server.base.Links;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitsYaml;

@@ -2,10 +2,10 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
-import dev.sluice.server.Part;
-import dev.sluice.server.TaskThreads;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.TaskThreads;
 import java.util.concurrent.Executor;
 
 /** Overrides and penalties that are set while the server runs. Immutable and thread-safe. */

@@ -3,7 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.AnyMethod;
+import dev.sluice.server.net.AnyMethod;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.WebRequest;

@@ -2,7 +2,7 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.RequestHeaders;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.base.RefusedException;
 import io.netty.util.AsciiString;
 import java.util.List;
 

@@ -7,7 +7,7 @@ import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.HttpStatusException;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.Requests;
+import dev.sluice.server.net.Requests;
 
 /**
  * Makes an answer of what goes wrong before the library sees it. The library resets an HTTP/2

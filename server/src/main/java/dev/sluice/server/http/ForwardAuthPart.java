@@ -3,7 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
-import dev.sluice.server.Part;
+import dev.sluice.server.net.Part;
 import dev.sluice.web.ClientAddress;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -2,10 +2,10 @@
 package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
-import dev.sluice.server.Counted;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Generations.Kind;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.base.Counted;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
 import java.io.IOException;
 import java.util.List;
 

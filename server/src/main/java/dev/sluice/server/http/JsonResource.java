@@ -6,7 +6,7 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.Requests;
+import dev.sluice.server.net.Requests;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireReader;
 import dev.sluice.wire.WireRequest;

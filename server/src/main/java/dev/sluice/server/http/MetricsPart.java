@@ -5,8 +5,8 @@ import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerListener;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
-import dev.sluice.server.Decorators;
-import dev.sluice.server.Part;
+import dev.sluice.server.net.Decorators;
+import dev.sluice.server.net.Part;
 import dev.sluice.store.BucketStore;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 

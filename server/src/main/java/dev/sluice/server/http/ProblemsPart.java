@@ -2,8 +2,8 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
-import dev.sluice.server.Decorators;
-import dev.sluice.server.Part;
+import dev.sluice.server.net.Decorators;
+import dev.sluice.server.net.Part;
 
 /** Answers whatever goes wrong as a problem, on a port without the HTTP API. Stateless. */
 public final class ProblemsPart implements Part {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import dev.sluice.server.Traffic;
+import dev.sluice.server.net.Traffic;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.MeterRegistry;

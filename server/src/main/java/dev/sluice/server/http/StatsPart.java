@@ -2,7 +2,7 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.server.ServerBuilder;
-import dev.sluice.server.Part;
+import dev.sluice.server.net.Part;
 import dev.sluice.server.stats.TopDenied;
 import org.jspecify.annotations.Nullable;
 

@@ -11,7 +11,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;

@@ -3,7 +3,7 @@ package dev.sluice.server.resp;
 
 import com.linecorp.armeria.common.util.Exceptions;
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.server.FailureLog;
+import dev.sluice.server.base.FailureLog;
 import dev.sluice.server.reservation.TokenException;
 import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
-import dev.sluice.server.RefusedException;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.base.RefusedException;
 
 /**
  * The words with which Redis refuses a client that it does not know, or that may not. Stateless.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
-import dev.sluice.server.Client;
-import dev.sluice.server.RefusedException;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.Identity;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.Client;
+import dev.sluice.server.net.Traffic;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;

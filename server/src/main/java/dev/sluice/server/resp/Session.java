@@ -50,7 +50,7 @@ final class Session {
    * Finds out who sends a command.
    *
    * @param acts what it asks for, if the audit log has a line for that
-   * @throws dev.sluice.server.RefusedException if it may not
+   * @throws dev.sluice.server.base.RefusedException if it may not
    */
   void admit(Need need, List<Noted> acts) {
     if (identity.isOpen()) {

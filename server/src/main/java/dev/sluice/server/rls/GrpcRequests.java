@@ -11,7 +11,7 @@ import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.Requests;
+import dev.sluice.server.net.Requests;
 import io.grpc.Status;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

@@ -5,11 +5,11 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
-import dev.sluice.server.RefusedException;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Needs;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.rls.Charging.Charged;
 import dev.sluice.server.rls.Lines.Found;
 import dev.sluice.server.rls.Lines.Line;
@@ -57,7 +57,7 @@ final class RateLimitRequests {
    * @param givenUp completed if nobody waits for the answer any more
    * @return the answer
    * @throws BadRequest if the request lacks something, or says what is out of its range
-   * @throws dev.sluice.server.RefusedException if the caller may not use one of the limits
+   * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
    */
   CompletionStage<RateLimitResponse> decide(
       RateLimitRequest request, Caller caller, String door, CompletableFuture<?> givenUp) {

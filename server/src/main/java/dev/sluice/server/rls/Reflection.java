@@ -6,7 +6,7 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import com.linecorp.armeria.server.SimpleDecoratingHttpService;
-import dev.sluice.server.Piecewise;
+import dev.sluice.server.net.Piecewise;
 
 /** gRPC's reflection, whose clients ask the next question when they have read an answer. */
 final class Reflection extends SimpleDecoratingHttpService implements Piecewise {

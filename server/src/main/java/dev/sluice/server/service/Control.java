@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.Generations.Kind;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.base.Generations.Kind;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
 import java.nio.file.FileSystemException;

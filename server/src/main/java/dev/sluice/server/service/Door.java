@@ -2,11 +2,11 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Part;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.Traffic;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.tls.Tls;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -32,7 +32,7 @@ interface Door {
    *
    * @param room what the door answers with
    * @return the open door
-   * @throws dev.sluice.server.AddressException if the port cannot be opened
+   * @throws dev.sluice.server.net.AddressException if the port cannot be opened
    */
   Open open(Room room);
 
@@ -42,7 +42,7 @@ interface Door {
    * @param limiter decides, by the limits that {@link Limiter#limits} holds
    * @param reservations what clients hold, by the same limiter
    * @param meters takes the door's meters
-   * @param ready throws a {@link dev.sluice.server.NotReadyException} or a {@link
+   * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
    * @param traffic all connections: what clients hold is bounded for all doors together
    * @param access who may do what

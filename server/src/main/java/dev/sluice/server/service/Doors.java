@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.HostPort;
-import dev.sluice.server.SluiceServer;
 import dev.sluice.server.http.ServerState.OpenDoor;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.net.SluiceServer;
 import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;

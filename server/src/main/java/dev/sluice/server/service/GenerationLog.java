@@ -2,10 +2,10 @@
 package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Generations.Kind;
-import dev.sluice.server.Generations.Watched;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.time.Instant;

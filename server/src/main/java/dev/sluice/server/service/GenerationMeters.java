@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.Generations;
-import dev.sluice.server.Generations.Kind;
-import dev.sluice.server.Generations.State;
-import dev.sluice.server.Generations.Watched;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Generations.State;
+import dev.sluice.server.base.Generations.Watched;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Clock;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.NotReadyException;
-import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.http.ProblemsPart;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.rls.RlsPart;
 import java.net.InetSocketAddress;

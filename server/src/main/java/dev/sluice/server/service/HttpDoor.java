@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.Part;
-import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.http.AdminPart;
 import dev.sluice.server.http.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.http.StatsPart;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.service.ServerConfig.Http;

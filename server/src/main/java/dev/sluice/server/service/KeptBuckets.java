@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.Links;
-import dev.sluice.server.Periodic;
+import dev.sluice.server.base.Links;
+import dev.sluice.server.base.Periodic;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.MemoryStore.SnapshotException;
 import io.micrometer.core.instrument.Counter;

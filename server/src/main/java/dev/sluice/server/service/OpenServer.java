@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.net.SluiceServer;
 import java.net.InetSocketAddress;
 
 /** An open door that is a port of Armeria's. */

@@ -9,22 +9,20 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Generations.Kind;
-import dev.sluice.server.NotReadyException;
-import dev.sluice.server.Part;
-import dev.sluice.server.Periodic;
-import dev.sluice.server.StoreAccess;
-import dev.sluice.server.Stores;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.KeepException;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.Periodic;
 import dev.sluice.server.http.BuildInfo;
 import dev.sluice.server.http.MetricsPart;
 import dev.sluice.server.http.ServerState;
 import dev.sluice.server.http.StatsPart;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.Traffic;
 import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
@@ -94,7 +92,7 @@ public final class Service implements AutoCloseable {
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
    * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
-   * @throws dev.sluice.server.AddressException if a port cannot be opened
+   * @throws dev.sluice.server.net.AddressException if a port cannot be opened
    */
   public static Service start(ServerConfig config) {
     Started started = new Started();

@@ -2,7 +2,7 @@
 package dev.sluice.server.stats;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.sluice.server.Periodic;
+import dev.sluice.server.base.Periodic;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;

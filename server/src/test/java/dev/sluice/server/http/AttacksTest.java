@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
-import dev.sluice.server.SluiceServer;
-import dev.sluice.server.Traffic;
+import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.net.Traffic;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;

@@ -12,7 +12,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;

@@ -2,7 +2,7 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.Traffic;
+import dev.sluice.server.net.Traffic;
 import dev.sluice.server.reservation.Reservations;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

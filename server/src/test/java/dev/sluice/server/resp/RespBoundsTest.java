@@ -8,7 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
-import dev.sluice.server.Traffic;
+import dev.sluice.server.net.Traffic;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;

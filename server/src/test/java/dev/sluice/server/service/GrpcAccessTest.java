@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.UnknownFieldSet;
 import com.linecorp.armeria.client.grpc.GrpcClients;
-import dev.sluice.server.HostPort;
 import dev.sluice.server.access.Tokens;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Doors;

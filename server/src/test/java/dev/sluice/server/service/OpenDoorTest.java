@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.FailureRule;
-import dev.sluice.server.StoreAccess;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Doors;

@@ -4,11 +4,11 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.net.Traffic;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
