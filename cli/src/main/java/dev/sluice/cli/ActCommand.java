@@ -7,7 +7,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.service.StoreAccess;
-import dev.sluice.server.service.Stores;
+import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
 import java.nio.file.Path;
 import java.util.List;

@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.server.service.ServerConfig;
-import dev.sluice.server.service.Stores;
+import dev.sluice.server.service.StoreAccess.Stores;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.server.service.StoreAccess;
-import dev.sluice.server.service.Stores;
+import dev.sluice.server.service.StoreAccess.Stores;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.function.Supplier;

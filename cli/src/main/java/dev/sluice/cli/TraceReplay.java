@@ -9,7 +9,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
-import dev.sluice.server.service.Stores;
+import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireReader;

@@ -11,7 +11,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
-import dev.sluice.server.service.SampleLimits;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalRedis;

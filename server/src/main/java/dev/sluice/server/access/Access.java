@@ -8,7 +8,10 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.Needs.Permission;
+import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
@@ -426,8 +429,8 @@ public final class Access implements AutoCloseable {
    * @param expected where the caller shows a token, for a message
    * @throws RefusedException if the caller is unknown, or lacks the role
    */
-  void require(Caller caller, Need need, String expected) {
-    if (need == Need.NOTHING) {
+  void require(Caller caller, Permission need, String expected) {
+    if (need == Permission.NOTHING) {
       return;
     }
     if (caller.kind() == Caller.Kind.UNKNOWN) {

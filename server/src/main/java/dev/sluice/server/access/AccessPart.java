@@ -10,11 +10,14 @@ import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.net.AskedByProxies;
-import dev.sluice.server.net.Decorators;
+import dev.sluice.server.access.Identity.CertificateNames;
+import dev.sluice.server.access.Needs.AskedActs;
+import dev.sluice.server.access.Needs.Permission;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.Part;
+import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.Requests;
-import dev.sluice.server.tls.Tls;
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.netty.util.AttributeKey;
 import java.util.List;
 import java.util.Locale;
@@ -100,10 +103,10 @@ public final class AccessPart implements Part {
   }
 
   /** A path that nothing answers tells nothing. */
-  private static Need need(ServiceRequestContext context) {
+  private static Permission need(ServiceRequestContext context) {
     Route route = context.config().route();
     if (route.isFallback()) {
-      return Need.NOTHING;
+      return Permission.NOTHING;
     }
     HttpMethod method = context.method();
     boolean reads =
@@ -129,8 +132,8 @@ public final class AccessPart implements Part {
             access.anybody(
                 door(request), context.remoteAddress(), () -> CertificateNames.of(session));
         context.setAttr(CALLER, caller);
-        Need need = need(context);
-        if (need == Need.ADMIN) {
+        Permission need = need(context);
+        if (need == Permission.ADMIN) {
           caller.about(acts(context)).require(need);
         }
       }
@@ -148,8 +151,8 @@ public final class AccessPart implements Part {
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
         throws Exception {
-      Need need = need(context);
-      if (need != Need.NOTHING) {
+      Permission need = need(context);
+      if (need != Permission.NOTHING) {
         List<String> shown = shown(context, request);
         if (shown.size() > 1) {
           throw access.failed(
@@ -208,5 +211,29 @@ public final class AccessPart implements Part {
           ? header.substring(SCHEME.length()).strip()
           : null;
     }
+  }
+
+  /** Tells access control of a caller behind the door. Thread-safe; never blocks. */
+  interface Watch {
+
+    /** For callers that have no line in the file of tokens. */
+    Watch NONE =
+        new Watch() {
+          @Override
+          public void refused(Caller caller, String why) {}
+
+          @Override
+          public void asks() {}
+        };
+
+    /** Takes that a caller asked for something that it may not do. */
+    void refused(Caller caller, String why);
+
+    /**
+     * Takes that a caller asks once more, within a request that was counted already.
+     *
+     * @throws dev.sluice.server.base.RefusedException if it sends too many requests
+     */
+    void asks();
   }
 }

@@ -5,7 +5,12 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.Needs.Permission;
+import dev.sluice.server.access.Needs.Role;
+import dev.sluice.server.access.Tokens.Grant;
+import dev.sluice.server.access.Tokens.Scopes;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.text.Suggestion;
 import dev.sluice.wire.WireException;
@@ -225,7 +230,7 @@ public final class Caller {
    * @param need the need
    * @throws RefusedException if the caller lacks the role
    */
-  public void require(Need need) {
+  public void require(Permission need) {
     Role role = need.role();
     if (role != null && !has(role)) {
       if (kind() == Kind.ANYBODY) {

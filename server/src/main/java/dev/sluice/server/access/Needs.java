@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import com.linecorp.armeria.common.HttpMethod;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.server.access.AuditLog.Noted;
+import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The needs of every endpoint and every command: the one table, which docs/security.md prints. An
@@ -30,7 +35,7 @@ public final class Needs {
    * @param path the path of the route, "*" for what follows
    * @param need what a caller needs
    */
-  record Route(String methods, String path, Need need) {}
+  record Route(String methods, String path, Permission need) {}
 
   /**
    * A line of the table.
@@ -38,71 +43,72 @@ public final class Needs {
    * @param name the command, in capitals
    * @param need what a caller needs
    */
-  record Command(String name, Need need) {}
+  record Command(String name, Permission need) {}
 
   static final List<Route> ROUTES =
       List.of(
-          new Route(ANY, "/", Need.NOTHING),
-          new Route(ANY, "/page/*", Need.NOTHING),
-          new Route(ANY, "/openapi.json", Need.NOTHING),
-          new Route(ANY, "/healthz", Need.NOTHING),
-          new Route(ANY, "/readyz", Need.NOTHING),
-          new Route(ANY, "/v1/check", Need.DECIDE),
-          new Route(ANY, "/v1/spend", Need.DECIDE),
-          new Route(ANY, "/v1/refund", Need.ADMIN),
-          new Route(ANY, "/v1/reset", Need.ADMIN),
-          new Route(ANY, "/v1/decisions", Need.DECIDE),
-          new Route(ANY, "/v1/reservations", Need.DECIDE),
-          new Route(ANY, "/v1/reservations/*", Need.DECIDE),
-          new Route(ANY, "/v1/forward-auth", Need.DECIDE),
-          new Route(ANY, "/v1/forward-auth/*", Need.DECIDE),
-          new Route(ANY, "/json", Need.DECIDE),
-          new Route(ANY, RATE_LIMIT_SERVICE + "ShouldRateLimit", Need.DECIDE),
-          new Route(ANY, HEALTH + "Check", Need.NOTHING),
-          new Route(ANY, HEALTH + "Watch", Need.NOTHING),
-          new Route(ANY, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Need.A_NAME),
-          new Route(ANY, "/v1/limits", Need.READ),
-          new Route(ANY, "/v1/limits/*", Need.READ),
-          new Route(ANY, "/v1/stats", Need.READ),
-          new Route(ANY, "/v1/admin/top-denied", Need.READ),
-          new Route(ANY, "/v1/admin/reload", Need.ADMIN),
-          new Route(ANY, "/metrics", Need.READ),
-          new Route(GET, "/v1/admin/overrides", Need.READ),
-          new Route(GET, "/v1/admin/overrides/*", Need.READ),
-          new Route(OTHERS, "/v1/admin/overrides/*", Need.ADMIN),
-          new Route(GET, "/v1/admin/penalties", Need.READ),
-          new Route(GET, "/v1/admin/penalties/*", Need.READ),
-          new Route(OTHERS, "/v1/admin/penalties/*", Need.ADMIN));
+          new Route(ANY, "/", Permission.NOTHING),
+          new Route(ANY, "/page/*", Permission.NOTHING),
+          new Route(ANY, "/openapi.json", Permission.NOTHING),
+          new Route(ANY, "/healthz", Permission.NOTHING),
+          new Route(ANY, "/readyz", Permission.NOTHING),
+          new Route(ANY, "/v1/check", Permission.DECIDE),
+          new Route(ANY, "/v1/spend", Permission.DECIDE),
+          new Route(ANY, "/v1/refund", Permission.ADMIN),
+          new Route(ANY, "/v1/reset", Permission.ADMIN),
+          new Route(ANY, "/v1/decisions", Permission.DECIDE),
+          new Route(ANY, "/v1/reservations", Permission.DECIDE),
+          new Route(ANY, "/v1/reservations/*", Permission.DECIDE),
+          new Route(ANY, "/v1/forward-auth", Permission.DECIDE),
+          new Route(ANY, "/v1/forward-auth/*", Permission.DECIDE),
+          new Route(ANY, "/json", Permission.DECIDE),
+          new Route(ANY, RATE_LIMIT_SERVICE + "ShouldRateLimit", Permission.DECIDE),
+          new Route(ANY, HEALTH + "Check", Permission.NOTHING),
+          new Route(ANY, HEALTH + "Watch", Permission.NOTHING),
+          new Route(
+              ANY, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", Permission.A_NAME),
+          new Route(ANY, "/v1/limits", Permission.READ),
+          new Route(ANY, "/v1/limits/*", Permission.READ),
+          new Route(ANY, "/v1/stats", Permission.READ),
+          new Route(ANY, "/v1/admin/top-denied", Permission.READ),
+          new Route(ANY, "/v1/admin/reload", Permission.ADMIN),
+          new Route(ANY, "/metrics", Permission.READ),
+          new Route(GET, "/v1/admin/overrides", Permission.READ),
+          new Route(GET, "/v1/admin/overrides/*", Permission.READ),
+          new Route(OTHERS, "/v1/admin/overrides/*", Permission.ADMIN),
+          new Route(GET, "/v1/admin/penalties", Permission.READ),
+          new Route(GET, "/v1/admin/penalties/*", Permission.READ),
+          new Route(OTHERS, "/v1/admin/penalties/*", Permission.ADMIN));
 
   static final List<Command> COMMANDS =
       List.of(
-          new Command("AUTH", Need.NOTHING),
-          new Command("HELLO", Need.NOTHING),
-          new Command("QUIT", Need.NOTHING),
-          new Command("RESET", Need.NOTHING),
-          new Command("PING", Need.A_NAME),
-          new Command("ECHO", Need.A_NAME),
-          new Command("CLIENT", Need.A_NAME),
-          new Command("COMMAND", Need.A_NAME),
-          new Command("CONFIG", Need.A_NAME),
-          new Command("INFO", Need.A_NAME),
-          new Command("SELECT", Need.A_NAME),
-          new Command("CLUSTER", Need.A_NAME),
-          new Command("READONLY", Need.A_NAME),
-          new Command("READWRITE", Need.A_NAME),
-          new Command("CL.THROTTLE", Need.DECIDE),
-          new Command("THROTTLE", Need.DECIDE),
-          new Command("SLUICE.CHECK", Need.DECIDE),
-          new Command("SLUICE.SPEND", Need.DECIDE),
-          new Command("SLUICE.BATCH", Need.DECIDE),
-          new Command("SLUICE.RESERVE", Need.DECIDE),
-          new Command("SLUICE.CANCEL", Need.DECIDE),
-          new Command("SLUICE.REFUND", Need.ADMIN),
-          new Command("SLUICE.RESET", Need.ADMIN));
+          new Command("AUTH", Permission.NOTHING),
+          new Command("HELLO", Permission.NOTHING),
+          new Command("QUIT", Permission.NOTHING),
+          new Command("RESET", Permission.NOTHING),
+          new Command("PING", Permission.A_NAME),
+          new Command("ECHO", Permission.A_NAME),
+          new Command("CLIENT", Permission.A_NAME),
+          new Command("COMMAND", Permission.A_NAME),
+          new Command("CONFIG", Permission.A_NAME),
+          new Command("INFO", Permission.A_NAME),
+          new Command("SELECT", Permission.A_NAME),
+          new Command("CLUSTER", Permission.A_NAME),
+          new Command("READONLY", Permission.A_NAME),
+          new Command("READWRITE", Permission.A_NAME),
+          new Command("CL.THROTTLE", Permission.DECIDE),
+          new Command("THROTTLE", Permission.DECIDE),
+          new Command("SLUICE.CHECK", Permission.DECIDE),
+          new Command("SLUICE.SPEND", Permission.DECIDE),
+          new Command("SLUICE.BATCH", Permission.DECIDE),
+          new Command("SLUICE.RESERVE", Permission.DECIDE),
+          new Command("SLUICE.CANCEL", Permission.DECIDE),
+          new Command("SLUICE.REFUND", Permission.ADMIN),
+          new Command("SLUICE.RESET", Permission.ADMIN));
 
-  private static final Map<String, Need> READS = new HashMap<>();
-  private static final Map<String, Need> WRITES = new HashMap<>();
-  private static final Map<String, Need> BY_COMMAND = new HashMap<>();
+  private static final Map<String, Permission> READS = new HashMap<>();
+  private static final Map<String, Permission> WRITES = new HashMap<>();
+  private static final Map<String, Permission> BY_COMMAND = new HashMap<>();
 
   static {
     for (Route route : ROUTES) {
@@ -125,8 +131,8 @@ public final class Needs {
    * @param reads whether its method is GET, HEAD or OPTIONS
    * @return the need; that of the role {@code admin} for a path that the table does not name
    */
-  static Need ofRoute(String path, boolean reads) {
-    return (reads ? READS : WRITES).getOrDefault(path, Need.ADMIN);
+  static Permission ofRoute(String path, boolean reads) {
+    return (reads ? READS : WRITES).getOrDefault(path, Permission.ADMIN);
   }
 
   /**
@@ -135,8 +141,8 @@ public final class Needs {
    * @param name the command, in capitals
    * @return the need; that of the role {@code admin} for a command that the table does not name
    */
-  public static Need ofCommand(String name) {
-    return BY_COMMAND.getOrDefault(name, Need.ADMIN);
+  public static Permission ofCommand(String name) {
+    return BY_COMMAND.getOrDefault(name, Permission.ADMIN);
   }
 
   /**
@@ -146,8 +152,8 @@ public final class Needs {
    * @param act the act
    * @return the need
    */
-  public static Need ofAct(Act act) {
-    return act == Act.REFUND || act == Act.RESET ? Need.ADMIN : Need.DECIDE;
+  public static Permission ofAct(Act act) {
+    return act == Act.REFUND || act == Act.RESET ? Permission.ADMIN : Permission.DECIDE;
   }
 
   /** Returns the table as docs/security.md prints it. */
@@ -166,5 +172,119 @@ public final class Needs {
   /** Returns the word for an act in messages. */
   static String word(Act act) {
     return act.name().toLowerCase(Locale.ROOT);
+  }
+
+  /** The permission that an endpoint or a command needs. */
+  public enum Permission {
+    /** Open to all: it tells nothing of limits, and changes nothing. */
+    NOTHING(null, "nothing"),
+    /** A token or a certificate that the server knows, with any role. */
+    A_NAME(null, "any role"),
+    /** The role {@code decide}. */
+    DECIDE(Role.DECIDE, "decide"),
+    /** The role {@code read}. */
+    READ(Role.READ, "read"),
+    /** The role {@code admin}. */
+    ADMIN(Role.ADMIN, "admin");
+
+    private final @Nullable Role role;
+    private final String word;
+
+    Permission(@Nullable Role role, String word) {
+      this.role = role;
+      this.word = word;
+    }
+
+    @Nullable Role role() {
+      return role;
+    }
+
+    String word() {
+      return word;
+    }
+  }
+
+  /**
+   * A permission of a caller. No role contains another one: a caller has those that its line names.
+   */
+  enum Role {
+    /** Asks for decisions: check, spend, reserve and cancel, on every door. */
+    DECIDE,
+    /** Sees limits, buckets, overrides, penalties and metrics, and changes nothing. */
+    READ,
+    /** Resets and refunds by hand, changes overrides and penalties, and reloads. */
+    ADMIN;
+
+    /** Returns the word for the role in files and messages, such as {@code decide}. */
+    String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    static @Nullable Role of(String word) {
+      return Stream.of(values()).filter(role -> role.word().equals(word)).findFirst().orElse(null);
+    }
+
+    static List<String> words() {
+      return Stream.of(values()).map(Role::word).toList();
+    }
+  }
+
+  /**
+   * The acts that a request over HTTP asks for, as far as its first line tells, for the audit log.
+   * Stateless.
+   */
+  static final class AskedActs {
+
+    private static final String ADMIN = "/v1/admin/";
+
+    private AskedActs() {}
+
+    /**
+     * Finds the acts.
+     *
+     * @param route the path of the request's route, "*" for what follows
+     * @param path the path as the client wrote it
+     * @param id the query parameter of this name, null if there is none
+     * @return none for a request that the audit log has no line for
+     */
+    static List<Noted> of(HttpMethod method, String route, String path, @Nullable String id) {
+      if (method == HttpMethod.POST) {
+        return switch (route) {
+          case "/v1/reset" -> List.of(Noted.of(Act.RESET, null, null));
+          case "/v1/refund" -> List.of(Noted.of(Act.REFUND, null, null));
+          case "/v1/admin/reload" -> List.of(Noted.of("reload"));
+          default -> List.of();
+        };
+      }
+      String verb =
+          method == HttpMethod.PUT ? "set " : method == HttpMethod.DELETE ? "remove " : "";
+      return verb.isEmpty()
+          ? List.of()
+          : switch (route) {
+            case "/v1/admin/overrides/*" -> List.of(ofPath(verb + "override", path, id));
+            case "/v1/admin/penalties/*" -> List.of(ofPath(verb + "penalty", path, id));
+            default -> List.of();
+          };
+    }
+
+    private static Noted ofPath(String what, String path, @Nullable String id) {
+      int query = path.indexOf('?');
+      String whole = query < 0 ? path : path.substring(0, query);
+      String[] parts = whole.substring(Math.min(ADMIN.length(), whole.length())).split("/", 3);
+      String inPath = part(parts, 2);
+      return new Noted(what, part(parts, 1), inPath == null ? id : inPath);
+    }
+
+    private static @Nullable String part(String[] parts, int index) {
+      if (parts.length <= index || parts[index].isEmpty()) {
+        return null;
+      }
+      String encoded = parts[index];
+      try {
+        return QueryStringDecoder.decodeComponent(encoded.replace("+", "%2B"));
+      } catch (IllegalArgumentException e) {
+        return encoded; // as it was written
+      }
+    }
   }
 }

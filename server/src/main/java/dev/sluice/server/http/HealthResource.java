@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.store.StoreException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

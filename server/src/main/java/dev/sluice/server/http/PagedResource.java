@@ -12,6 +12,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.text.SafeText;
 import dev.sluice.wire.WireException;
 import java.io.IOException;

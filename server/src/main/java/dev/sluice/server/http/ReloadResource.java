@@ -11,6 +11,8 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.Generations;
+import dev.sluice.server.http.LimitResource.GenerationJson;
+import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.wire.WireException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;

@@ -3,6 +3,8 @@ package dev.sluice.server.net;
 
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.net.Http1Messages.LibraryAnswers;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -102,5 +104,24 @@ public final class AnyMethod {
         headers.method(HttpMethod.GET.name());
       }
     }
+  }
+
+  /**
+   * A service that proxies ask about the requests of others. What such a request carries is the
+   * other one's. Its body is neither read nor waited for. Where the proxy is trusted, its {@code
+   * Host} and {@code Origin} say nothing about this server.
+   */
+  public interface AskedByProxies {
+
+    /** Where they ask, by any method; the path of the original request may follow. */
+    String PATH = "/v1/forward-auth";
+
+    /**
+     * Whether a request comes from a proxy that is believed. Never blocks.
+     *
+     * @param context the request
+     * @return false for any other client
+     */
+    boolean isFromProxy(ServiceRequestContext context);
   }
 }

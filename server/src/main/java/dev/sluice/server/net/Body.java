@@ -6,16 +6,23 @@ import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpObject;
 import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.Requests.BodyReader;
+import dev.sluice.server.net.Requests.StreamingService;
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http2.Http2Exception;
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
@@ -101,11 +108,11 @@ final class Body implements Subscriber<HttpObject> {
       return true;
     }
     int larger = Math.min(maxBytes, Math.max(FIRST_SIZE, Math.max(needed, 2 * bytes.length)));
-    if (!exchange.grows(larger - bytes.length, larger > Traffic.LARGE)) {
+    if (!exchange.grows(larger - bytes.length, larger > ConnectionBudget.LARGE)) {
       fail(RefusedException.overloaded("no room for the body; try again in a second"));
       return false;
     }
-    if (larger > Traffic.LARGE && bytes.length <= Traffic.LARGE) {
+    if (larger > ConnectionBudget.LARGE && bytes.length <= ConnectionBudget.LARGE) {
       failWithRequest();
     }
     bytes = Arrays.copyOf(bytes, larger);
@@ -142,5 +149,101 @@ final class Body implements Subscriber<HttpObject> {
   public void onComplete() {
     whole.complete(
         reader != null ? NOTHING : bytes.length == size ? bytes : Arrays.copyOf(bytes, size));
+  }
+
+  /**
+   * Collects a body within its bound, after all that may refuse the request by its headers. The
+   * service finds it by {@link Requests#body}: the request that it is given has been read. A {@link
+   * Piecewise} service reads its bodies itself. Stateless and thread-safe.
+   */
+  static final class BodyCollector implements DecoratingHttpServiceFunction {
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      Exchange exchange = Exchange.of(context);
+      if (request.isEmpty()) {
+        exchange.arrived();
+        return next.serve(context, request);
+      }
+      if (context.config().service().as(StreamingService.class) != null) {
+        return next.serve(context, request);
+      }
+      exchange.read();
+      CompletableFuture<byte[]> body = Body.collected(request, context, SluiceServer.MAX_BODY);
+      Function<byte[], HttpResponse> answer =
+          whole -> {
+            exchange.arrived(whole);
+            return Requests.pass(next, context, request);
+          };
+      EventLoop loop = context.eventLoop().withoutContext();
+      return context.exchangeType().isResponseStreaming()
+          ? HttpResponse.of(body.thenApply(answer))
+          : WholeResponse.of(
+              body.thenCompose(whole -> answer.apply(whole).aggregate(loop)), context);
+    }
+  }
+
+  /*
+   * Over HTTP/2 the library resets a stream at once if the answer is out before the body is in. The
+   * client may lose the answer with it; a gRPC client reports CANCELLED then. So the body may arrive
+   * for a while. It must be read then: unread, it would fill the window that all streams of its
+   * connection share, and memory that no budget counts. Over HTTP/1.1 the library drops what follows.
+   */
+
+  /** Reads and drops what still arrives of a body whose request is answered. Thread-safe. */
+  static final class LateBodies implements DecoratingHttpServiceFunction {
+
+    /** How long a body may arrive after the answer. */
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      HttpResponse response = next.serve(context, request);
+      if (context.sessionProtocol().isMultiplex() && !request.isEmpty()) {
+        context.setRequestAutoAbortDelay(PATIENCE);
+        Stages.onEnd(
+            response.whenComplete(),
+            (done, failure) -> {
+              Exchange exchange = context.attr(Exchange.KEY);
+              if (!request.isComplete() && (exchange == null || !exchange.isRead())) {
+                drop(request);
+              }
+            });
+      }
+      return response;
+    }
+
+    /** Does nothing for a body that somebody reads, at the cost of an exception. */
+    static void drop(HttpRequest request) {
+      request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
+    }
+
+    /** Takes everything and keeps nothing. */
+    private static final class Dropped implements Subscriber<HttpObject> {
+
+      @Override
+      public void onSubscribe(Subscription subscription) {
+        subscription.request(Long.MAX_VALUE);
+      }
+
+      @Override
+      public void onNext(HttpObject part) {
+        if (part instanceof HttpData data) {
+          data.close();
+        }
+      }
+
+      @Override
+      public void onError(Throwable cause) {
+        // somebody reads it, or it will not arrive: either way there is nothing to drop
+      }
+
+      @Override
+      public void onComplete() {
+        // it arrived
+      }
+    }
   }
 }

@@ -12,18 +12,19 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection as {@link Traffic} sees it, whatever it speaks: what it holds, whether it is idle,
- * and how it ends. It stands in the connection's pipeline. Any thread may call its methods.
+ * One connection as {@link ConnectionBudget} sees it, whatever it speaks: what it holds, whether it
+ * is idle, and how it ends. It stands in the connection's pipeline. Any thread may call its
+ * methods.
  */
 public abstract class Client extends ChannelDuplexHandler {
 
-  private final Traffic traffic;
+  private final ConnectionBudget traffic;
 
   /** The connection. */
   protected final Channel channel;
 
   private final Object key;
-  private final Traffic.Peer peer;
+  private final ConnectionBudget.Peer peer;
   private final AtomicLong heldBytes = new AtomicLong();
   private final AtomicBoolean doomed = new AtomicBoolean();
   private volatile @Nullable ChannelHandlerContext context;
@@ -33,7 +34,7 @@ public abstract class Client extends ChannelDuplexHandler {
    *
    * @param accepted the connection, and whose it is
    */
-  protected Client(Traffic.Accepted accepted) {
+  protected Client(ConnectionBudget.Accepted accepted) {
     this.traffic = accepted.traffic();
     this.channel = accepted.channel();
     this.key = accepted.key();
@@ -190,7 +191,7 @@ public abstract class Client extends ChannelDuplexHandler {
     return key;
   }
 
-  final Traffic.Peer peer() {
+  final ConnectionBudget.Peer peer() {
     return peer;
   }
 

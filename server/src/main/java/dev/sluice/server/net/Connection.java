@@ -82,7 +82,7 @@ final class Connection extends Client {
   private volatile boolean waitsForClient;
   private volatile long quietSinceNanos = System.nanoTime();
 
-  Connection(Traffic.Accepted accepted) {
+  Connection(ConnectionBudget.Accepted accepted) {
     super(accepted);
     channel.attr(KEY).set(this);
   }

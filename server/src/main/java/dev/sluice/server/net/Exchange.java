@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.net;
 
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
+import dev.sluice.server.net.Body.LateBodies;
+import dev.sluice.server.net.ConnectionBudget.Stage;
+import io.netty.channel.Channel;
 import io.netty.util.AttributeKey;
 import java.util.Objects;
 
@@ -16,7 +28,8 @@ final class Exchange implements Requests.HeldAnswers {
   private static final byte[] NO_BODY = new byte[0];
 
   /**
-   * Answers of a stream are charged in steps of so many bytes, once they are {@link Traffic#LARGE}.
+   * Answers of a stream are charged in steps of so many bytes, once they are {@link
+   * ConnectionBudget#LARGE}.
    */
   private static final int ANSWER_STEP = 16 << 10;
 
@@ -104,7 +117,9 @@ final class Exchange implements Requests.HeldAnswers {
 
   /** The first bytes are free, as those of a whole answer are. */
   private static long chargeOf(long answers) {
-    return answers <= Traffic.LARGE ? 0 : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
+    return answers <= ConnectionBudget.LARGE
+        ? 0
+        : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
   }
 
   /** How long it may take from now on; its connection is closed soon after that. */
@@ -158,7 +173,7 @@ final class Exchange implements Requests.HeldAnswers {
     responseBytes = bytes;
     connection.unread(bytes);
     connection.changed();
-    return bytes <= Traffic.LARGE || grows(bytes, true);
+    return bytes <= ConnectionBudget.LARGE || grows(bytes, true);
   }
 
   void ended() {
@@ -168,5 +183,82 @@ final class Exchange implements Requests.HeldAnswers {
 
   boolean isLast() {
     return connection.isLast();
+  }
+
+  /**
+   * Charges each request to the budget before its body is read, and accounts for the response until
+   * it was read. Stateless and thread-safe.
+   */
+  static final class BudgetDecorator implements DecoratingHttpServiceFunction {
+
+    private static final String CLOSE = "close";
+
+    private final ConnectionBudget traffic;
+
+    BudgetDecorator(ConnectionBudget traffic) {
+      this.traffic = traffic;
+    }
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      Channel channel =
+          Objects.requireNonNull(context.log().partial().channel(), "a request has a channel");
+      Connection connection = Connection.of(channel);
+      Exchange exchange = connection.begin(context.sessionProtocol().isMultiplex());
+      if (exchange == null) {
+        throw RefusedException.overloaded("too much is in flight; try again in a second");
+      }
+      Stages.onSuccess(context.log().whenComplete(), log -> inLoop(channel, exchange::ended));
+      context.setAttr(Exchange.KEY, exchange);
+      boolean bodiless = !request.isEmpty() && isAskedByProxies(context);
+      HttpResponse response =
+          bodiless ? servedWithoutBody(next, context, request) : next.serve(context, request);
+      return response.mapHeaders(
+          headers -> answered(context, connection, exchange, headers, bodiless));
+    }
+
+    private static boolean isAskedByProxies(ServiceRequestContext context) {
+      return context.config().service().as(AskedByProxies.class) != null;
+    }
+
+    /** The promised body may never come: a connection of HTTP/1.1 ends after the answer. */
+    private static HttpResponse servedWithoutBody(
+        HttpService next, ServiceRequestContext context, HttpRequest request) {
+      HttpResponse response = Requests.pass(next, context, HttpRequest.of(request.headers()));
+      if (context.sessionProtocol().isMultiplex()) {
+        LateBodies.drop(request);
+      } else {
+        request.abort();
+      }
+      return response;
+    }
+
+    private ResponseHeaders answered(
+        ServiceRequestContext context,
+        Connection connection,
+        Exchange exchange,
+        ResponseHeaders headers,
+        boolean bodiless) {
+      if (headers.status().isInformational()) {
+        return headers;
+      }
+      traffic.answered();
+      if (!exchange.answered(Math.max(0, headers.contentLength()))) {
+        traffic.close(connection, "no room for its responses; it held %s bytes");
+      }
+      boolean ends =
+          !context.sessionProtocol().isMultiplex()
+              && (bodiless || (traffic.stage() == Stage.CLOSING && exchange.isLast()));
+      return ends ? headers.withMutations(h -> h.set(HttpHeaderNames.CONNECTION, CLOSE)) : headers;
+    }
+
+    private static void inLoop(Channel channel, Runnable task) {
+      if (channel.eventLoop().inEventLoop()) {
+        task.run();
+      } else {
+        channel.eventLoop().execute(task);
+      }
+    }
   }
 }

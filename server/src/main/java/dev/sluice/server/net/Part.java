@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.net;
 
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServerBuilder;
+import java.util.function.UnaryOperator;
 
 /**
  * Something that answers on the server's port, or lives as long as the server does.
@@ -34,4 +37,32 @@ public interface Part {
    * @param decorators takes them
    */
   default void addFirst(Decorators decorators) {}
+
+  /*
+   * The library takes decorators one by one, each with a route of its own, and looks for those that a
+   * request matches each time. All of ours match every request; so the library is given one.
+   */
+
+  /** The decorators that every request passes on its way to its service. Built for one server. */
+  final class Decorators {
+
+    private UnaryOperator<HttpService> all = service -> service;
+
+    Decorators() {}
+
+    /**
+     * Adds what a request meets before all that was added earlier.
+     *
+     * @param next asks the service, or answers in its place
+     */
+    public void add(DecoratingHttpServiceFunction next) {
+      UnaryOperator<HttpService> inner = all;
+      all = service -> inner.apply(service).decorate(next);
+    }
+
+    /** Returns a service behind all that was added. */
+    HttpService decorate(HttpService service) {
+      return all.apply(service);
+    }
+  }
 }

@@ -12,8 +12,10 @@ import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.RoutePathType;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.base.RefusedException;
-import dev.sluice.server.net.Traffic.Stage;
-import dev.sluice.server.tls.Tls;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
+import dev.sluice.server.net.ConnectionBudget.Stage;
+import dev.sluice.server.net.HostPort.Authority;
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.netty.util.NetUtil;
 import java.util.Locale;
 import java.util.Set;
@@ -43,9 +45,9 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
 
   private final Set<String> hosts;
   private final Set<String> origins;
-  private final Traffic traffic;
+  private final ConnectionBudget traffic;
 
-  RequestChecks(Set<String> hosts, Set<String> origins, Traffic traffic) {
+  RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget traffic) {
     this.hosts = hosts;
     this.origins = origins;
     this.traffic = traffic;

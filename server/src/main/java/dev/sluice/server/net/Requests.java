@@ -30,7 +30,7 @@ public final class Requests {
 
   /**
    * Returns the body of a request. The server has collected it within its bounds before it asked
-   * the service; a {@link Piecewise} one reads its bodies itself.
+   * the service; a {@link StreamingService} one reads its bodies itself.
    *
    * @param context the request's
    * @return all of its body, not copied; empty without one
@@ -52,8 +52,8 @@ public final class Requests {
   }
 
   /**
-   * Reads the body of a request to a {@link Piecewise} service as it arrives. It is bounded and
-   * charged like a body that the server collects.
+   * Reads the body of a request to a {@link StreamingService} service as it arrives. It is bounded
+   * and charged like a body that the server collects.
    *
    * @param context the request's; the call must come from its event loop
    * @param request has not been read
@@ -132,4 +132,11 @@ public final class Requests {
       return HttpResponse.ofFailure(e);
     }
   }
+
+  /**
+   * A service that answers a piece of a request before the next one is sent, so that nobody may
+   * wait for the whole. It holds no more of a body than a piece at a time, or reads it by {@link
+   * Requests#readAsItArrives}, which charges it.
+   */
+  public interface StreamingService extends HttpService {}
 }

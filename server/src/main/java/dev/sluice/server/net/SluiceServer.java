@@ -2,18 +2,33 @@
 package dev.sluice.server.net;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.linecorp.armeria.common.Flags;
 import com.linecorp.armeria.common.SessionProtocol;
+import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.server.base.Periodic;
-import dev.sluice.server.tls.Tls;
+import dev.sluice.server.net.Body.BodyCollector;
+import dev.sluice.server.net.Body.LateBodies;
+import dev.sluice.server.net.Exchange.BudgetDecorator;
+import dev.sluice.server.net.HostPort.AddressException;
+import dev.sluice.server.net.HostPort.Authority;
+import dev.sluice.server.net.Part.Decorators;
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import dev.sluice.text.Durations;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.ChannelConfig;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.RecvByteBufAllocator;
 import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.concurrent.FastThreadLocalThread;
+import io.netty.util.concurrent.Future;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +39,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -124,11 +140,12 @@ public final class SluiceServer implements AutoCloseable {
 
   private final Server server;
   private final TaskThreads tasks;
-  private final Traffic traffic;
+  private final ConnectionBudget traffic;
   private final Duration unready;
   private final ScheduledFuture<?> sweeps;
 
-  private SluiceServer(Server server, TaskThreads tasks, Traffic traffic, Duration unready) {
+  private SluiceServer(
+      Server server, TaskThreads tasks, ConnectionBudget traffic, Duration unready) {
     this.server = server;
     this.tasks = tasks;
     this.traffic = traffic;
@@ -205,11 +222,11 @@ public final class SluiceServer implements AutoCloseable {
     private Duration maxConnectionAge = MAX_CONNECTION_AGE;
     private int maxConnections = MAX_CONNECTIONS;
     private int maxConnectionsPerPeer = MAX_CONNECTIONS_PER_PEER;
-    private long budgetBytes = Traffic.usualBudgetBytes();
+    private long budgetBytes = ConnectionBudget.usualBudgetBytes();
     private final Set<String> hosts = new HashSet<>();
     private final Set<String> origins = new HashSet<>();
     private boolean requestLog;
-    private @Nullable Traffic shared;
+    private @Nullable ConnectionBudget shared;
     private @Nullable Tls tls;
 
     private Builder(InetSocketAddress address) {
@@ -352,7 +369,7 @@ public final class SluiceServer implements AutoCloseable {
      * @return this
      */
     @CanIgnoreReturnValue
-    public Builder traffic(Traffic traffic) {
+    public Builder traffic(ConnectionBudget traffic) {
       this.shared = traffic;
       return this;
     }
@@ -388,9 +405,9 @@ public final class SluiceServer implements AutoCloseable {
      * @throws AddressException if the port can't be opened
      */
     public SluiceServer start() {
-      Traffic traffic =
+      ConnectionBudget traffic =
           shared == null
-              ? new Traffic(
+              ? new ConnectionBudget(
                   budgetBytes,
                   maxConnections,
                   maxConnectionsPerPeer,
@@ -448,7 +465,7 @@ public final class SluiceServer implements AutoCloseable {
       decorators.add(new BodyCollector());
       parts.forEach(part -> part.addLast(decorators));
       decorators.add(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
-      decorators.add(new Exchanges(traffic));
+      decorators.add(new BudgetDecorator(traffic));
       parts.forEach(part -> part.addFirst(decorators));
       decorators.add(new LateBodies());
       parts.forEach(part -> part.addTo(builder));
@@ -467,6 +484,40 @@ public final class SluiceServer implements AutoCloseable {
     private static RecvByteBufAllocator readBuffers() {
       return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
           .maxMessagesPerRead(1);
+    }
+  }
+
+  /**
+   * The thread that accepts the connections of one port. It ends as soon as the port is closed. By
+   * default, Netty waits until no work has come for 2 s, and a closed port brings none.
+   * Thread-safe.
+   */
+  private static final class Acceptor extends MultiThreadIoEventLoopGroup {
+
+    private Acceptor(String name, IoHandlerFactory selector) {
+      super(1, threads(name), selector);
+    }
+
+    private static ThreadFactory threads(String name) {
+      return task -> {
+        Thread thread = new FastThreadLocalThread(task, name);
+        thread.setDaemon(false); // keeps the program running
+        return thread;
+      };
+    }
+
+    /** Returns one for the transport that the library chose for this machine. */
+    static EventLoopGroup of(String name) {
+      return switch (Flags.transportType()) {
+        case EPOLL -> new Acceptor(name, EpollIoHandler.newFactory());
+        case NIO -> new Acceptor(name, NioIoHandler.newFactory());
+        case KQUEUE, IO_URING -> EventLoopGroups.newEventLoopGroup(1, name);
+      };
+    }
+
+    @Override
+    public Future<?> shutdownGracefully() {
+      return shutdownGracefully(0, 1, TimeUnit.SECONDS);
     }
   }
 }

@@ -15,10 +15,10 @@ import io.netty.handler.ssl.SslCompletionEvent;
  */
 final class TransportErrors extends ChannelInboundHandlerAdapter {
 
-  private final Traffic traffic;
+  private final ConnectionBudget traffic;
   private final Channel channel;
 
-  TransportErrors(Traffic traffic, Channel channel) {
+  TransportErrors(ConnectionBudget traffic, Channel channel) {
     this.traffic = traffic;
     this.channel = channel;
   }

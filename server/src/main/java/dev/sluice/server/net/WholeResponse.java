@@ -4,9 +4,13 @@ package dev.sluice.server.net;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.AggregationOptions;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaders;
 import com.linecorp.armeria.common.HttpObject;
 import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.common.stream.AbortedStreamException;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.common.util.Exceptions;
@@ -14,6 +18,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.EventExecutor;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
@@ -161,5 +166,44 @@ public final class WholeResponse implements HttpResponse {
   @Override
   public void abort(Throwable cause) {
     source.completeExceptionally(cause);
+  }
+
+  /**
+   * An answer as it is sent. The library's own class copies all headers to add the content length.
+   *
+   * @param headers with the content length, where the status allows a body
+   * @param content the body
+   */
+  public record WholeAnswer(ResponseHeaders headers, HttpData content)
+      implements AggregatedHttpResponse {
+
+    /**
+     * Makes an answer.
+     *
+     * @param headers all but the content length, which is added here
+     * @param content the body; empty for none
+     * @return the answer
+     */
+    public static WholeAnswer of(ResponseHeadersBuilder headers, HttpData content) {
+      if (!headers.status().isContentAlwaysEmpty()) {
+        headers.contentLength(content.length());
+      }
+      return new WholeAnswer(headers.build(), content);
+    }
+
+    @Override
+    public HttpStatus status() {
+      return headers.status();
+    }
+
+    @Override
+    public List<ResponseHeaders> informationals() {
+      return List.of();
+    }
+
+    @Override
+    public HttpHeaders trailers() {
+      return HttpHeaders.of();
+    }
   }
 }

@@ -2,6 +2,7 @@
 package dev.sluice.server.otlp;
 
 import dev.sluice.server.net.Part;
+import dev.sluice.server.otlp.Delivery.WatchedExporters;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.common.AttributesBuilder;

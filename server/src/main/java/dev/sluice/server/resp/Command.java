@@ -2,12 +2,13 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.access.Need;
 import dev.sluice.server.access.Needs;
+import dev.sluice.server.access.Needs.Permission;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A command: its name, what it takes, and what it does. Thread-safe; called on the threads of the
@@ -39,7 +40,7 @@ final class Command {
   private final boolean writes;
   private final Asked asked;
   private final Body body;
-  private final Need need;
+  private final Permission need;
   private final int least;
   private final int most;
   private final LongAdder calls = new LongAdder();
@@ -137,7 +138,7 @@ final class Command {
   }
 
   /** Returns the permission that it needs. */
-  Need need() {
+  Permission need() {
     return need;
   }
 
@@ -190,5 +191,61 @@ final class Command {
     text.append(lowerCaseName()).append("' command, expected ").append(usage.name());
     usage.arguments().forEach(argument -> text.append(' ').append(argument));
     return text.toString();
+  }
+
+  /**
+   * Commands by name, found in the bytes of a request without making a text of them. Immutable and
+   * thread-safe.
+   */
+  static final class CommandTable {
+
+    private final List<Command> commands;
+    private final @Nullable Command[] slots;
+
+    CommandTable(List<Command> commands) {
+      this.commands = List.copyOf(commands);
+      this.slots = new @Nullable Command[Integer.highestOneBit(commands.size()) * 4];
+      for (Command command : commands) {
+        int slot = hash(command.name());
+        while (slots[slot & slots.length - 1] != null) {
+          slot++;
+        }
+        slots[slot & slots.length - 1] = command;
+      }
+    }
+
+    List<Command> all() {
+      return commands;
+    }
+
+    /** The command that an argument names, in capitals or not. */
+    @Nullable Command find(Request request, int index) {
+      int slot = hash(request, index);
+      Command found = slots[slot & slots.length - 1];
+      while (found != null && !request.is(index, found.name())) {
+        slot++;
+        found = slots[slot & slots.length - 1];
+      }
+      return found;
+    }
+
+    private static int hash(String name) {
+      int hash = 0;
+      for (int i = 0; i < name.length(); i++) {
+        hash = 31 * hash + name.charAt(i);
+      }
+      return hash;
+    }
+
+    private static int hash(Request request, int index) {
+      byte[] bytes = request.bytes();
+      int start = request.start(index);
+      int end = start + request.length(index);
+      int hash = 0;
+      for (int i = start; i < end; i++) {
+        hash = 31 * hash + Request.upper(bytes[i]);
+      }
+      return hash;
+    }
   }
 }

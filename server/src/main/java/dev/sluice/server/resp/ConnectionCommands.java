@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import dev.sluice.server.resp.Command.CommandTable;
+import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
+import dev.sluice.server.resp.Request.Decimals;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

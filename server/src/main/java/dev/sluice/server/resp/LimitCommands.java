@@ -6,9 +6,13 @@ import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.LimiterCalls;
+import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
+import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.SpendRun.LimitRun;
+import dev.sluice.server.resp.SpendRun.LimitRuns;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireRequest;
@@ -51,7 +55,7 @@ final class LimitCommands {
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
-  private final Acts acts;
+  private final LimiterCalls acts;
   private final FastThreadLocal<LimitRuns> runs;
 
   LimitCommands(Limiter limiter, AuditLog audit) {
@@ -62,7 +66,7 @@ final class LimitCommands {
             return new LimitRuns(limiter);
           }
         };
-    this.acts = new Acts(limiter, audit, "resp");
+    this.acts = new LimiterCalls(limiter, audit, "resp");
   }
 
   List<Command> all() {

@@ -22,6 +22,8 @@ import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.net.Requests;
+import dev.sluice.server.rls.RateLimitService.BadRequest;
+import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
 import java.nio.ByteBuffer;
@@ -137,7 +139,7 @@ final class JsonService implements HttpService {
   }
 
   private HttpResponse fault(Throwable failure, long start) {
-    Status status = Failures.status(failure);
+    Status status = GrpcStatuses.status(failure);
     meters.failed(status, start);
     HttpStatus answered =
         switch (status.getCode()) {

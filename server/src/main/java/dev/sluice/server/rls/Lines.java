@@ -20,6 +20,7 @@ import dev.sluice.server.rls.Mapping.Limited;
 import dev.sluice.server.rls.Mapping.Mapped;
 import dev.sluice.server.rls.Mapping.Unlimited;
 import dev.sluice.server.rls.Mapping.Unmatched;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;

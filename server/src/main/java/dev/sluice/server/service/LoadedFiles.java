@@ -11,9 +11,14 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.service.ReloadLog.GenerationLog;
+import dev.sluice.server.service.ReloadLog.NamedByRules;
+import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.server.service.ServerConfig.Copy;
 import dev.sluice.server.service.ServerConfig.Files;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.Service.ShutdownStack;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFiles.LastGood;
@@ -200,7 +205,7 @@ final class LoadedFiles {
       AuditLog audit,
       ReloadListener ofLimits,
       Runnable broken,
-      Started started) {
+      ShutdownStack started) {
     if (lastGood != null) {
       generations.of(Kind.LIMITS).applied(lastGood.hash(), lastGood.at(), List.of());
     }

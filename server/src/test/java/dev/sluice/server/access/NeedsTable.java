@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import dev.sluice.server.access.Needs.Permission;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -19,7 +20,7 @@ public final class NeedsTable {
 
   /** Whether nobody may ask there without a role. */
   public static boolean needsARole(String path) {
-    return Needs.ofRoute(path, true) != Need.NOTHING;
+    return Needs.ofRoute(path, true) != Permission.NOTHING;
   }
 
   /** The names of all commands. */

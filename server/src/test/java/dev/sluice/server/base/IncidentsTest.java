@@ -3,6 +3,7 @@ package dev.sluice.server.base;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.base.FailureLog.Incidents;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;

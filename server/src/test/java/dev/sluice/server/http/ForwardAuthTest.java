@@ -13,6 +13,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.Aside;
+import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;

@@ -7,7 +7,7 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.net.AddressException;
+import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;

@@ -3,6 +3,7 @@ package dev.sluice.server.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.net.HostPort.AddressException;
 import java.net.InetSocketAddress;
 import java.nio.channels.UnsupportedAddressTypeException;
 import java.util.concurrent.CompletionException;

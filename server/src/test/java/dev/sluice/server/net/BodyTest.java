@@ -29,7 +29,8 @@ final class BodyTest {
   private static final long PATIENCE_SECONDS = 20;
 
   private final EmbeddedChannel channel = new EmbeddedChannel();
-  private final Traffic traffic = new Traffic(1 << 20, 10, 10, Duration.ofSeconds(20));
+  private final ConnectionBudget traffic =
+      new ConnectionBudget(1 << 20, 10, 10, Duration.ofSeconds(20));
   private final Connection connection = traffic.admit(channel, Connection::new);
   private final HttpRequestWriter request =
       HttpRequest.streaming(RequestHeaders.of(HttpMethod.POST, "/"));

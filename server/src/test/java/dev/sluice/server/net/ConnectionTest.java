@@ -22,7 +22,8 @@ final class ConnectionTest {
   private static final String GET = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
   private final EmbeddedChannel channel = new EmbeddedChannel();
-  private final Traffic traffic = new Traffic(1 << 20, 10, 10, Duration.ofSeconds(20));
+  private final ConnectionBudget traffic =
+      new ConnectionBudget(1 << 20, 10, 10, Duration.ofSeconds(20));
 
   @BeforeEach
   void open() {

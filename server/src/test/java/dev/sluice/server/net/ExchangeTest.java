@@ -18,7 +18,8 @@ final class ExchangeTest {
   private static final int STEP = 16 << 10;
 
   private final EmbeddedChannel channel = new EmbeddedChannel();
-  private final Traffic traffic = new Traffic(BUDGET, 10, 10, Duration.ofSeconds(20));
+  private final ConnectionBudget traffic =
+      new ConnectionBudget(BUDGET, 10, 10, Duration.ofSeconds(20));
   private final Connection connection = traffic.admit(channel, Connection::new);
   private final Exchange exchange = Objects.requireNonNull(connection.begin(true));
 
@@ -48,7 +49,7 @@ final class ExchangeTest {
   @Test
   void answersOfAStream_areCharged_untilTheyAreRead() {
     exchange.readsAsItArrives();
-    assertThat(exchange.hold(Traffic.LARGE)).isTrue();
+    assertThat(exchange.hold(ConnectionBudget.LARGE)).isTrue();
     assertThat(connection.heldBytes()).isEqualTo(FIXED);
     assertThat(exchange.hold(2 * STEP)).isTrue();
     assertThat(connection.heldBytes()).isEqualTo(FIXED + 3 * STEP);

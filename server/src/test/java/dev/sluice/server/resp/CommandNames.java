@@ -2,7 +2,7 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.net.Traffic;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -20,7 +20,7 @@ public final class CommandNames {
     RespServer server =
         RespServer.builder(
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), limiter, reservations)
-            .start(Traffic.usual());
+            .start(ConnectionBudget.usual());
     Set<String> names = new TreeSet<>();
     try (RespClient client = new RespClient(server.address())) {
       for (Object command : (List<?>) client.call("COMMAND")) {

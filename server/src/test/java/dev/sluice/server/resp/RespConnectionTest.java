@@ -9,7 +9,8 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
-import dev.sluice.server.net.Traffic;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.resp.Command.CommandTable;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
@@ -45,7 +46,8 @@ final class RespConnectionTest {
   private final CompletableFuture<String> stored = new CompletableFuture<>();
 
   private final CommandTable commands = commands();
-  private final Traffic traffic = new Traffic(BUDGET, 1_000, 1_000, Duration.ofSeconds(20));
+  private final ConnectionBudget traffic =
+      new ConnectionBudget(BUDGET, 1_000, 1_000, Duration.ofSeconds(20));
   private final Wire wire = new Wire();
   private final RespConnection connection = connect(wire, commands);
 

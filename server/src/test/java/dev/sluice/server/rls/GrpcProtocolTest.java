@@ -27,6 +27,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.RlsPart.LateGrpc;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;

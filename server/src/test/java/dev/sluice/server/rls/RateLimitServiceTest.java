@@ -22,6 +22,7 @@ import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.server.UnchargedException;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;

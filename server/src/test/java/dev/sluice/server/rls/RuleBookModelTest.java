@@ -11,6 +11,7 @@ import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleMatch;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.UnusableRequestException;

@@ -12,11 +12,13 @@ import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.Part;
-import dev.sluice.server.net.Traffic;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
-import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.service.Door.GrpcDoor;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
@@ -59,7 +61,7 @@ final class GrpcDoorTest {
         new Reservations(limiter, store, TokenKey.random()),
         meters,
         () -> {},
-        Traffic.usual(),
+        ConnectionBudget.usual(),
         Access.open(AuditLog.none(), meters),
         RuntimeLimits.inMemory(limits, store),
         new Generations(),

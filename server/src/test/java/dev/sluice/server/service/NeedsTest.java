@@ -17,14 +17,16 @@ import dev.sluice.server.access.NeedsTable;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.http.HttpPart;
-import dev.sluice.server.http.MetricsPart;
-import dev.sluice.server.http.ServerState;
-import dev.sluice.server.http.StatsPart;
-import dev.sluice.server.net.Traffic;
+import dev.sluice.server.http.HttpPart.MetricsPart;
+import dev.sluice.server.http.HttpPart.ServerState;
+import dev.sluice.server.http.HttpPart.StatsPart;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.CommandNames;
-import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.service.Door.HttpDoor;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -52,7 +54,7 @@ class NeedsTest {
         new Reservations(limiter, store, TokenKey.random()),
         new SimpleMeterRegistry(),
         () -> {},
-        Traffic.usual(),
+        ConnectionBudget.usual(),
         Access.open(AuditLog.none(), new SimpleMeterRegistry()),
         RuntimeLimits.inMemory(limits, store),
         new Generations(),
@@ -65,7 +67,7 @@ class NeedsTest {
     RateHistory history = RateHistory.start(meters);
     history.close();
     return new ServerState(
-        history, meters, Traffic.usual(), List::of, store, "memory", store::ping);
+        history, meters, ConnectionBudget.usual(), List::of, store, "memory", store::ping);
   }
 
   @Test
