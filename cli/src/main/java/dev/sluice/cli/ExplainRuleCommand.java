@@ -13,7 +13,7 @@ import dev.sluice.rules.RuleBook.Explanation;
 import dev.sluice.rules.RuleMatch;
 import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.rules.RuleMatch.RuleCharge;
-import dev.sluice.server.rls.NamedDescriptors;
+import dev.sluice.server.rls.NamedLimits;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
@@ -261,7 +261,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
 
   /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
   private int tellNamed(RuleBook book, Limits limits) {
-    Transaction named = NamedDescriptors.find(domain, descriptor(), limits);
+    Transaction named = NamedLimits.find(domain, descriptor(), limits);
     if (named == null) {
       console.line(
           !entries.isEmpty() && book.isRulesOnly(domain)

@@ -12,9 +12,8 @@ import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.envoy.RateLimitResponse.DescriptorStatus;
 import dev.sluice.envoy.RateLimitResponse.RateLimit;
 import dev.sluice.gcra.Quota;
-import dev.sluice.server.rls.Charging.Charged;
-import dev.sluice.server.rls.Lines.Found;
-import dev.sluice.server.rls.Lines.Line;
+import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
+import dev.sluice.server.rls.DescriptorCharges.Found;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
 import java.util.ArrayList;
@@ -24,8 +23,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
-/** The outcomes of lines, in Envoy's words. Pure. */
+/** The answer to one request, in Envoy's words. Belongs to that request. */
 final class EnvoyAnswers {
 
   private static final String RETRY_AFTER = "Retry-After";
@@ -41,24 +41,53 @@ final class EnvoyAnswers {
   private static final DescriptorStatus UNLIMITED =
       PASSES.toBuilder().setLimitRemaining(CurrentLimit.UINT32_MAX).build();
 
-  private EnvoyAnswers() {}
+  private final List<Found> found;
+  private final List<DescriptorCharge> charges = new ArrayList<>();
+  private @Nullable Decision whole;
 
-  static RateLimitResponse of(List<Found> found, Charged charged) {
-    Map<Line, LineOutcome> outcomes = charged.outcomes();
+  /** Makes an answer of charges that have no charge yet. */
+  EnvoyAnswers(
+      List<Found> found,
+      List<DescriptorCharge> enforced,
+      List<DescriptorCharge> refunds,
+      List<DescriptorCharge> trials) {
+    this.found = found;
+    for (DescriptorCharge charge : enforced) {
+      if (charge.asked() == null) {
+        charges.add(charge); // what never passes is told first
+      }
+    }
+    for (DescriptorCharge charge : enforced) {
+      if (charge.asked() != null) {
+        charges.add(charge);
+      }
+    }
+    charges.addAll(refunds);
+    charges.addAll(trials);
+  }
+
+  /** Takes the decision on all charges, where it tells the state of their buckets. */
+  void decidedBy(Decision decision) {
+    whole = decision;
+  }
+
+  /** The answer, once the charges have their charges. */
+  RateLimitResponse response() {
+    charges.removeIf(charge -> !charge.isDecided()); // a trial that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
     for (Found one : found) {
-      response.addStatuses(status(one, outcomes));
+      response.addStatuses(status(one));
     }
-    List<LineOutcome> refusals = new ArrayList<>(0);
-    for (LineOutcome outcome : outcomes.values()) {
-      if (outcome.refuses()) {
-        refusals.add(outcome);
+    List<DescriptorCharge> refusals = new ArrayList<>(0);
+    for (DescriptorCharge charge : charges) {
+      if (charge.refuses()) {
+        refusals.add(charge);
       }
     }
     response.setOverallCode(refusals.isEmpty() ? Code.OK : Code.OVER_LIMIT);
-    Decision whole = charged.whole();
+    Decision told = whole;
     Map<String, String> fields =
-        whole == null ? RateLimitHeaders.of(outcomes.values()) : HeaderProfile.IETF.headers(whole);
+        told == null ? RateLimitHeaders.of(charges) : HeaderProfile.IETF.headers(told);
     fields.forEach((name, value) -> add(response, name, value));
     String rule = fields.get(HeaderProfile.DEGRADED);
     if (rule != null) {
@@ -70,41 +99,39 @@ final class EnvoyAnswers {
     return response.build();
   }
 
-  private static DescriptorStatus status(Found found, Map<Line, LineOutcome> outcomes) {
-    LineOutcome told = null;
-    for (Line line : found.lines()) {
-      LineOutcome outcome = outcomes.get(line);
-      if (outcome != null) { // a trial that failed has none
-        told = told == null ? outcome : told.stricter(outcome);
+  private static DescriptorStatus status(Found found) {
+    DescriptorCharge told = null;
+    for (DescriptorCharge charge : found.charges()) {
+      if (charge.isDecided()) {
+        told = told == null ? charge : told.stricter(charge);
       }
     }
     return told == null ? (found.unlimited() ? UNLIMITED : PASSES) : status(told);
   }
 
-  private static DescriptorStatus status(LineOutcome outcome) {
+  private static DescriptorStatus status(DescriptorCharge charge) {
     DescriptorStatus.Builder status =
-        DescriptorStatus.newBuilder().setCode(outcome.refuses() ? Code.OVER_LIMIT : Code.OK);
-    if (outcome.isBlind() && !outcome.line().neverFits()) {
+        DescriptorStatus.newBuilder().setCode(charge.refuses() ? Code.OVER_LIMIT : Code.OK);
+    if (charge.isBlind() && !charge.neverFits()) {
       return status.build(); // nobody knows what is left, and Envoy would tell clients a number
     }
-    status.setCurrentLimit(currentLimit(outcome));
-    if (!outcome.refuses()) {
+    status.setCurrentLimit(currentLimit(charge));
+    if (!charge.refuses()) {
       return status
-          .setLimitRemaining(CurrentLimit.uint32(outcome.remaining()))
-          .setDurationUntilReset(CurrentLimit.seconds(outcome.resetInNanos()))
+          .setLimitRemaining(CurrentLimit.uint32(charge.remaining()))
+          .setDurationUntilReset(CurrentLimit.seconds(charge.resetInNanos()))
           .build();
     }
-    if (outcome.retryInNanos() > 0) {
-      status.setDurationUntilReset(CurrentLimit.seconds(outcome.retryInNanos()));
+    if (charge.retryInNanos() > 0) {
+      status.setDurationUntilReset(CurrentLimit.seconds(charge.retryInNanos()));
     }
     return status.build();
   }
 
-  private static RateLimit currentLimit(LineOutcome outcome) {
-    Line line = outcome.line();
-    String name = line.limit().equals(Lines.OF_CALLER) ? "" : line.limit().name();
-    Quota quota = outcome.quota();
-    RateLimitOverride closed = line.closedBy();
+  private static RateLimit currentLimit(DescriptorCharge charge) {
+    String name = charge.limit().equals(DescriptorCharges.OF_CALLER) ? "" : charge.limit().name();
+    Quota quota = charge.heldTo();
+    RateLimitOverride closed = charge.closedBy();
     return quota != null
         ? CurrentLimit.of(quota, name)
         : RateLimit.newBuilder()
@@ -114,22 +141,22 @@ final class EnvoyAnswers {
   }
 
   private static void addRefusal(
-      List<LineOutcome> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
+      List<DescriptorCharge> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
     // A wait that helps none of them is not told.
     if (!saysWhen && refusals.stream().allMatch(refusal -> refusal.retryInNanos() > 0)) {
       long seconds =
-          refusals.stream().mapToLong(LineOutcome::retryAfterSeconds).max().orElseThrow();
+          refusals.stream().mapToLong(DescriptorCharge::retryAfterSeconds).max().orElseThrow();
       add(response, RETRY_AFTER, Long.toString(seconds));
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
     add(response, "Cache-Control", "no-store"); // a later request may pass
     // A cost above the burst is refused whatever the store would have said.
     boolean degraded =
-        refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.line().neverFits());
+        refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.neverFits());
     List<String> limits =
         refusals.stream()
-            .filter(refusal -> refusal.line().closedWhy() == null)
-            .map(refusal -> refusal.line().limit().name())
+            .filter(refusal -> refusal.closedWhy() == null)
+            .map(refusal -> refusal.limit().name())
             .distinct()
             .toList();
     String body =
@@ -141,20 +168,19 @@ final class EnvoyAnswers {
     response.setRawBody(ByteString.copyFromUtf8(body));
   }
 
-  private static String detail(LineOutcome refusal) {
-    Line line = refusal.line();
-    Quota quota = line.quota();
+  private static String detail(DescriptorCharge refusal) {
+    Quota quota = refusal.quota();
     Decision decision = refusal.decision();
-    String why = line.closedWhy();
+    String why = refusal.closedWhy();
     if (why != null) {
       return why;
     }
     if (quota == null) {
-      return "the limit %s lets nothing pass".formatted(line.limit());
+      return "the limit %s lets nothing pass".formatted(refusal.limit());
     }
-    return line.neverFits() || decision == null
+    return refusal.neverFits() || decision == null
         ? "%s exceeds the burst (%s) of %s"
-            .formatted(cost(line.cost()), quota.burst(), line.limit())
+            .formatted(cost(refusal.cost()), quota.burst(), refusal.limit())
         : decision.message();
   }
 
@@ -174,12 +200,11 @@ final class EnvoyAnswers {
 
   /*
    * Where descriptors only look, or a cost fits no bucket, the limiter was asked for another cost
-   * than theirs. Its decision then tells another level than the outcomes of the lines, which these
-   * are of.
+   * than theirs. Its decision then tells another level than their outcomes, which these are of.
    */
 
   /**
-   * The IETF's fields, as {@link HeaderProfile#IETF} writes them for a decision, for lines whose
+   * The IETF's fields, as {@link HeaderProfile#IETF} writes them for a decision, for charges whose
    * decision is on another cost. Pure.
    */
   private static final class RateLimitHeaders {
@@ -190,34 +215,34 @@ final class EnvoyAnswers {
     private RateLimitHeaders() {}
 
     /** The fields; of a failure rule its word, and no other where nobody knows what is left. */
-    static Map<String, String> of(Collection<LineOutcome> outcomes) {
-      Map<String, LineOutcome> policies = new LinkedHashMap<>();
+    static Map<String, String> of(Collection<DescriptorCharge> charges) {
+      Map<String, DescriptorCharge> policies = new LinkedHashMap<>();
       Map<String, String> fields = new LinkedHashMap<>();
       boolean blind = false;
-      for (LineOutcome outcome : outcomes) {
-        if (outcome.line().quota() == null || outcome.line().isShadow()) {
+      for (DescriptorCharge charge : charges) {
+        if (charge.quota() == null || charge.isShadow()) {
           continue; // it has no bucket, or is in shadow
         }
-        if (outcome.decidedBy() != DecidedBy.STORE && !blind) {
-          fields.put(HeaderProfile.DEGRADED, outcome.decidedBy().word());
+        if (charge.decidedBy() != DecidedBy.STORE && !blind) {
+          fields.put(HeaderProfile.DEGRADED, charge.decidedBy().word());
         }
-        blind |= outcome.isBlind();
-        policies.merge(outcome.line().limit().name(), outcome, LineOutcome::stricter);
+        blind |= charge.isBlind();
+        policies.merge(charge.limit().name(), charge, DescriptorCharge::stricter);
       }
       if (policies.isEmpty() || blind) {
         return fields;
       }
       StringBuilder policy = new StringBuilder();
       StringBuilder state = new StringBuilder();
-      policies.forEach((name, outcome) -> add(name, outcome, policy, state));
+      policies.forEach((name, charge) -> add(name, charge, policy, state));
       fields.put("RateLimit-Policy", policy.toString());
       fields.put("RateLimit", state.toString());
       return fields;
     }
 
     private static void add(
-        String name, LineOutcome outcome, StringBuilder policy, StringBuilder state) {
-      Quota quota = Objects.requireNonNull(outcome.quota());
+        String name, DescriptorCharge charge, StringBuilder policy, StringBuilder state) {
+      Quota quota = Objects.requireNonNull(charge.heldTo());
       String item = (policy.isEmpty() ? "" : ", ") + '"' + name + '"';
       policy
           .append(item)
@@ -225,9 +250,9 @@ final class EnvoyAnswers {
           .append(integer(quota.burst()))
           .append(";w=")
           .append(integer(CurrentLimit.seconds(quota.offsetNanos()).getSeconds()));
-      state.append(item).append(";r=").append(integer(outcome.remaining()));
-      if (outcome.refuses() && outcome.retryInNanos() > 0) {
-        state.append(";t=").append(integer(outcome.retryAfterSeconds()));
+      state.append(item).append(";r=").append(integer(charge.remaining()));
+      if (charge.refuses() && charge.retryInNanos() > 0) {
+        state.append(";t=").append(integer(charge.retryAfterSeconds()));
       }
     }
 

@@ -2,8 +2,12 @@
 package dev.sluice.server.rls;
 
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
@@ -14,9 +18,8 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Needs;
 import dev.sluice.server.base.RefusedException;
-import dev.sluice.server.rls.Charging.Charged;
-import dev.sluice.server.rls.Lines.Found;
-import dev.sluice.server.rls.Lines.Line;
+import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
+import dev.sluice.server.rls.DescriptorCharges.Found;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
@@ -28,6 +31,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops, so nothing in it blocks. */
@@ -102,25 +106,21 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
+    /** Others may spend between two attempts to take what is left; the last may find nothing. */
+    private static final int ATTEMPTS = 3;
+
     private final Limiter limiter;
-    private final Charging charging;
-    private final Mapping mapping;
+    private final AsyncLimiter async;
     private final OverridePolicy overrides;
     private final RlsMeters meters;
     private final AuditLog audit;
 
-    RateLimitRequests(
-        Limiter limiter,
-        Mapping mapping,
-        OverridePolicy overrides,
-        RlsMeters meters,
-        AuditLog audit) {
-      this.audit = audit;
+    RateLimitRequests(Limiter limiter, OverridePolicy overrides, RlsMeters meters, AuditLog audit) {
       this.limiter = limiter;
-      this.charging = new Charging(limiter.async());
-      this.mapping = mapping;
+      this.async = limiter.async();
       this.overrides = overrides;
       this.meters = meters;
+      this.audit = audit;
     }
 
     /**
@@ -138,41 +138,41 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
         RateLimitRequest request, Caller caller, String door, CompletableFuture<?> givenUp) {
       validate(request);
       requireMayRefund(request, caller);
-      Lines lines = Lines.of(request, mapping, overrides, limiter.limits().get());
-      List<Line> enforced = new ArrayList<>(lines.all().size());
-      List<Line> trials = new ArrayList<>(0);
-      for (Line line : lines.all()) {
-        if (line.closedWhy() == null) {
-          caller.requireLimit(line.limit().name());
+      DescriptorCharges charges =
+          DescriptorCharges.of(request, overrides, limiter::requireDefault, limiter.limits().get());
+      List<DescriptorCharge> enforced = new ArrayList<>(charges.all().size());
+      List<DescriptorCharge> trials = new ArrayList<>(0);
+      for (DescriptorCharge charge : charges.all()) {
+        if (charge.closedWhy() == null) {
+          caller.requireLimit(charge.limit().name());
         }
-        (line.isShadow() ? trials : enforced).add(line);
+        (charge.isShadow() ? trials : enforced).add(charge);
       }
-      List<Line> refunds = lines.refunds();
-      for (Line line : refunds) {
-        caller.requireLimit(line.limit().name());
+      List<DescriptorCharge> refunds = charges.refunds();
+      for (DescriptorCharge refund : refunds) {
+        caller.requireLimit(refund.limit().name());
       }
-      countUnmatched(request.getDomain(), lines);
-      CompletionStage<Charged> charged;
+      countUnmatched(request.getDomain(), charges);
+      EnvoyAnswers answer = new EnvoyAnswers(charges.found(), enforced, refunds, trials);
+      CompletionStage<Void> charged;
       if (refunds.isEmpty()) {
-        charged = charging.charge(enforced, givenUp);
+        charged = charge(enforced, givenUp, answer::decidedBy);
       } else {
         // First, so that nothing has been charged where it fails.
         charged =
             audit
                 .following(
-                    charging.refund(refunds, givenUp),
+                    refund(refunds, givenUp),
                     caller,
                     door,
                     Act.REFUND,
-                    refunds.stream().map(Line::givenBack).toList())
-                .thenCompose(
-                    back ->
-                        charging.charge(enforced, givenUp).thenApply(all -> all.withRefunds(back)));
+                    refunds.stream().map(DescriptorCharge::givenBack).toList())
+                .thenCompose(back -> charge(enforced, givenUp, whole -> {}));
       }
-      for (Line line : trials) {
-        charged = charged.thenCombine(tried(line, givenUp), Charged::with);
+      for (DescriptorCharge trial : trials) {
+        charged = charged.thenCombine(tried(trial, givenUp), (nothing, tried) -> nothing);
       }
-      return charged.thenApply(all -> EnvoyAnswers.of(lines.found(), all));
+      return charged.thenApply(nothing -> answer.response());
     }
 
     /** A refund undoes what the limits did, at this door as at the others. */
@@ -208,8 +208,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       RequestMessages.requireKnownFields(request);
     }
 
-    private void countUnmatched(String domain, Lines lines) {
-      for (Found found : lines.found()) {
+    private void countUnmatched(String domain, DescriptorCharges charges) {
+      for (Found found : charges.found()) {
         if (!found.matched()) {
           meters.unmatched(domain);
         }
@@ -217,8 +217,125 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /** A charge in shadow that fails is ignored: it must not keep a request from its answer. */
-    private CompletionStage<Charged> tried(Line line, CompletableFuture<?> givenUp) {
-      return charging.charge(List.of(line), givenUp).exceptionally(failure -> Charged.NOTHING);
+    private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
+      return charge(List.of(trial), givenUp, whole -> {})
+          .exceptionally(
+              failure -> {
+                trial.forget();
+                return null;
+              });
+    }
+
+    /**
+     * Charges together, all or nothing. Then charges what was used already, whether it fits or not,
+     * where a rule says so.
+     *
+     * @param charges each bucket once; take their outcomes
+     * @param givenUp completed if nobody waits for the answer any more; what has not left for the
+     *     store then is not charged
+     * @param whole takes the decision on all of them, if it tells the state of their buckets. It
+     *     does not where one was only looked at, or a cost fits none
+     */
+    private CompletionStage<Void> charge(
+        List<DescriptorCharge> charges, CompletableFuture<?> givenUp, Consumer<Decision> whole) {
+      List<DescriptorCharge> asked = new ArrayList<>(charges.size());
+      List<Transaction> transactions = new ArrayList<>(charges.size());
+      boolean fits = true;
+      boolean probes = false;
+      for (DescriptorCharge charge : charges) {
+        Transaction transaction = charge.asked();
+        fits &= !charge.neverFits();
+        probes |= charge.isProbe();
+        if (transaction == null) {
+          charge.close();
+        } else {
+          asked.add(charge);
+          transactions.add(transaction);
+        }
+      }
+      if (asked.isEmpty()) {
+        return CompletableFuture.completedFuture(null);
+      }
+      boolean spends = fits;
+      boolean tells = spends && !probes;
+      CompletionStage<Decision> decided =
+          spends ? async.spend(transactions) : async.check(transactions);
+      cancelWith(givenUp, decided.toCompletableFuture());
+      return decided.thenCompose(
+          decision -> {
+            for (int i = 0; i < asked.size(); i++) {
+              asked.get(i).decide(decision.parts().get(i), spends);
+            }
+            if (tells) {
+              whole.accept(decision);
+            }
+            return settled(charges);
+          });
+    }
+
+    private CompletionStage<Decision> refund(
+        List<DescriptorCharge> refunds, CompletableFuture<?> givenUp) {
+      CompletionStage<Decision> refunded =
+          async.refund(refunds.stream().map(DescriptorCharge::givenBack).toList());
+      cancelWith(givenUp, refunded.toCompletableFuture());
+      return refunded.thenApply(
+          decision -> {
+            for (int i = 0; i < refunds.size(); i++) {
+              refunds.get(i).refunded(decision.parts().get(i));
+            }
+            return decision;
+          });
+    }
+
+    private static void cancelWith(CompletableFuture<?> givenUp, CompletableFuture<?> decided) {
+      if (!decided.isDone()) {
+        Stages.onSuccess(givenUp, why -> decided.cancel(false));
+      }
+    }
+
+    /** Where all fits, or a failure rule stood in for the store, nothing is left to do. */
+    private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
+      boolean over = false;
+      boolean degraded = false;
+      for (DescriptorCharge charge : charges) {
+        over |= charge.isOver();
+        degraded |= charge.decidedBy() != DecidedBy.STORE;
+      }
+      if (!over || degraded) {
+        return CompletableFuture.completedFuture(null);
+      }
+      List<DescriptorCharge> despite = new ArrayList<>();
+      List<Transaction> transactions = new ArrayList<>();
+      for (DescriptorCharge charge : charges) {
+        long tokens = charge.chargedDespite(charge.remaining());
+        if (tokens > 0) {
+          despite.add(charge);
+          transactions.add(charge.settled(tokens));
+        }
+      }
+      return settle(despite, transactions, ATTEMPTS);
+    }
+
+    private CompletionStage<Void> settle(
+        List<DescriptorCharge> charges, List<Transaction> transactions, int attempts) {
+      if (transactions.isEmpty() || attempts == 0) {
+        return CompletableFuture.completedFuture(null);
+      }
+      return async
+          .spend(transactions)
+          .thenCompose(
+              decision -> {
+                List<DescriptorCharge> rest = new ArrayList<>();
+                List<Transaction> again = new ArrayList<>();
+                for (int i = 0; i < charges.size(); i++) {
+                  Decision part = decision.parts().get(i);
+                  if (part.denied() && part.remaining() > 0) {
+                    rest.add(charges.get(i));
+                    again.add(charges.get(i).settled(part.remaining()));
+                  }
+                }
+                return settle(rest, again, attempts - 1);
+              });
     }
   }
 

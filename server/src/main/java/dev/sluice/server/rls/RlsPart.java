@@ -57,8 +57,7 @@ public final class RlsPart implements Part {
   private RlsPart(Builder builder) {
     this.meters = new RlsMeters(builder.meters);
     this.requests =
-        new RateLimitRequests(
-            builder.limiter, builder.mapping(), builder.overrides, meters, builder.audit);
+        new RateLimitRequests(builder.limiter, builder.overrides, meters, builder.audit);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
@@ -150,7 +149,6 @@ public final class RlsPart implements Part {
     private final MeterRegistry meters;
     private OverridePolicy overrides = OverridePolicy.ALLOW;
     private AuditLog audit = AuditLog.none();
-    private @Nullable Mapping mapping;
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
       this.limiter = limiter;
@@ -180,18 +178,6 @@ public final class RlsPart implements Part {
     public Builder audit(AuditLog log) {
       this.audit = log;
       return this;
-    }
-
-    @CanIgnoreReturnValue
-    Builder mapping(Mapping other) {
-      this.mapping = other;
-      return this;
-    }
-
-    private Mapping mapping() {
-      return mapping == null
-          ? new RulesFirst(new NamedLimits(limiter::requireDefault), limiter::requireDefault)
-          : mapping;
     }
 
     /**
