@@ -10,7 +10,6 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.access.Needs.Permission;
 import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.store.BucketStore;

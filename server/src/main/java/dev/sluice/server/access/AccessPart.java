@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Identity.CertificateNames;
-import dev.sluice.server.access.Needs.AskedActs;
-import dev.sluice.server.access.Needs.Permission;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.Part;
 import dev.sluice.server.net.Part.Decorators;
@@ -94,26 +89,6 @@ public final class AccessPart implements Part {
     return Requests.isGrpc(request.headers()) ? "grpc" : "http";
   }
 
-  private static List<Noted> acts(ServiceRequestContext context) {
-    return AskedActs.of(
-        context.method(),
-        context.config().route().patternString(),
-        String.valueOf(context.routingContext().requestTarget().rawPath()),
-        context.queryParam("id"));
-  }
-
-  /** A path that nothing answers tells nothing. */
-  private static Permission need(ServiceRequestContext context) {
-    Route route = context.config().route();
-    if (route.isFallback()) {
-      return Permission.NOTHING;
-    }
-    HttpMethod method = context.method();
-    boolean reads =
-        method == HttpMethod.GET || method == HttpMethod.HEAD || method == HttpMethod.OPTIONS;
-    return Needs.ofRoute(route.patternString(), reads);
-  }
-
   /**
    * Where there are no tokens: counts the requests of each address, and refuses the acts of
    * administrators to those that may not do them.
@@ -132,9 +107,9 @@ public final class AccessPart implements Part {
             access.anybody(
                 door(request), context.remoteAddress(), () -> CertificateNames.of(session));
         context.setAttr(CALLER, caller);
-        Permission need = need(context);
+        Permission need = Endpoint.need(context);
         if (need == Permission.ADMIN) {
-          caller.about(acts(context)).require(need);
+          caller.about(Endpoint.acts(context)).require(need);
         }
       }
       return next.serve(context, request);
@@ -151,12 +126,12 @@ public final class AccessPart implements Part {
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
         throws Exception {
-      Permission need = need(context);
+      Permission need = Endpoint.need(context);
       if (need != Permission.NOTHING) {
         List<String> shown = shown(context, request);
         if (shown.size() > 1) {
           throw access.failed(
-              door(request), context.remoteAddress(), repeated(request), acts(context));
+              door(request), context.remoteAddress(), repeated(request), Endpoint.acts(context));
         }
         String token = token(shown);
         List<String> names = token == null ? CertificateNames.of(Tls.session(context)) : List.of();
@@ -166,7 +141,7 @@ public final class AccessPart implements Part {
                 context.remoteAddress(),
                 token == null ? null : Tokens.hash(token),
                 names,
-                acts(context));
+                Endpoint.acts(context));
         access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);
         context.setAttr(CALLER, caller);
       } else if (access.countsStrangers() && !isHealth(context) && !isKnown(context, request)) {

@@ -7,8 +7,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.access.Needs.Permission;
-import dev.sluice.server.access.Needs.Role;
+import dev.sluice.server.access.Permission.Role;
 import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.access.Tokens.Scopes;
 import dev.sluice.server.base.RefusedException;
@@ -253,7 +252,7 @@ public final class Caller {
    * @throws RefusedException if the caller lacks the role, or may not use the limit
    */
   public void require(Act act, String limit) {
-    require(Needs.ofAct(act));
+    require(Permission.ofAct(act));
     requireLimit(limit);
   }
 
@@ -265,7 +264,7 @@ public final class Caller {
    * @throws RefusedException if the caller lacks the role, or may not use one of the limits
    */
   public void require(Act act, List<Transaction> transactions) {
-    require(Needs.ofAct(act));
+    require(Permission.ofAct(act));
     for (Transaction transaction : transactions) {
       requireLimit(transaction.name().name());
     }

@@ -2,7 +2,6 @@
 package dev.sluice.server.access;
 
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.access.Needs.Permission;
 import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.base.RefusedException;
 import java.net.SocketAddress;

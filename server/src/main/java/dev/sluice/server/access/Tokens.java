@@ -3,7 +3,7 @@ package dev.sluice.server.access;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.server.access.Needs.Role;
+import dev.sluice.server.access.Permission.Role;
 import dev.sluice.yaml.CompanionFile;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;

@@ -4,7 +4,7 @@ package dev.sluice.server.access;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.access.Needs.Role;
+import dev.sluice.server.access.Permission.Role;
 import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.access.Tokens.Scopes;
 import dev.sluice.text.SafeText;

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import static dev.sluice.server.access.Permission.ADMIN;
+import static dev.sluice.server.access.Permission.DECIDE;
+import static dev.sluice.server.access.Permission.NOTHING;
+import static dev.sluice.server.access.Permission.READ;
+
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerListener;
@@ -9,6 +14,7 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Endpoint;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
@@ -101,26 +107,31 @@ public final class HttpPart implements Part {
   public void addTo(ServerBuilder server) {
     LimiterCalls acts = new LimiterCalls(limiter, audit, "http");
     Executor reloads = TaskThreads.one(server, "sluice-reload", MAX_WAITING_RELOADS);
-    server
-        .service("/", new IndexResource())
-        .serviceUnder(FileResource.UNDER, new FileResource())
-        .service("/openapi.json", new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
-        .service("/healthz", HealthResource.alive())
-        .service("/readyz", HealthResource.ready(ready))
-        .service(CHECK, new ActResource(Act.CHECK, acts))
-        .service("/v1/spend", new ActResource(Act.SPEND, acts))
-        .service("/v1/refund", new ActResource(Act.REFUND, acts))
-        .service("/v1/reset", new ActResource(Act.RESET, acts))
-        .service("/v1/reservations", new ReservationsResource(acts, reservations))
-        .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
-        .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
-        .service("/v1/admin/reload", new ReloadResource(generations, audit, reloads))
-        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter));
-    server // it bounds its body itself, to be able to say so amid its answers
-        .route()
-        .path("/v1/decisions")
-        .maxRequestLength(0)
-        .build(new DecisionsResource(acts));
+    new Endpoint("/", NOTHING, new IndexResource()).addTo(server);
+    new Endpoint("/page/*", NOTHING, new FileResource()).addTo(server);
+    new Endpoint("/openapi.json", NOTHING, new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
+        .addTo(server);
+    new Endpoint("/healthz", NOTHING, HealthResource.alive()).addTo(server);
+    new Endpoint("/readyz", NOTHING, HealthResource.ready(ready)).addTo(server);
+    new Endpoint(CHECK, DECIDE, new ActResource(Act.CHECK, acts)).addTo(server);
+    new Endpoint("/v1/spend", DECIDE, new ActResource(Act.SPEND, acts)).addTo(server);
+    new Endpoint("/v1/refund", ADMIN, new ActResource(Act.REFUND, acts))
+        .noting("refund")
+        .addTo(server);
+    new Endpoint("/v1/reset", ADMIN, new ActResource(Act.RESET, acts))
+        .noting("reset")
+        .addTo(server);
+    new Endpoint("/v1/decisions", DECIDE, new DecisionsResource(acts))
+        .addWithoutBound(server); // it bounds its body itself, to say so amid its answers
+    new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
+        .addTo(server);
+    new Endpoint("/v1/reservations/*", DECIDE, new CancelResource(reservations)).addTo(server);
+    new Endpoint("/v1/limits", READ, new LimitsResource(limiter.limits(), generations))
+        .addTo(server);
+    new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
+    new Endpoint("/v1/admin/reload", ADMIN, new ReloadResource(generations, audit, reloads))
+        .noting("reload")
+        .addTo(server);
     problems.addTo(server);
   }
 
@@ -152,11 +163,21 @@ public final class HttpPart implements Part {
     @Override
     public void addTo(ServerBuilder server) {
       Executor changes = TaskThreads.one(server, "sluice-changes", MAX_WAITING_CHANGES);
-      server
-          .service(OverridesResource.PATH, new OverridesResource(limits))
-          .serviceUnder(OverrideResource.UNDER, new OverrideResource(limits, audit, changes))
-          .service(PenaltiesResource.PATH, new PenaltiesResource(limits))
-          .serviceUnder(PenaltyResource.UNDER, new PenaltyResource(limits, audit, changes));
+      new Endpoint(OverridesResource.PATH, READ, new OverridesResource(limits))
+          .writing(ADMIN)
+          .addTo(server);
+      new Endpoint(
+              OverridesResource.PATH + "/*", READ, new OverrideResource(limits, audit, changes))
+          .writing(ADMIN)
+          .notingSet("override")
+          .addTo(server);
+      new Endpoint(PenaltiesResource.PATH, READ, new PenaltiesResource(limits))
+          .writing(ADMIN)
+          .addTo(server);
+      new Endpoint(PenaltiesResource.PATH + "/*", READ, new PenaltyResource(limits, audit, changes))
+          .writing(ADMIN)
+          .notingSet("penalty")
+          .addTo(server);
     }
   }
 
@@ -182,9 +203,8 @@ public final class HttpPart implements Part {
 
     @Override
     public void addTo(ServerBuilder server) {
-      server
-          .service("/v1/stats", new StatsResource(state, topDenied != null))
-          .service("/v1/admin/top-denied", new TopDeniedResource(topDenied));
+      new Endpoint("/v1/stats", READ, new StatsResource(state, topDenied != null)).addTo(server);
+      new Endpoint("/v1/admin/top-denied", READ, new TopDeniedResource(topDenied)).addTo(server);
     }
   }
 
@@ -219,8 +239,8 @@ public final class HttpPart implements Part {
               .register(meters);
       ForwardAuthResource resource = new ForwardAuthResource(limiter, clientAddress, unmatched);
       // A proxy may pass on the length of an upload, however large: no body is read.
-      server.route().path(ForwardAuthResource.PATH).maxRequestLength(0).build(resource);
-      server.route().pathPrefix(ForwardAuthResource.PATH + "/").maxRequestLength(0).build(resource);
+      new Endpoint(ForwardAuthResource.PATH, DECIDE, resource).addWithoutBound(server);
+      new Endpoint(ForwardAuthResource.PATH + "/*", DECIDE, resource).addWithoutBound(server);
     }
   }
 
@@ -277,9 +297,9 @@ public final class HttpPart implements Part {
     @Override
     public void addTo(ServerBuilder server) {
       ProcessMeters process = ProcessMeters.bind(registry);
-      server
-          .service("/metrics", new MetricsResource(registry))
-          .serverListener(ServerListener.builder().whenStopped(stopped -> process.close()).build());
+      new Endpoint("/metrics", READ, new MetricsResource(registry)).addTo(server);
+      server.serverListener(
+          ServerListener.builder().whenStopped(stopped -> process.close()).build());
     }
 
     @Override

@@ -2,8 +2,7 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.access.Needs;
-import dev.sluice.server.access.Needs.Permission;
+import dev.sluice.server.access.Permission;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
@@ -46,7 +45,13 @@ final class Command {
   private final LongAdder calls = new LongAdder();
 
   private Command(
-      Usage usage, String summary, boolean gathers, boolean writes, Asked asked, Body body) {
+      Usage usage,
+      Permission need,
+      String summary,
+      boolean gathers,
+      boolean writes,
+      Asked asked,
+      Body body) {
     List<Argument> arguments = usage.arguments();
     this.usage = usage;
     this.nameBytes = usage.name().getBytes(StandardCharsets.US_ASCII);
@@ -55,7 +60,7 @@ final class Command {
     this.writes = writes;
     this.asked = asked;
     this.body = body;
-    this.need = Needs.ofCommand(usage.name());
+    this.need = need;
     this.least = 1 + (int) arguments.stream().filter(a -> !a.optional()).count();
     this.most = arguments.stream().anyMatch(Argument::repeated) ? ANY : 1 + arguments.size();
   }
@@ -66,24 +71,26 @@ final class Command {
    * @param usage the name and the arguments as a person reads them: {@code SLUICE.SPEND limit id
    *     [cost]}; brackets make one optional, "..." behind the last lets it be there many times; an
    *     argument that is called "key" is one to Redis clients
+   * @param need what a caller needs
+   * @param summary what the command does, for {@code COMMAND DOCS}
    */
-  static Command of(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, false, false, request -> List.of(), body);
+  static Command of(String usage, Permission need, String summary, Body body) {
+    return new Command(Usage.of(usage), need, summary, false, false, request -> List.of(), body);
   }
 
   /** Makes a command that may change a bucket. */
-  static Command writing(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, false, true, request -> List.of(), body);
+  static Command writing(String usage, Permission need, String summary, Body body) {
+    return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
 
   /** The same, where the body may {@linkplain Replies#gather gather} requests. */
-  static Command gathering(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, true, true, request -> List.of(), body);
+  static Command gathering(String usage, Permission need, String summary, Body body) {
+    return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
   }
 
   /** The same, where the audit log has lines for it. */
-  static Command noted(String usage, String summary, Asked asked, Body body) {
-    return new Command(Usage.of(usage), summary, false, true, asked, body);
+  static Command noted(String usage, Permission need, String summary, Asked asked, Body body) {
+    return new Command(Usage.of(usage), need, summary, false, true, asked, body);
   }
 
   /** How a command is called. */

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import static dev.sluice.server.access.Permission.ADMIN;
+import static dev.sluice.server.access.Permission.DECIDE;
+
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
@@ -72,23 +75,30 @@ final class LimitCommands {
   List<Command> all() {
     return List.of(
         Command.gathering(
-            "SLUICE.SPEND" + LIMIT_ID_COST, "Spends the cost if the tokens are there", this::spend),
+            "SLUICE.SPEND" + LIMIT_ID_COST,
+            DECIDE,
+            "Spends the cost if the tokens are there",
+            this::spend),
         Command.of(
             "SLUICE.CHECK" + LIMIT_ID_COST,
+            DECIDE,
             "Says whether the cost could be spent",
             (request, session) -> one(Act.CHECK, request, session)),
         Command.noted(
             "SLUICE.REFUND" + LIMIT_ID_COST,
+            ADMIN,
             "Gives the cost back",
             request -> List.of(noted(Act.REFUND, request, LIMIT)),
             (request, session) -> one(Act.REFUND, request, session)),
         Command.noted(
             "SLUICE.RESET limit id",
+            ADMIN,
             "Forgets a bucket: it is full again",
             request -> List.of(noted(Act.RESET, request, LIMIT)),
             (request, session) -> one(Act.RESET, request, session)),
         Command.noted(
             "SLUICE.BATCH act limit id cost kind [transaction...]",
+            DECIDE,
             "Does an act to several buckets: all of them or none",
             LimitCommands::notedBatch,
             this::batch));

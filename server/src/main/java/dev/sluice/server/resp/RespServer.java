@@ -212,6 +212,16 @@ public final class RespServer implements AutoCloseable {
     }
   }
 
+  static List<Command> commands(
+      Limiter limiter, AuditLog audit, Reservations reservations, ConnectionCommands connection) {
+    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter).all());
+    LimitCommands limits = new LimitCommands(limiter, audit);
+    all.addAll(limits.all());
+    all.addAll(new ReservationCommands(limits, reservations).all());
+    all.addAll(connection.all());
+    return all;
+  }
+
   /** The shared parts of all connections of a port, and how they begin. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
@@ -230,12 +240,9 @@ public final class RespServer implements AutoCloseable {
       this.idleNanos = builder.idleTimeout.toNanos();
       this.tls = builder.tls;
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
-      List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter).all());
-      LimitCommands limits = new LimitCommands(builder.limiter, access.audit());
-      all.addAll(limits.all());
-      all.addAll(new ReservationCommands(limits, builder.reservations).all());
-      all.addAll(connection.all());
-      this.commands = new CommandTable(all);
+      this.commands =
+          new CommandTable(
+              commands(builder.limiter, access.audit(), builder.reservations, connection));
       connection.table(commands);
       if (builder.registry != null) {
         register(builder.registry);

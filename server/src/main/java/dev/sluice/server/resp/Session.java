@@ -4,7 +4,7 @@ package dev.sluice.server.resp;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Identity;
-import dev.sluice.server.access.Needs.Permission;
+import dev.sluice.server.access.Permission;
 import java.net.SocketAddress;
 import java.util.List;
 

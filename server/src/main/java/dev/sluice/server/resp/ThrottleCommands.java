@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import static dev.sluice.server.access.Permission.DECIDE;
+
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
@@ -84,10 +86,12 @@ final class ThrottleCommands {
     return List.of(
         Command.gathering(
             "CL.THROTTLE key max_burst count period [quantity]",
+            DECIDE,
             "Spends as redis-cell does; the period is in seconds",
             (request, session) -> call(request, session, Dialect.REDIS_CELL)),
         Command.gathering(
             "THROTTLE key max_burst count period [quantity]",
+            DECIDE,
             "Spends as throttlecrab does; the period is in seconds",
             (request, session) -> call(request, session, Dialect.THROTTLECRAB)));
   }

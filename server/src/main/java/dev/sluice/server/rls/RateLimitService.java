@@ -16,7 +16,7 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
-import dev.sluice.server.access.Needs;
+import dev.sluice.server.access.Permission;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
@@ -182,7 +182,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
           try {
             caller
                 .about(List.of(Noted.of(Act.REFUND, null, null)))
-                .require(Needs.ofAct(Act.REFUND));
+                .require(Permission.ofAct(Act.REFUND));
           } catch (RefusedException e) {
             throw new BadRequest(
                 "descriptors[%s].is_negative_hits: hits are given back for callers alone that may refund: %s"

@@ -18,6 +18,8 @@ import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Endpoint;
+import dev.sluice.server.access.Permission;
 import dev.sluice.server.net.Part;
 import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.Requests;
@@ -28,6 +30,7 @@ import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -35,7 +38,6 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -64,9 +66,13 @@ public final class RlsPart implements Part {
     this.grpc =
         new LateGrpc(
             this::grpc,
-            PlainCalls.METHOD,
-            HealthGrpc.SERVICE_NAME + "/Check",
-            HealthGrpc.SERVICE_NAME + "/Watch");
+            Map.of(
+                PlainCalls.METHOD,
+                Permission.DECIDE,
+                HealthGrpc.SERVICE_NAME + "/Check",
+                Permission.NOTHING,
+                HealthGrpc.SERVICE_NAME + "/Watch",
+                Permission.NOTHING));
   }
 
   /**
@@ -85,7 +91,8 @@ public final class RlsPart implements Part {
   public void addTo(ServerBuilder server) {
     server
         .service(grpc, library -> new PlainCalls(library, requests, meters))
-        .service(new LateGrpc(this::reflection, REFLECTION), Reflection::new);
+        .service(
+            new LateGrpc(this::reflection, Map.of(REFLECTION, Permission.A_NAME)), Reflection::new);
   }
 
   /**
@@ -94,7 +101,7 @@ public final class RlsPart implements Part {
    * @return the part that adds {@code POST /json}
    */
   public Part json() {
-    return server -> server.service("/json", json);
+    return server -> new Endpoint("/json", Permission.DECIDE, json).addTo(server);
   }
 
   private GrpcService grpc() {
@@ -196,9 +203,10 @@ public final class RlsPart implements Part {
    *
    * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
    */
-  static final class LateGrpc implements HttpServiceWithRoutes {
+  static final class LateGrpc implements HttpServiceWithRoutes, Endpoint.Guarded {
 
     private final Set<Route> routes;
+    private final Map<String, Permission> needs;
     private final Supplier<GrpcService> maker;
     private final AtomicBoolean begun = new AtomicBoolean();
     private final CompletableFuture<GrpcService> making = new CompletableFuture<>();
@@ -210,12 +218,13 @@ public final class RlsPart implements Part {
      * Describes a service.
      *
      * @param maker makes it; blocks for as long as that takes
-     * @param methods the full names of all of its methods
+     * @param needs what a caller needs, by the full names of all of its methods
      */
-    LateGrpc(Supplier<GrpcService> maker, String... methods) {
+    LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
       this.maker = maker;
+      this.needs = Map.copyOf(needs);
       this.routes =
-          Stream.of(methods)
+          needs.keySet().stream()
               .map(method -> Route.builder().exact("/" + method).build())
               .collect(Collectors.toUnmodifiableSet());
     }
@@ -223,6 +232,11 @@ public final class RlsPart implements Part {
     @Override
     public Set<Route> routes() {
       return routes;
+    }
+
+    @Override
+    public Permission need(String path) {
+      return needs.getOrDefault(path.substring(1), Permission.ADMIN);
     }
 
     /**

@@ -9,6 +9,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Permission;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.resp.Command.CommandTable;
 import dev.sluice.store.BucketStore;
@@ -95,6 +96,7 @@ final class RespConnectionTest {
     all.add(
         Command.of(
             "SLUICE.CHECK limit id",
+            Permission.DECIDE,
             "Waits for the store",
             (request, session) ->
                 session.replies().later(stored, (text, writer) -> writer.simple(text))));

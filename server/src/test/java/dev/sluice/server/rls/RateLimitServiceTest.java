@@ -618,7 +618,8 @@ final class RateLimitServiceTest {
   private TestRlsServer withRule(BucketStore store, boolean shadow, Excess excess) {
     try {
       Files.writeString(
-          folder.resolve("names.yml"), "names:\n  - {number: 2, name: PerUser, id: string, jitter: 0}\n");
+          folder.resolve("names.yml"),
+          "names:\n  - {number: 2, name: PerUser, id: string, jitter: 0}\n");
       Files.writeString(
           folder.resolve("limits.yml"), "PerUser: {burst: 5, count: 2, period: 1m}\n");
       Files.writeString(
