@@ -30,7 +30,7 @@ public final class Caller {
   private final List<Noted> acts;
 
   /** The way in which a caller is known. */
-  enum Kind {
+  enum CallerKind {
     TOKEN,
     CERTIFICATE,
     /** The server has no access control. */
@@ -40,7 +40,8 @@ public final class Caller {
   }
 
   /** What the caller has shown; the certificate's names are empty where nobody asks for them. */
-  private record Credential(String name, Kind kind, Supplier<List<String>> certificateNames) {}
+  private record Credential(
+      String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
   /** What the caller may do, and on which limits. */
   private record Rights(Set<Role> roles, Scopes scopes) {
@@ -82,17 +83,17 @@ public final class Caller {
    */
   static Caller anybody(
       String address, Supplier<List<String>> certificateNames, Watch watch, boolean mayAdmin) {
-    Credential credential = new Credential("anybody", Kind.ANYBODY, certificateNames);
+    Credential credential = new Credential("anybody", CallerKind.ANYBODY, certificateNames);
     Rights rights = mayAdmin ? Rights.ALL : Rights.NO_ADMIN;
     return new Caller(credential, rights, address, watch, List.of());
   }
 
   static Caller unknown(String address, Watch watch) {
-    Credential none = new Credential("unknown", Kind.UNKNOWN, List::of);
+    Credential none = new Credential("unknown", CallerKind.UNKNOWN, List::of);
     return new Caller(none, Rights.NONE, address, watch, List.of());
   }
 
-  static Caller of(Grant grant, Kind kind, String address, Watch watch) {
+  static Caller of(Grant grant, CallerKind kind, String address, Watch watch) {
     Credential credential = new Credential(grant.name(), kind, List::of);
     Rights rights = new Rights(grant.roles(), grant.scopes());
     return new Caller(credential, rights, address, watch, List.of());
@@ -112,7 +113,7 @@ public final class Caller {
   /** Returns the word for the way in which the caller is known. */
   String by() {
     boolean hasCertificate = !credential.certificateNames().get().isEmpty();
-    Kind shown = hasCertificate ? Kind.CERTIFICATE : credential.kind();
+    CallerKind shown = hasCertificate ? CallerKind.CERTIFICATE : credential.kind();
     return shown.name().toLowerCase(Locale.ROOT);
   }
 
@@ -133,7 +134,7 @@ public final class Caller {
     return acts;
   }
 
-  Kind kind() {
+  CallerKind kind() {
     return credential.kind();
   }
 
@@ -232,13 +233,13 @@ public final class Caller {
   public void require(Permission need) {
     Role role = need.role();
     if (role != null && !has(role)) {
-      if (kind() == Kind.ANYBODY) {
+      if (kind() == CallerKind.ANYBODY) {
         throw refused(
             "without --tokens, only clients on the server's own machine (loopback) may do this: it needs the role "
                 + role.word(),
             role.word());
       }
-      String shown = kind() == Kind.CERTIFICATE ? "the certificate" : "the token";
+      String shown = kind() == CallerKind.CERTIFICATE ? "the certificate" : "the token";
       throw refused(
           "%s %s has no role %s".formatted(shown, credential.name(), role.word()), role.word());
     }

@@ -82,7 +82,7 @@ abstract class AdminResource implements HttpService {
   abstract String canonical(LimitName name, String id);
 
   /** Writes what is set, null if nothing is. */
-  abstract Answers.@Nullable Body get(LimitName name, String id);
+  abstract Answers.@Nullable BodyWriter get(LimitName name, String id);
 
   /**
    * Sets it.
@@ -108,7 +108,7 @@ abstract class AdminResource implements HttpService {
    * @param body what is answered
    * @param detail what is noted
    */
-  record Done(Answers.Body body, String detail) {}
+  record Done(Answers.BodyWriter body, String detail) {}
 
   /** Never, as for all resources: the library keeps a path as it was first spelled. */
   @Override
@@ -182,7 +182,7 @@ abstract class AdminResource implements HttpService {
 
   private AggregatedHttpResponse got(Caller caller, String limit, String asGiven) {
     LimitName name = known(caller, limit);
-    Answers.Body found = get(name, canonical(name, asGiven));
+    Answers.BodyWriter found = get(name, canonical(name, asGiven));
     return found == null ? Answers.fault(notThere(limit)) : Answers.json(HttpStatus.OK, found);
   }
 

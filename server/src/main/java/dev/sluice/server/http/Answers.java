@@ -50,7 +50,7 @@ final class Answers {
   private Answers() {}
 
   /** Writes a body. */
-  interface Body {
+  interface BodyWriter {
     void write(JsonGenerator json) throws IOException;
   }
 
@@ -97,7 +97,7 @@ final class Answers {
   }
 
   /** A line of such a stream. */
-  static byte[] line(Body body) {
+  static byte[] line(BodyWriter body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
     write(body, bytes);
     bytes.write('\n');
@@ -109,12 +109,12 @@ final class Answers {
     return line(json -> write(fault, number, json));
   }
 
-  static AggregatedHttpResponse json(HttpStatus status, Body body) {
+  static AggregatedHttpResponse json(HttpStatus status, BodyWriter body) {
     return of(headers(status, MediaType.JSON), bytes(body));
   }
 
   /** The same with an ETag, which a caller may send back to learn that nothing has changed. */
-  static AggregatedHttpResponse tagged(@Nullable String noneMatch, Body body) {
+  static AggregatedHttpResponse tagged(@Nullable String noneMatch, BodyWriter body) {
     HttpData bytes = bytes(body);
     String tag = tag(bytes);
     boolean isKnown = isKnown(noneMatch, tag);
@@ -223,13 +223,13 @@ final class Answers {
     return WholeAnswer.of(headers, body);
   }
 
-  private static HttpData bytes(Body body) {
+  private static HttpData bytes(BodyWriter body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
     write(body, bytes);
     return HttpData.wrap(bytes.toByteArray());
   }
 
-  private static void write(Body body, ByteArrayOutputStream bytes) {
+  private static void write(BodyWriter body, ByteArrayOutputStream bytes) {
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
       body.write(json);
     } catch (IOException e) {

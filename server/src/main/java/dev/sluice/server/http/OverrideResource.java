@@ -38,7 +38,7 @@ final class OverrideResource extends AdminResource {
   }
 
   @Override
-  Answers.@Nullable Body get(LimitName name, String id) {
+  Answers.@Nullable BodyWriter get(LimitName name, String id) {
     LimitOverride found = limits.override(name, id);
     return found == null ? null : json -> write(found, limits, List.of(), json);
   }

@@ -41,7 +41,7 @@ final class PenaltyResource extends AdminResource {
   }
 
   @Override
-  Answers.@Nullable Body get(LimitName name, String id) {
+  Answers.@Nullable BodyWriter get(LimitName name, String id) {
     Penalty found = limits.limits().get().penaltyFor(name, id);
     return found == null || !isInForce(found)
         ? null

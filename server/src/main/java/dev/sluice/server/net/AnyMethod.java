@@ -21,7 +21,10 @@ import org.jspecify.annotations.Nullable;
  * the library, and its own method is in a header whose name no client knows.
  */
 
-/** Lets any method pass where {@link AskedByProxies proxies ask}. Stateless and thread-safe. */
+/**
+ * Lets any method pass where {@link AskedByProxies proxies ask}: the library refuses the methods
+ * that it does not know before a service is asked. Stateless and thread-safe.
+ */
 public final class AnyMethod {
 
   private static final String HEADER = "x-method-" + UUID.randomUUID();

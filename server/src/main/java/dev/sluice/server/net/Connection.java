@@ -31,7 +31,11 @@ import org.jspecify.annotations.Nullable;
  * bounded by the number of streams and by the budget.
  */
 
-/** One connection and its requests in flight. Belongs to its event loop, but for what says so. */
+/**
+ * One connection and its requests in flight. The library answers all requests of one read at once,
+ * however many there are, and keeps what the client does not read; this bounds both. Belongs to its
+ * event loop, but for what says so.
+ */
 final class Connection extends Client {
 
   /** The most requests of one HTTP/1.1 connection before its next answer; more are read then. */

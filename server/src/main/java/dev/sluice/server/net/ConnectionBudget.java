@@ -50,7 +50,11 @@ import org.slf4j.LoggerFactory;
  * one. A peer never takes the place of one with fewer connections than its own.
  */
 
-/** All connections of a server, and what they hold together. Thread-safe; never blocks. */
+/**
+ * All connections of a server, and what they hold together. The library bounds each request and
+ * each connection, but not the sum of them: many clients that stay within their bounds could fill
+ * the heap. Thread-safe; never blocks.
+ */
 public final class ConnectionBudget {
 
   /** The size from which a body or a response counts as large. */
@@ -317,14 +321,14 @@ public final class ConnectionBudget {
       return false;
     }
     long pressure = PRESSURE_AGE.toNanos();
-    List<Held> waiting =
+    List<HeldBytes> waiting =
         connections.stream()
             .filter(connection -> connection.waitsForClientNanos(now) > pressure)
-            .map(connection -> new Held(connection, connection.heldBytes()))
-            .sorted(Comparator.comparingLong(Held::bytes).reversed())
+            .map(connection -> new HeldBytes(connection, connection.heldBytes()))
+            .sorted(Comparator.comparingLong(HeldBytes::bytes).reversed())
             .toList();
     long room = 0;
-    for (Held one : waiting) {
+    for (HeldBytes one : waiting) {
       if (room >= budgetBytes / 4) {
         break;
       }
@@ -335,7 +339,7 @@ public final class ConnectionBudget {
   }
 
   /** What a connection held at one moment. It goes on, and a sort must not see that. */
-  private record Held(Client connection, long bytes) {}
+  private record HeldBytes(Client connection, long bytes) {}
 
   /** Closes those whose oldest request is too old. */
   void sweep() {

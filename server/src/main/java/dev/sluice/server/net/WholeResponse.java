@@ -33,7 +33,10 @@ import org.reactivestreams.Subscriber;
  * stream.
  */
 
-/** A response that is known as a whole, now or later. Thread-safe; never blocks. */
+/**
+ * A response that is known as a whole, now or later. The library would make a stream of it, and one
+ * more for each function around it. Thread-safe; never blocks.
+ */
 public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;

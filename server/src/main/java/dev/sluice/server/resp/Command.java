@@ -17,7 +17,7 @@ final class Command {
 
   /** The action of a command. */
   @FunctionalInterface
-  interface Body {
+  interface Action {
 
     /** Replies exactly once, now or later. */
     void call(Request request, Session session);
@@ -38,7 +38,7 @@ final class Command {
   private final boolean gathers;
   private final boolean writes;
   private final Asked asked;
-  private final Body body;
+  private final Action body;
   private final Permission need;
   private final int least;
   private final int most;
@@ -51,7 +51,7 @@ final class Command {
       boolean gathers,
       boolean writes,
       Asked asked,
-      Body body) {
+      Action body) {
     List<Argument> arguments = usage.arguments();
     this.usage = usage;
     this.nameBytes = usage.name().getBytes(StandardCharsets.US_ASCII);
@@ -74,22 +74,22 @@ final class Command {
    * @param need what a caller needs
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
-  static Command of(String usage, Permission need, String summary, Body body) {
+  static Command of(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, false, false, request -> List.of(), body);
   }
 
   /** Makes a command that may change a bucket. */
-  static Command writing(String usage, Permission need, String summary, Body body) {
+  static Command writing(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
 
   /** The same, where the body may {@linkplain Replies#gather gather} requests. */
-  static Command gathering(String usage, Permission need, String summary, Body body) {
+  static Command gathering(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
   }
 
   /** The same, where the audit log has lines for it. */
-  static Command noted(String usage, Permission need, String summary, Asked asked, Body body) {
+  static Command noted(String usage, Permission need, String summary, Asked asked, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, asked, body);
   }
 

@@ -170,7 +170,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 .thenCompose(back -> charge(enforced, givenUp, whole -> {}));
       }
       for (DescriptorCharge trial : trials) {
-        charged = charged.thenCombine(tried(trial, givenUp), (nothing, tried) -> nothing);
+        charged = charged.thenCombine(tried(trial, givenUp), (nothing, tried) -> null);
       }
       return charged.thenApply(nothing -> answer.response());
     }

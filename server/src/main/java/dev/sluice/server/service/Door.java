@@ -57,7 +57,7 @@ interface Door {
    * @return the open door
    * @throws dev.sluice.server.net.HostPort.AddressException if the port cannot be opened
    */
-  Open open(Room room);
+  Open open(DoorContext room);
 
   /**
    * The parts that a door answers with. Thread-safe.
@@ -75,7 +75,7 @@ interface Door {
    * @param traces begins and ends the spans of requests over HTTP; adds nothing where none are
    *     traced
    */
-  record Room(
+  record DoorContext(
       Limiter limiter,
       Reservations reservations,
       MeterRegistry meters,
@@ -112,12 +112,12 @@ interface Door {
   }
 
   /** The open doors. Thread-safe. */
-  final class Doors implements AutoCloseable {
+  final class OpenDoors implements AutoCloseable {
 
     private final List<Door.Open> open = new CopyOnWriteArrayList<>();
     private final List<OpenDoor> shown = new CopyOnWriteArrayList<>();
 
-    void open(Door door, Door.Room room) {
+    void open(Door door, Door.DoorContext room) {
       Door.Open opened = door.open(room);
       open.add(opened);
       shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
@@ -192,7 +192,7 @@ interface Door {
     }
 
     @Override
-    public Open open(Room room) {
+    public Open open(DoorContext room) {
       SluiceServer.Builder server =
           SluiceServer.builder(settings.address())
               .traffic(room.traffic())
@@ -205,7 +205,7 @@ interface Door {
     }
 
     /** All that answers on the port, behind who may ask. */
-    List<Part> parts(Room room) {
+    List<Part> parts(DoorContext room) {
       RlsPart rls = GrpcDoor.part(room, overrides);
       return List.of(
           new AccessPart(room.access()),
@@ -248,7 +248,7 @@ interface Door {
     }
 
     @Override
-    public Open open(Room room) {
+    public Open open(DoorContext room) {
       RlsPart rls = part(room, overrides);
       SluiceServer server =
           SluiceServer.builder(address)
@@ -287,7 +287,7 @@ interface Door {
     }
 
     /** The service, for this port and for that of HTTP. */
-    static RlsPart part(Room room, OverridePolicy overrides) {
+    static RlsPart part(DoorContext room, OverridePolicy overrides) {
       Runnable ready =
           () -> {
             if (!room.traffic().isOpen()) {
@@ -317,7 +317,7 @@ interface Door {
     }
 
     @Override
-    public Open open(Room room) {
+    public Open open(DoorContext room) {
       RespServer.Builder server =
           RespServer.builder(address, room.limiter(), room.reservations())
               .access(room.access())
@@ -330,7 +330,7 @@ interface Door {
       return new OpenResp(server.start(room.traffic()), room);
     }
 
-    private record OpenResp(RespServer server, Room room) implements Open {
+    private record OpenResp(RespServer server, DoorContext room) implements Open {
 
       @Override
       public InetSocketAddress address() {

@@ -26,9 +26,9 @@ import dev.sluice.server.net.Part;
 import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
-import dev.sluice.server.service.Door.Doors;
 import dev.sluice.server.service.Door.GrpcDoor;
 import dev.sluice.server.service.Door.HttpDoor;
+import dev.sluice.server.service.Door.OpenDoors;
 import dev.sluice.server.service.Door.RespDoor;
 import dev.sluice.server.service.ReloadLog.GenerationMeters;
 import dev.sluice.server.service.ServerConfig.ConfigException;
@@ -79,7 +79,7 @@ import org.slf4j.LoggerFactory;
 public final class Service implements AutoCloseable {
 
   private final ShutdownStack started;
-  private final Doors doors;
+  private final OpenDoors doors;
   private final BucketStore store;
   private final Generations generations;
   private final AuditLog audit;
@@ -87,7 +87,7 @@ public final class Service implements AutoCloseable {
 
   private Service(
       ShutdownStack started,
-      Doors doors,
+      OpenDoors doors,
       BucketStore store,
       Generations generations,
       AuditLog audit,
@@ -175,8 +175,8 @@ public final class Service implements AutoCloseable {
     Gauge.builder("sluice.connections", traffic, ConnectionBudget::connections)
         .description("Connections of clients, over all doors")
         .register(meters);
-    Door.Room room =
-        new Door.Room(
+    Door.DoorContext room =
+        new Door.DoorContext(
             limiter,
             reservations,
             meters,
@@ -187,7 +187,7 @@ public final class Service implements AutoCloseable {
             generations,
             tls,
             traces(config, meters, started));
-    Doors doors = new Doors();
+    OpenDoors doors = new OpenDoors();
     started.add(doors::close);
     ServerState state =
         new ServerState(

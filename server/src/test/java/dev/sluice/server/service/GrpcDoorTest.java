@@ -52,11 +52,11 @@ final class GrpcDoorTest {
     }
   }
 
-  private static Door.Room room(BucketStore store, Part traces) {
+  private static Door.DoorContext room(BucketStore store, Part traces) {
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     CurrentLimits limits = new CurrentLimits(SampleLimits.make());
     Limiter limiter = Limiter.of(limits, store);
-    return new Door.Room(
+    return new Door.DoorContext(
         limiter,
         new Reservations(limiter, store, TokenKey.random()),
         meters,

@@ -52,8 +52,8 @@ class NeedsTest {
   private final CurrentLimits limits = new CurrentLimits(SampleLimits.make());
   private final Limiter limiter = Limiter.of(limits, store);
 
-  private Door.Room room() {
-    return new Door.Room(
+  private Door.DoorContext room() {
+    return new Door.DoorContext(
         limiter,
         new Reservations(limiter, store, TokenKey.random()),
         new SimpleMeterRegistry(),

@@ -11,7 +11,7 @@ import dev.sluice.server.base.Generations;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
-import dev.sluice.server.service.Door.Doors;
+import dev.sluice.server.service.Door.OpenDoors;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.service.Service.ShutdownStack;
 import dev.sluice.store.BucketStore;
@@ -44,11 +44,11 @@ class ShutdownStackTest {
 
   @Test
   void doors_areAllUnready_beforeTheFirstIsClosed() {
-    Doors doors = new Doors();
+    OpenDoors doors = new OpenDoors();
     BucketStore store = BucketStore.inMemory();
     Limiter limiter = Limiter.of(SampleLimits.make(), store);
-    Door.Room room =
-        new Door.Room(
+    Door.DoorContext room =
+        new Door.DoorContext(
             limiter,
             new Reservations(limiter, store, TokenKey.random()),
             new SimpleMeterRegistry(),
@@ -86,7 +86,7 @@ class ShutdownStackTest {
     }
 
     @Override
-    public Open open(Room room) {
+    public Open open(DoorContext room) {
       return new Open() {
         @Override
         public InetSocketAddress address() {
