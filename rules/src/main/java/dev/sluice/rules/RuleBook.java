@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.rules.RuleBook.Explanation.PassedOver;
 import dev.sluice.rules.RuleBook.Explanation.Unusable;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.rules.RuleMatch.Verdict;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
+import dev.sluice.web.RequestRules;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import dev.sluice.yaml.CompanionFile;
@@ -49,7 +54,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Immutable and thread-safe. Matching does not block and asks no store.
  */
-public final class RuleBook {
+public final class RuleBook implements RequestRules {
 
   private static final RuleBook EMPTY = new RuleBook("", null, List.of(), Set.of(), List.of());
 
@@ -110,7 +115,18 @@ public final class RuleBook {
    * @return the reader
    */
   public static CompanionFile<RuleBook> reader(MissingDefault onMissing) {
-    return new RuleBookFile(onMissing);
+    return new RuleBookFile(onMissing, false);
+  }
+
+  /**
+   * Returns a reader of books for what decides on requests alone, such as a filter: it ignores
+   * rules for descriptors, with a warning.
+   *
+   * @param onMissing what a rule comes to whose limit is not configured
+   * @return the reader
+   */
+  public static CompanionFile<RuleBook> readerForRequests(MissingDefault onMissing) {
+    return new RuleBookFile(onMissing, true);
   }
 
   /**
@@ -224,6 +240,43 @@ public final class RuleBook {
       finder.match(reading).ifPresent(matches::add);
     }
     return matches.stream().reduce(RuleMatch::with);
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The book that came with the limits decides; this one, if none came.
+   */
+  @Override
+  public Charges charges(WebRequest request, ClientAddress client, Limits limits) {
+    RuleBook ofLimits = limits.companion(RuleBook.class);
+    RuleBook book = ofLimits == null ? this : ofLimits;
+    Optional<RuleMatch> found = book.match(request, client);
+    if (found.isEmpty()) {
+      return Charges.NONE;
+    }
+    RuleMatch match = found.get();
+    if (match.verdict() == Verdict.DENIES) {
+      return Charges.DENIED;
+    }
+    try {
+      return new Charges(false, match.enforced(limits, 1), match.trials(limits, 1));
+    } catch (UnknownLimitException e) {
+      throw e;
+    } catch (InvalidIdException e) {
+      // Its message quotes the value, which is nobody else's business.
+      throw new UnusableRequestException(
+          "the request has an unusable value for the id that the rule on line %s needs"
+              .formatted(match.line()));
+    } catch (InvalidRequestException e) { // a cost above the burst
+      throw new UnusableRequestException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Whether there are no rules for requests. */
+  @Override
+  public boolean isEmpty() {
+    return !forRequests;
   }
 
   /**

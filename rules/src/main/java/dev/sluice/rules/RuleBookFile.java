@@ -23,6 +23,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,14 +39,17 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;
+  private final boolean requestsAlone;
 
   /**
    * Makes a reader.
    *
    * @param onMissing what a rule comes to whose limit has no default
+   * @param requestsAlone whether nobody asks about descriptors
    */
-  RuleBookFile(MissingDefault onMissing) {
+  RuleBookFile(MissingDefault onMissing, boolean requestsAlone) {
     this.onMissing = onMissing;
+    this.requestsAlone = requestsAlone;
   }
 
   @Override
@@ -95,11 +99,31 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     }
     List<Node> items = ((Node.Sequence) Objects.requireNonNull(list)).items();
     warnOfCovered(rules, items, problems);
+    if (requestsAlone) {
+      warnOfDescriptors(rules, items, problems);
+    }
     RuleBook book = new RuleBook(file, root, rules, rulesOnly, named);
     if (known) {
       warnOfUnasked(book, rules, items, limits, problems);
     }
     return book;
+  }
+
+  /** One warning for all: a book of a proxy may have thousands. */
+  private static void warnOfDescriptors(List<AnyRule> rules, List<Node> items, Problems problems) {
+    List<Integer> ignored =
+        IntStream.range(0, rules.size())
+            .filter(i -> rules.get(i) instanceof DescriptorRule)
+            .boxed()
+            .toList();
+    if (!ignored.isEmpty()) {
+      problems.warning(
+          items.get(ignored.get(0)),
+          "found %s for descriptors, expected rules for requests: no proxy asks here, so %s ignored"
+              .formatted(
+                  ignored.size() == 1 ? "a rule" : ignored.size() + " rules",
+                  ignored.size() == 1 ? "it is" : "they are"));
+    }
   }
 
   /** One warning for each limit: a table may have thousands of overrides that are written alike. */
