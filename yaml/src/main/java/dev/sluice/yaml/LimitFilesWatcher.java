@@ -84,7 +84,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     this.defaults = watched(files.defaults);
     this.overrides = watched(files.overrides);
     this.companions =
-        files.companions.stream().map(one -> new WatchedFile(one.file(), files.access)).toList();
+        files.companionPaths().stream().map(file -> new WatchedFile(file, files.access)).toList();
     this.attached =
         files.attachedPaths().stream().map(file -> new WatchedFile(file, files.access)).toList();
   }
