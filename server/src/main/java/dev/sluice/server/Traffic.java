@@ -61,7 +61,6 @@ public final class Traffic {
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final int IPV6_PREFIX_BYTES = 8;
-  private static final int ACCEPTED_AT_ONCE = 1024;
   private static final int MOST_LOOKS = 100;
   private static final Duration IDLE_AT_THE_END = Duration.ofSeconds(1);
   private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
@@ -481,7 +480,6 @@ public final class Traffic {
 
     void startClosing() {
       try {
-        port.config().setMaxMessagesPerRead(ACCEPTED_AT_ONCE);
         port.eventLoop().execute(() -> look(true));
       } catch (RejectedExecutionException e) {
         port.close(); // its event loop has ended
