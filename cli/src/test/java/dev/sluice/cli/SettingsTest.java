@@ -408,6 +408,12 @@ final class SettingsTest {
         .containsPattern("(?m)^# proxy-header: +# not set$")
         .containsPattern("(?m)^# snapshot-interval: +# not set$")
         .containsPattern("(?m)^# tls-client-auth: +# not set$");
+    for (String open : List.of("--open", "--insecure")) {
+      assertThat(page(flags(open), Map.of()))
+          .containsPattern("(?m)^# rls-overrides: ignore +# default$");
+    }
+    assertThat(page(flags(), Map.of("SLUICE_OPEN", "false")))
+        .containsPattern("(?m)^# rls-overrides: allow +# default$");
     String[] others = {
       "--tokens=t",
       "--otlp=http://h:4318",
