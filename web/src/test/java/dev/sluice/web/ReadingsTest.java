@@ -209,6 +209,16 @@ final class ReadingsTest {
     assertThat(methods(WebRequest.builder("POST", "/?.method=PUT"))).containsExactly("POST", "PUT");
   }
 
+  /** Express leaves such a value as it is; most others replace the bytes. */
+  @ParameterizedTest
+  @CsvSource({"%E9, \uFFFD, %E9", "a+%e9%62, a \uFFFDb, a %e9%62", "%C3%28, \uFFFD(, %C3%28"})
+  void parameterWhoseBytesAreNotUtf8_countsAsItWasSentToo(
+      String sent, String replaced, String left) {
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=" + sent)))
+        .contains(replaced, left);
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=%C3%A9"))).containsExactly("é");
+  }
+
   @Test
   void plusInTheQuery_isReadAsASpaceAndAsAPlus() {
     assertThat(values("query:k", WebRequest.builder("GET", "/?k=a+b%2B")))
