@@ -268,6 +268,30 @@ final class ReadingsTest {
     }
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "CloudFront-Viewer-Address, 198.51.100.10:46532,               198.51.100.10",
+    "CloudFront-Viewer-Address, 198.51.100.10,                     198.51.100.10",
+    "CloudFront-Viewer-Address, 2001:db8:0:0:0:0:0:1:46532,        2001:db8::1",
+    "CloudFront-Viewer-Address, 2001:db8:0:0:0:0:0:1,              2001:db8:0:0:0:0:0:1",
+    "cloudfront-viewer-address, 2001:db8::1:8080,                  2001:db8::1",
+    "CloudFront-Viewer-Address, [2001:db8::1]:443,                 2001:db8::1",
+    "X-Client,                  2001:DB8:0:0:0:0:0:1:443,          2001:db8::1",
+    "X-Client,                  2001:db8::1:46532,                 2001:db8::1",
+    "X-Client,                  2001:db8::1:8080,                  2001:db8::1:8080",
+    "X-Client,                  [2001:db8::1],                     2001:db8::1",
+    "X-Client,                  [2001:db8::1]:_a,                  2001:db8::1",
+    "X-Client,                  ::ffff:192.0.2.1:80,               192.0.2.1",
+    "X-Client,                  192.0.2.1:,                        192.0.2.1:",
+    "X-Client,                  192.0.2.1:123456,                  192.0.2.1:123456",
+    "X-Client,                  example.com:443,                   example.com:443",
+    "X-Client,                  1:2,                               1:2"
+  })
+  void addressInAHeader_countsWithoutItsPort(String header, String value, String id) {
+    assertThat(values("header:" + header, WebRequest.builder("GET", "/").header(header, value)))
+        .containsExactly(id);
+  }
+
   @Test
   void otherHeaders_areAsTheyWereSent() {
     assertThat(values("header:X", WebRequest.builder("GET", "/").header("X", " bearer  t ")))
