@@ -37,7 +37,6 @@ import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import io.netty.handler.codec.http.ContentLengthNotAllowedException;
 import io.netty.handler.codec.http.InvalidLineSeparatorException;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
