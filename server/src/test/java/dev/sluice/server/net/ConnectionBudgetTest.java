@@ -75,7 +75,7 @@ final class ConnectionBudgetTest {
   /** The system has completed these connections while the accepting thread was busy. */
   @Test
   void drain_acceptsWhoIsInTheQueue_beforeItClosesThePort() throws Exception {
-    Traffic traffic = new Traffic(MIB, 100, 100, Duration.ofSeconds(20));
+    ConnectionBudget traffic = new ConnectionBudget(MIB, 100, 100, Duration.ofSeconds(20));
     EventLoopGroup boss = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     EventLoopGroup loops = new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     List<Socket> clients = new ArrayList<>();
@@ -98,7 +98,7 @@ final class ConnectionBudgetTest {
       }
       Thread draining = new Thread(traffic::drain);
       draining.start();
-      await().until(() -> traffic.stage() == Traffic.Stage.CLOSING);
+      await().until(() -> traffic.stage() == ConnectionBudget.Stage.CLOSING);
       busy.countDown();
       for (Socket client : clients.subList(1, clients.size())) {
         assertThat(client.getInputStream().read()).isEqualTo('x');
@@ -122,7 +122,8 @@ final class ConnectionBudgetTest {
   }
 
   /** A port that greets each connection. */
-  private static Channel listen(Traffic traffic, EventLoopGroup boss, EventLoopGroup loops) {
+  private static Channel listen(
+      ConnectionBudget traffic, EventLoopGroup boss, EventLoopGroup loops) {
     return new ServerBootstrap()
         .group(boss, loops)
         .channel(NioServerSocketChannel.class)

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.Aside;
 import dev.sluice.server.net.HostPort;
-import dev.sluice.server.StoreAccess;
 import dev.sluice.server.service.LocalProxy.Kind;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Sources;
