@@ -11,6 +11,7 @@ import dev.sluice.web.VaryBy;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.springframework.util.ClassUtils;
@@ -54,20 +55,26 @@ final class FilterRules {
   /** The rules of the properties, and those that are beans. */
   private static List<Rule> of(SluiceProperties.Filter filter, Stream<Rule> beans) {
     List<Rule> rules = new ArrayList<>();
-    List<String> problems = new ArrayList<>();
-    for (int i = 0; i < filter.rules().size(); i++) {
-      try {
-        rules.add(rule(filter.rules().get(i), filter));
-      } catch (IllegalArgumentException | IllegalStateException e) {
-        problems.add("sluice.filter.rules[%s]: %s".formatted(i, e.getMessage()));
-      }
-    }
+    List<String> problems = problems(filter, rules::add);
     if (!problems.isEmpty()) {
       throw new SluiceConfigurationException(
           problems, "Correct the rules. A rule has path, limit and id; see docs/spring.md.");
     }
     beans.forEach(rules::add);
     return rules;
+  }
+
+  /** Reads each rule of the properties, and returns what is wrong with those that are wrong. */
+  static List<String> problems(SluiceProperties.Filter filter, Consumer<Rule> taker) {
+    List<String> problems = new ArrayList<>();
+    for (int i = 0; i < filter.rules().size(); i++) {
+      try {
+        taker.accept(rule(filter.rules().get(i), filter));
+      } catch (IllegalArgumentException | IllegalStateException e) {
+        problems.add("sluice.filter.rules[%s]: %s".formatted(i, e.getMessage()));
+      }
+    }
+    return problems;
   }
 
   private static Rule rule(SluiceProperties.FilterRule properties, SluiceProperties.Filter filter) {

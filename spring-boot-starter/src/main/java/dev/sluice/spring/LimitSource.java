@@ -72,7 +72,8 @@ final class LimitSource {
             .keys(limits, SluiceProperties.PREFIX + ".limits", Binder.get(environment));
   }
 
-  private List<String> names() {
+  /** The names that limits may have. */
+  List<String> names() {
     List<Map<String, Object>> declared = properties.names();
     return declared == null
         ? Catalogue.samples().names().stream().map(LimitName::name).toList()

@@ -21,8 +21,9 @@ final class ResettingSluiceEndpoint extends SluiceEndpoint {
   @DeleteOperation
   WebEndpointResponse<Map<String, Object>> reset(
       @Selector(match = Match.ALL_REMAINING) String[] path) {
-    if (!isKnown(path)) {
-      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+    String unknown = unknown(path);
+    if (unknown != null) {
+      return notFound(unknown);
     }
     try {
       limiter().reset(path[0], id(path));

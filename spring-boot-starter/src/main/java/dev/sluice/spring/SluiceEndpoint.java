@@ -56,8 +56,9 @@ class SluiceEndpoint {
   @ReadOperation
   WebEndpointResponse<Map<String, Object>> bucket(
       @Selector(match = Match.ALL_REMAINING) String[] path) {
-    if (!isKnown(path)) {
-      return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NOT_FOUND);
+    String unknown = unknown(path);
+    if (unknown != null) {
+      return notFound(unknown);
     }
     String limit = path[0];
     String id = id(path);
@@ -79,19 +80,33 @@ class SluiceEndpoint {
     }
   }
 
-  boolean isKnown(String[] path) {
-    return path.length > 1 && limiter.limits().get().catalogue().find(path[0]) != null;
+  /** What is wrong with a path that names no bucket; null if there is one. */
+  @Nullable String unknown(String[] path) {
+    try {
+      LimitName name = limiter.limits().get().catalogue().get(path[0]);
+      return path.length > 1
+          ? null
+          : "found no id behind %s, expected one of the form %s".formatted(name, name.id().name());
+    } catch (IllegalArgumentException e) {
+      return e.getMessage();
+    }
   }
 
   static String id(String[] path) {
     return String.join("/", Arrays.copyOfRange(path, 1, path.length));
   }
 
-  /** Not an exception, which an advice of the application may answer. */
+  static WebEndpointResponse<Map<String, Object>> notFound(String message) {
+    return error(message, WebEndpointResponse.STATUS_NOT_FOUND);
+  }
+
   static WebEndpointResponse<Map<String, Object>> bad(InvalidRequestException failure) {
-    return new WebEndpointResponse<>(
-        Map.of("error", String.valueOf(failure.getMessage())),
-        WebEndpointResponse.STATUS_BAD_REQUEST);
+    return error(String.valueOf(failure.getMessage()), WebEndpointResponse.STATUS_BAD_REQUEST);
+  }
+
+  /** Not an exception, which an advice of the application may answer. */
+  private static WebEndpointResponse<Map<String, Object>> error(String message, int status) {
+    return new WebEndpointResponse<>(Map.of("error", message), status);
   }
 
   private static void putQuota(@Nullable Quota quota, Map<String, Object> shown) {

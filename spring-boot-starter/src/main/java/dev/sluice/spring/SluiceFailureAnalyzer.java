@@ -3,26 +3,45 @@ package dev.sluice.spring;
 
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitPropertiesException;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.core.Ordered;
 import org.springframework.core.annotation.Order;
+import org.springframework.core.env.Environment;
 
 /**
- * Says what is wrong with limits, rules and annotations, and what to do. Comes before those of
- * Spring Boot, which know less of what went wrong while properties were bound.
+ * Says what is wrong with properties, limits, rules and annotations, and what to do: all mistakes
+ * at once, not only those of the bean that failed first. Comes before the analyzers of Spring Boot,
+ * which know less of what went wrong while properties were bound.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class SluiceFailureAnalyzer implements FailureAnalyzer {
+
+  private final Environment environment;
+
+  SluiceFailureAnalyzer(Environment environment) {
+    this.environment = environment;
+  }
 
   @Override
   public @Nullable FailureAnalysis analyze(Throwable failure) {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       String action = action(cause);
       if (action != null) {
+        List<String> problems =
+            new ArrayList<>(String.valueOf(cause.getMessage()).lines().toList());
+        List<String> more =
+            Mistakes.in(environment).stream()
+                .filter(mistake -> problems.stream().noneMatch(mistake::endsWith))
+                .toList();
+        problems.addAll(more);
         return new FailureAnalysis(
-            "The rate limits are not usable:\n\n" + cause.getMessage(), action, cause);
+            "The rate limits are not usable:\n\n" + String.join("\n", problems),
+            more.isEmpty() ? action : action + "\nCorrect the others too: docs/spring.md.",
+            cause);
       }
     }
     return null;

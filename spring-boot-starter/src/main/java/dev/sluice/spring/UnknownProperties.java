@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import dev.sluice.text.Suggestion;
+import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationPropertiesBindHandlerAdvisor;
 import org.springframework.boot.context.properties.bind.AbstractBindHandler;
@@ -17,9 +21,11 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyN
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName.Form;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyState;
+import org.springframework.util.ClassUtils;
 
 /**
- * Says which properties below {@code sluice} are unknown, where they stand, and which are known.
+ * Says which properties below {@code sluice} are unknown or have a wrong value, all of them at
+ * once, where they stand, and what is expected.
  *
  * <p>A profile replaces a list of the main file as a whole. Spring Boot binds it so, but then takes
  * what is left of the replaced list for unknown if it has lists within, such as the methods of a
@@ -42,6 +48,10 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
 
     private final Set<ConfigurationPropertyName> known = new HashSet<>();
     private final Set<ConfigurationPropertyName> parents = new HashSet<>();
+    private final Set<ConfigurationPropertyName> wrong = new HashSet<>();
+    private final List<String> problems = new ArrayList<>();
+    private String action =
+        "Correct these properties, or remove them; docs/spring.md lists all that there are.";
 
     Handler(BindHandler parent) {
       super(parent);
@@ -74,36 +84,75 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
         if (!isOurs(name)) {
           throw e;
         }
-        List<String> problems =
-            e.getUnboundProperties().stream()
-                .filter(property -> !isReplaced(property.getName(), context.getSources()))
-                .map(this::unknown)
-                .distinct()
-                .toList();
-        if (!problems.isEmpty()) {
-          throw new SluiceConfigurationException(
-              problems, "Correct the names, or remove these properties; docs/spring.md lists all.");
-        }
+        e.getUnboundProperties().stream()
+            .filter(property -> !isReplaced(property.getName(), context.getSources()))
+            .filter(property -> wrong.stream().noneMatch(known -> covers(known, property)))
+            .map(this::unknown)
+            .distinct()
+            .forEach(problems::add);
+      }
+      if (name.equals(OURS) && !problems.isEmpty()) {
+        throw new SluiceConfigurationException(problems, action);
       }
     }
 
-    /** A list that begins late or has a gap is refused before the end. */
+    private static boolean covers(ConfigurationPropertyName wrong, ConfigurationProperty property) {
+      return wrong.equals(property.getName()) || wrong.isAncestorOf(property.getName());
+    }
+
+    /** Goes on with the property's default, so that the mistakes behind it are found too. */
     @Override
     public @Nullable Object onFailure(
         ConfigurationPropertyName name, Bindable<?> target, BindContext context, Exception error)
         throws Exception {
-      if (error instanceof UnboundConfigurationPropertiesException e && isOurs(name)) {
-        throw new SluiceConfigurationException(
-            e.getUnboundProperties().stream()
-                .map(
-                    property ->
-                        "%s%s: found an element of a list that has none before it"
-                            .formatted(property.getName(), place(property)))
-                .toList(),
-            "Give the whole list, from %s[0] on: a profile or a variable replaces all of its elements."
-                .formatted(name));
+      if (!isOurs(name) || name.equals(OURS) || error instanceof SluiceConfigurationException) {
+        return super.onFailure(name, target, context, error);
       }
-      return super.onFailure(name, target, context, error);
+      if (error instanceof UnboundConfigurationPropertiesException e) {
+        // A list that begins late or has a gap is refused before the end.
+        if (wrong.stream().noneMatch(name::isAncestorOf)) {
+          e.getUnboundProperties()
+              .forEach(
+                  property ->
+                      problems.add(
+                          "%s%s: found an element of a list that has none before it"
+                              .formatted(property.getName(), place(property))));
+          action =
+              "Give the whole list, from %s[0] on: a profile or a variable replaces all of its elements."
+                  .formatted(name);
+        }
+      } else {
+        ConfigurationProperty property = context.getConfigurationProperty();
+        problems.add(
+            "%s%s: found \"%s\", expected %s"
+                .formatted(
+                    name,
+                    property == null ? "" : place(property),
+                    property == null ? "" : property.getValue(),
+                    expected(target, property)));
+      }
+      wrong.add(name);
+      return null;
+    }
+
+    private static String expected(Bindable<?> target, @Nullable ConfigurationProperty property) {
+      Class<?> type =
+          ClassUtils.resolvePrimitiveIfNecessary(target.getType().resolve(Object.class));
+      if (type.isEnum()) {
+        List<String> words =
+            Stream.of(type.getEnumConstants())
+                .map(word -> word.toString().toLowerCase(Locale.ROOT).replace('_', '-'))
+                .toList();
+        String found = property == null ? "" : String.valueOf(property.getValue());
+        return "one of " + String.join(", ", words) + Suggestion.didYouMean(found, words);
+      }
+      return type == Boolean.class
+          ? "true or false"
+          : type == Duration.class
+              ? "a time such as 10s"
+              : Number.class.isAssignableFrom(type)
+                  ? "a whole number"
+                  : List.class.isAssignableFrom(type) ? "a list" : "fields below it";
     }
 
     private String unknown(ConfigurationProperty property) {
@@ -115,14 +164,16 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
       }
       List<ConfigurationPropertyName> siblings =
           known.stream().filter(parent::isParentOf).sorted().toList();
+      List<String> words =
+          siblings.stream().map(sibling -> sibling.getLastElement(Form.DASHED)).toList();
       String expected =
           siblings.isEmpty()
               ? "nothing below " + parent
               : siblings.stream().anyMatch(ConfigurationPropertyName::isLastElementIndexed)
                   ? "a list, " + parent + "[0] and so on"
-                  : siblings.stream()
-                      .map(sibling -> sibling.getLastElement(Form.DASHED))
-                      .collect(Collectors.joining(", ", "one of ", ""));
+                  : "one of "
+                      + String.join(", ", words)
+                      + Suggestion.didYouMean(name.getLastElement(Form.DASHED), words);
       return "%s%s: found an unknown property, expected %s"
           .formatted(name, place(property), expected);
     }

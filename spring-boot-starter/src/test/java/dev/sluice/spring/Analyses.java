@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.core.env.Environment;
+import org.springframework.core.env.StandardEnvironment;
 
 /** What the starter says of a start that failed. */
 final class Analyses {
@@ -12,8 +14,12 @@ final class Analyses {
   private Analyses() {}
 
   static FailureAnalysis of(@Nullable Throwable failure) {
+    return of(failure, new StandardEnvironment());
+  }
+
+  static FailureAnalysis of(@Nullable Throwable failure, Environment environment) {
     FailureAnalysis analysis =
-        failure == null ? null : new SluiceFailureAnalyzer().analyze(failure);
+        failure == null ? null : new SluiceFailureAnalyzer(environment).analyze(failure);
     assertThat(analysis).as("analysis of %s", failure).isNotNull();
     return analysis;
   }

@@ -23,10 +23,12 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -43,6 +45,7 @@ import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
+import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
@@ -441,7 +444,82 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains(unknown + " (")
                     .contains("): found an unknown property, expected " + expected)
-                    .contains("-> Correct the names"));
+                    .contains("-> Correct these properties"));
+  }
+
+  /** As an application starts: the report of the first start names what four starts would. */
+  @Test
+  void allMistakesOfAnApplication_areInOneReport() {
+    String[] mistakes = {
+      "sluice.limits.LoginsPerIPAddress.burst=5",
+      "sluice.limits.LoginsPerIPAddress.count=5",
+      "sluice.limits.LoginsPerIPAddress.perid=1m",
+      "sluice.filtr.order=3",
+      "sluice.filter.ordr=3",
+      "sluice.filter.order=first",
+      "sluice.filter.headers=ietff",
+      "sluice.endpoint.reset=maybe",
+      "sluice.files.reload=ten",
+      "sluice.filter.rules[0].path=/login",
+      "sluice.filter.rules[0].limit=LoginsPerIP",
+      "sluice.filter.rules[0].id=ip",
+      "sluice.filter.rules[1].path=/login",
+      "sluice.filter.rules[1].limit=LoginsPerIPAddress",
+      "sluice.filter.rules[1].id=ipp",
+      "sluice.filter.rules[2].path=login",
+      "sluice.filter.rules[2].limit=LoginsPerIPAddress",
+      "sluice.filter.rules[2].id=ip",
+      "sluice.filter.rules[2].count-only=4o1",
+      "sluice.filter.client-address.header=forwarded"
+    };
+    String report = report(mistakes);
+    assertThat(report)
+        .contains("sluice.filtr (", "expected one of annotation,", "did you mean \"filter\"?")
+        .contains("sluice.filter.ordr (", "did you mean \"order\"?")
+        .contains("sluice.filter.order (", "found \"first\", expected a whole number")
+        .contains("sluice.filter.headers (", "did you mean \"ietf\"?")
+        .contains("sluice.endpoint.reset (", "found \"maybe\", expected true or false")
+        .contains("sluice.files.reload (", "found \"ten\", expected a time such as 10s")
+        .contains("sluice.filter.rules[2].count-only (", "found \"4o1\", expected a list")
+        .contains("sluice.limits.LoginsPerIPAddress", "did you mean \"period\"?")
+        .contains("sluice.filter.rules[0]: no limit has the name \"LoginsPerIP\"")
+        .contains("sluice.filter.rules[1]: found \"ipp\"")
+        .contains("sluice.filter.rules[2]: path: found \"login\"")
+        .contains("sluice.filter.client-address: found one of header and trusted-proxies");
+    assertThat(report.lines().filter(line -> line.startsWith("sluice."))).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void mistakesBehindTheFirst_areInItsReport_whereLimitsAreRight() {
+    List<String> properties = new ArrayList<>(List.of(LOGINS));
+    properties.addAll(
+        List.of(
+            "sluice.on-failure.default=alow",
+            "sluice.filter.rules[0].path=/a",
+            "sluice.filter.rules[0].limit=LoginsPerIPAdress",
+            "sluice.filter.rules[0].id=ip",
+            "sluice.filter.rules[1].path=/b",
+            "sluice.filter.rules[1].limit=LoginsPerIPAddress",
+            "sluice.filter.rules[1].id=ip",
+            "sluice.filter.rules[1].cost=3"));
+    assertThat(report(properties.toArray(String[]::new)))
+        .contains("sluice.on-failure.default: found \"alow\"")
+        .contains("sluice.filter.rules[0]: rule /a: ", "did you mean \"LoginsPerIPAddress\"?")
+        .contains("sluice.filter.rules[1]: rule /b: found the cost 3")
+        .containsOnlyOnce("cost 3");
+  }
+
+  private static String report(String... properties) {
+    StandardEnvironment environment = new StandardEnvironment();
+    TestPropertyValues.of(properties).applyTo(environment);
+    AtomicReference<String> report = new AtomicReference<>();
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(properties)
+        .run(
+            context ->
+                report.set(Analyses.of(context.getStartupFailure(), environment).getDescription()));
+    return report.get();
   }
 
   @Test

@@ -282,7 +282,12 @@ class WebApplicationTest {
         .contains(
             "\"ApiCallsPerKey\":{\"id\":\"string\",\"burst\":2,\"count\":2,\"period\":\"PT1H\"");
     assertThat(get("/actuator/sluice/ApiCallsPerKey/z").body()).contains("\"remaining\":1");
-    assertThat(get("/actuator/sluice/Unknown/a").statusCode()).isEqualTo(404);
+    HttpResponse<String> unknown = get("/actuator/sluice/ApiCallPerKey/a");
+    assertThat(unknown.statusCode()).isEqualTo(404);
+    assertThat(unknown.body()).contains("ApiCallPerKey", "did you mean", "ApiCallsPerKey");
+    HttpResponse<String> withoutId = get("/actuator/sluice/ApiCallsPerKey");
+    assertThat(withoutId.statusCode()).isEqualTo(404);
+    assertThat(withoutId.body()).contains("found no id behind ApiCallsPerKey, expected one");
     assertThat(get("/actuator/sluice/ApiCallsPerKey/" + "k".repeat(2000)).statusCode())
         .isEqualTo(400);
     assertThat(send("DELETE", "/actuator/sluice/ApiCallsPerKey/z").statusCode()).isNotEqualTo(204);

@@ -12,7 +12,9 @@ import java.util.regex.Pattern;
  */
 final class Credentials {
 
-  private static final String BLANK = "\\s\\p{Cntrl}\u0085\u00a0";
+  /** What some application takes for a space, within a character class. */
+  static final String BLANK = "\\s\\p{Cntrl}\u0085\u00a0";
+
   private static final Pattern FORM =
       Pattern.compile("([^%1$s]+)[%1$s]+(.*)".formatted(BLANK), Pattern.DOTALL);
   private static final Pattern NOT_BASE64 = Pattern.compile("[^A-Za-z0-9+/=]");

@@ -9,6 +9,7 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -37,9 +38,14 @@ public final class RequestFacts {
       Stream.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
           .flatMap(name -> underscored(name).stream())
           .toList();
+  private static final Pattern MAY_OVERRIDE = Pattern.compile("%|(?i:method)");
+  private static final Pattern METHOD =
+      Pattern.compile("[%1$s]*([A-Za-z_-]{1,64})[%1$s]*".formatted(Credentials.BLANK));
   private static final int MOST_READINGS = 16;
   private static final Pattern MANGLED =
       Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
+
+  private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
   /** Express reads JSON behind "j:". A text or a number there can be written without end. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
@@ -163,20 +169,21 @@ public final class RequestFacts {
       }
     }
     String query = request.query();
-    if (query != null && query.contains("method")) {
+    if (query != null && MAY_OVERRIDE.matcher(query).find()) {
       String[] beforeFragment = query.split("#", 2);
       QueryString.values(
-              beforeFragment[0], name -> mangled(name).equals("_method"), "[&;]", Escapes::ofForm)
+              beforeFragment[0], name -> isLike("_method", name), "[&;]", Escapes::ofForm)
           .forEach(method -> addMethod(method, methods));
     }
     methods.remove(upperCase(request.method()));
     return methods;
   }
 
+  /** Node takes more than ASCII's spaces away around a header's value. */
   private static void addMethod(String text, Set<String> methods) {
-    String method = text.strip();
-    if (method.matches("[A-Za-z_-]{1,64}")) {
-      methods.add(upperCase(method));
+    Matcher method = METHOD.matcher(text);
+    if (method.matches()) {
+      methods.add(upperCase(method.group(1)));
     }
   }
 
@@ -263,14 +270,16 @@ public final class RequestFacts {
     return values.stream().map(spelling::ofCookie).toList();
   }
 
+  /** By another name, or behind a comma, which separates cookies for ASP.NET. */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
+      boolean comma = line.indexOf(',') >= 0;
       PlainRequest.eachCookie(
-          line,
+          line.replace(',', ';'),
           (found, value) -> {
-            String decoded = Escapes.lenient(found, false);
-            if (!found.equals(name) && mangled(decoded).equals(mangled(name))) {
+            boolean same = found.equals(name);
+            if (same ? comma : isLike(name, Escapes.lenient(found, false))) {
               values.add(value);
             }
           });
@@ -283,8 +292,7 @@ public final class RequestFacts {
     String query = request.query();
     QueryString.Decoding decoding = spelling.ofQuery();
     String separators = spelling == Spelling.SEMICOLON ? "[&;]" : "&";
-    Predicate<String> isOther =
-        found -> !found.equals(name) && mangled(found).equals(mangled(name));
+    Predicate<String> isOther = found -> !found.equals(name) && isLike(name, found);
     spellingMatters |= query != null && query.chars().anyMatch(c -> "+;".indexOf(c) >= 0);
     List<String> values =
         named(
@@ -298,6 +306,12 @@ public final class RequestFacts {
   private List<String> named(List<String> values, List<String> ofOtherNames) {
     spellingMatters |= !ofOtherNames.isEmpty();
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
+  }
+
+  /** Whether some application takes a name for another; for PHP, a bracket may be "_". */
+  private static boolean isLike(String name, String found) {
+    return mangled(found).equals(mangled(name))
+        || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
   /** As PHP, qs and ASP.NET see a name: without case, brackets, and what is behind a zero. */

@@ -50,11 +50,21 @@ final class ReadingsTest {
     "X-HTTP-Method,          Delete",
     "X-Method-Override,      ' DELETE '",
     "X-HTTP-Method-Override, 'DELETE, PUT'",
-    "X-HTTP-Method-Override, 'POST,delete'"
+    "X-HTTP-Method-Override, 'POST,delete'",
+    "X-HTTP-Method-Override, 'DELETE\u00a0'",
+    "X-HTTP-Method-Override, '\u00a0delete\u0085,PUT'"
   })
   void methodThatAHeaderAsksFor_isAReading(String header, String value) {
     assertThat(methods(WebRequest.builder("POST", "/").header(header, value)))
         .startsWith("POST", "DELETE");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"_m%65thod", "%5F%6D%65thod", "_METHOD", "_Method[]", ".method", "_method["})
+  void methodThatTheQueryAsksFor_isAReading_howeverItsNameIsWritten(String name) {
+    assertThat(methods(WebRequest.builder("POST", "/?a=b&" + name + "=delete")))
+        .containsExactly("POST", "DELETE");
   }
 
   @Test
@@ -153,6 +163,13 @@ final class ReadingsTest {
         .containsExactly("j:{}");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"s=e1,2", "s=e1, a=b", "a=b,s=e1", "s=e1 ,"})
+  void commaInCookies_separatesThemToo(String cookies) {
+    assertThat(values("cookie:s|none", WebRequest.builder("GET", "/").header("Cookie", cookies)))
+        .contains("e1");
+  }
+
   @Test
   void cookieWithoutEscapes_isOneValue_andAMalformedEscapeStays() {
     assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=a; t=%20")))
@@ -187,7 +204,9 @@ final class ReadingsTest {
         "user_id[x]",
         "[user_id]",
         "user_id%00x",
-        "user_id["
+        "user_id[",
+        "user[id",
+        "user%5Bid"
       })
   void parameterOfANameThatApplicationsTakeForTheSame_isChargedToo(String name) {
     assertThat(

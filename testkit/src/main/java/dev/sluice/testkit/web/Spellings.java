@@ -99,6 +99,8 @@ public final class Spellings {
           "POST /login?_method=%44ELETE HTTP/1.1",
           "POST /login?_method=PUT&_method=DELETE HTTP/1.1",
           "POST /login?_method=+DELETE HTTP/1.1",
+          "POST /login?_m%65thod=DELETE HTTP/1.1",
+          "POST /login HTTP/1.1\r\nX-HTTP-Method-Override: DELETE\u00a0",
           "GET /login?_method=DELETE HTTP/1.1");
 
   private static final List<String> COOKIES =
@@ -118,6 +120,7 @@ public final class Spellings {
           "\te1\t",
           "e%31 ",
           "e1;",
+          "e1,2",
           "e1 ;other=1",
           "\"e1\";",
           "e1; other=%65",

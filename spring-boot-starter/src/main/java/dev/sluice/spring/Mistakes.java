@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.spring;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.Limiter;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.web.RequestLimiter;
+import dev.sluice.web.Rule;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.LimitPropertiesException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Consumer;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.context.properties.bind.AbstractBindHandler;
+import org.springframework.boot.context.properties.bind.BindContext;
+import org.springframework.boot.context.properties.bind.BindHandler;
+import org.springframework.boot.context.properties.bind.Bindable;
+import org.springframework.boot.context.properties.bind.Binder;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.core.env.Environment;
+import org.springframework.core.io.DefaultResourceLoader;
+
+/**
+ * Finds what is wrong below {@code sluice} after a start has failed. A bean that fails stops those
+ * behind it, whose mistakes would each take another start.
+ */
+final class Mistakes {
+
+  /** Leaves out what cannot be read: its binding has said so. */
+  private static final BindHandler LENIENT =
+      new AbstractBindHandler() {
+        @Override
+        public @Nullable Object onFailure(
+            ConfigurationPropertyName name,
+            Bindable<?> target,
+            BindContext context,
+            Exception error) {
+          return null;
+        }
+      };
+
+  private final SluiceProperties properties;
+  private final Environment environment;
+  private final List<String> found = new ArrayList<>();
+
+  private Mistakes(SluiceProperties properties, Environment environment) {
+    this.properties = properties;
+    this.environment = environment;
+  }
+
+  /** All mistakes in limits, failure rules and rules of the filter, one a line. */
+  static List<String> in(Environment environment) {
+    SluiceProperties properties =
+        Binder.get(environment)
+            .bind(SluiceProperties.PREFIX, Bindable.of(SluiceProperties.class), LENIENT)
+            .orElse(null);
+    if (properties == null || !properties.enabled()) {
+      return List.of();
+    }
+    Mistakes mistakes = new Mistakes(properties, environment);
+    mistakes.find();
+    return mistakes.found.stream().flatMap(String::lines).toList();
+  }
+
+  private void find() {
+    LimitSource source = result(this::source);
+    Limits limits = source == null ? null : result(source::load);
+    if (limits == null) {
+      findInRules(source == null ? List.of() : source.names(), rule -> {});
+      return;
+    }
+    try (BucketStore store = BucketStore.inMemory()) {
+      Limiter.Builder limiter =
+          Limiter.builder(new CurrentLimits(limits), store)
+              .missingDefault(properties.missingDefault());
+      result(
+          () -> {
+            FailureRuleProperties.apply(
+                properties.onFailure(), limits, limiter, Binder.get(environment));
+            return limiter;
+          });
+      Limiter checking =
+          Limiter.builder(new CurrentLimits(limits), store)
+              .missingDefault(properties.missingDefault())
+              .build();
+      findInRules(
+          List.of(),
+          rule -> {
+            var unused = RequestLimiter.builder(checking).rule(rule).build();
+          });
+    }
+  }
+
+  /** Where the limits come from; null where a bean of the application has them. */
+  private @Nullable LimitSource source() {
+    boolean here =
+        properties.limits() != null || properties.names() != null || properties.overrides() != null;
+    return here || !properties.files().isEmpty()
+        ? new LimitSource(properties, new DefaultResourceLoader(), environment)
+        : null;
+  }
+
+  /**
+   * Finds mistakes in the filter's rules.
+   *
+   * @param names of limits, where these could not be loaded; none where they are not known
+   * @param check throws for a rule that does not fit the limits
+   */
+  private void findInRules(List<String> names, Consumer<Rule> check) {
+    SluiceProperties.Filter filter = properties.filter();
+    if (!filter.enabled() || filter.rules().isEmpty()) {
+      return;
+    }
+    found.addAll(FilterRules.problems(filter, check));
+    for (int i = 0; i < filter.rules().size(); i++) {
+      String limit = filter.rules().get(i).limit();
+      if (limit != null && !names.isEmpty() && !names.contains(limit)) {
+        found.add(
+            "sluice.filter.rules[%s]: no limit has the name %s%s"
+                .formatted(i, SafeText.quote(limit), Suggestion.didYouMean(limit, names)));
+      }
+    }
+    result(() -> FilterRules.clientAddress(filter.clientAddress()));
+  }
+
+  /** What a step makes; null if it found mistakes. */
+  @CanIgnoreReturnValue
+  private <T> @Nullable T result(Supplier<@Nullable T> step) {
+    try {
+      return step.get();
+    } catch (SluiceConfigurationException | IllegalArgumentException e) {
+      found.add(String.valueOf(e.getMessage()));
+    } catch (LimitPropertiesException | LimitFilesException e) {
+      found.add(String.valueOf(e.getMessage()));
+    }
+    return null;
+  }
+}
