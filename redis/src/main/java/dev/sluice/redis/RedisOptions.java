@@ -50,8 +50,7 @@ final class RedisOptions {
           .option(
               "verify",
               "full",
-              "what to verify of a server's certificate: authority and host name, authority,"
-                  + " nothing");
+              "check of a server's certificate: authority and host name, authority only, nothing");
 
   static final RedisOption<Path> CA =
       RedisOption.file().optional("ca", "those of the JVM", "PEM: trusted authorities");
