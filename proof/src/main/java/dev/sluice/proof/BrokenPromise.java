@@ -8,11 +8,6 @@ public final class BrokenPromise extends Exception {
 
   private static final long serialVersionUID = 1;
 
-  /**
-   * Makes an exception.
-   *
-   * @param what what was seen
-   */
   public BrokenPromise(String what) {
     super(what);
   }
@@ -20,10 +15,7 @@ public final class BrokenPromise extends Exception {
   /**
    * Requires that a promise was kept.
    *
-   * @param kept whether it was
    * @param broken what was seen if not, a format
-   * @param values those of the format
-   * @throws BrokenPromise if it was not kept
    */
   @FormatMethod
   public static void unless(boolean kept, String broken, Object... values) throws BrokenPromise {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Endpoint;
+import dev.sluice.proof.Http2Frames;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -17,16 +19,17 @@ import java.util.stream.Stream;
 enum DoorAttack {
   FUZZ("fuzzed bytes") {
     @Override
-    String run(Door door, Wire wire) throws IOException, InterruptedException {
+    String run(Target target, Endpoint server)
+        throws IOException, InterruptedException, BrokenPromise {
       Random random = new Random(SEED);
       long end = end(FUZZ_SECONDS);
       int connections = 0;
       while (System.nanoTime() - end < 0) {
-        byte[] sent = fuzzed(door.samples(), random);
+        byte[] sent = fuzzed(target.samples(), random);
         byte[] answer =
             exchange(
-                wire, sent, FUZZ_PATIENCE_MILLIS, random.nextBoolean(), (bytes, size) -> false);
-        String foreign = door.foreign(answer);
+                server, sent, FUZZ_PATIENCE_MILLIS, random.nextBoolean(), (bytes, size) -> false);
+        String foreign = target.foreign(answer);
         if (!foreign.isEmpty()) {
           throw new BrokenPromise(
               "answered \"%s\" to %s".formatted(foreign, Arrays.toString(sent)));
@@ -38,10 +41,11 @@ enum DoorAttack {
   },
   SLOW("1,000 clients that send a byte now and then") {
     @Override
-    String run(Door door, Wire wire) throws IOException, InterruptedException {
-      byte[] request = door.request();
-      try (Peers peers = new Peers(wire)) {
-        List<Peer> all = connected(peers, SLOW_CLIENTS, 1, wire);
+    String run(Target target, Endpoint server)
+        throws IOException, InterruptedException, BrokenPromise {
+      byte[] request = target.request();
+      try (HostileConnections peers = new HostileConnections(server)) {
+        List<HostileConnection> all = connected(peers, SLOW_CLIENTS, 1, server);
         long end = end(SECONDS);
         int sent = 0;
         for (; sent < request.length - 1 && System.nanoTime() - end < 0; sent++) {
@@ -56,10 +60,11 @@ enum DoorAttack {
   /** One thread: many would take the processors from the server and from the good clients. */
   FLOOD("64 clients that send without reading") {
     @Override
-    String run(Door door, Wire wire) throws IOException, InterruptedException {
-      byte[] requests = many(door.request());
-      try (Peers peers = new Peers(wire)) {
-        List<Peer> all = connected(peers, FLOODING, 2, wire);
+    String run(Target target, Endpoint server)
+        throws IOException, InterruptedException, BrokenPromise {
+      byte[] requests = many(target.request());
+      try (HostileConnections peers = new HostileConnections(server)) {
+        List<HostileConnection> all = connected(peers, FLOODING, 2, server);
         long end = end(SECONDS);
         peers.pumpAll(
             () -> {
@@ -73,29 +78,33 @@ enum DoorAttack {
   },
   DEEP("deep nesting") {
     @Override
-    String run(Door door, Wire wire) throws IOException, InterruptedException {
-      return refused(door, wire, door.tooDeep());
+    String run(Target target, Endpoint server)
+        throws IOException, InterruptedException, BrokenPromise {
+      return refused(target, server, target.tooDeep());
     }
   },
   HUGE("huge lengths") {
     @Override
-    String run(Door door, Wire wire) throws IOException, InterruptedException {
-      return refused(door, wire, door.tooLong());
+    String run(Target target, Endpoint server)
+        throws IOException, InterruptedException, BrokenPromise {
+      return refused(target, server, target.tooLong());
     }
   },
   HALF_CLOSED("500 clients that end their side after the request") {
     @Override
-    String run(Door door, Wire wire) throws IOException, InterruptedException {
+    String run(Target target, Endpoint server)
+        throws IOException, InterruptedException, BrokenPromise {
       int answers = 0;
       for (int i = 0; i < HALF_CLOSING; i++) {
-        try (Socket socket = wire.connect(Attack.FIRST_ADDRESS)) {
-          socket.getOutputStream().write(door.request());
-          socket.shutdownOutput();
-          door.readAnswer(socket.getInputStream());
+        try (Connection connection =
+            server.connect(Endpoint.FIRST_HOSTILE_ADDRESS, PATIENCE_MILLIS)) {
+          connection.write(target.request());
+          connection.endOutput();
+          target.readAnswer(connection);
           answers++;
         } catch (IOException e) {
           // The server closes its side of a TLS connection as well (RFC 5246, 7.2.1).
-          if (wire.tls() == null || !isEnd(e)) {
+          if (server.trust() == null || !isEnd(e)) {
             throw new BrokenPromise("no answer: " + e);
           }
         }
@@ -105,9 +114,10 @@ enum DoorAttack {
   },
   IDLE("5,000 idle connections") {
     @Override
-    String run(Door door, Wire wire) throws IOException, InterruptedException {
-      try (Peers peers = new Peers(wire)) {
-        var unused = connected(peers, IDLING, IDLE_ADDRESSES, wire);
+    String run(Target target, Endpoint server)
+        throws IOException, InterruptedException, BrokenPromise {
+      try (HostileConnections peers = new HostileConnections(server)) {
+        var unused = connected(peers, IDLING, IDLE_ADDRESSES, server);
         Thread.sleep(SECONDS * MILLIS_PER_SECOND);
         return peers.opened() + " connections";
       }
@@ -161,27 +171,19 @@ enum DoorAttack {
    *
    * @return what was done
    */
-  abstract String run(Door door, Wire wire) throws IOException, InterruptedException;
-
-  /** An answer that must not be. */
-  static final class BrokenPromise extends IOException {
-    private static final long serialVersionUID = 1;
-
-    BrokenPromise(String what) {
-      super(what);
-    }
-  }
+  abstract String run(Target target, Endpoint server)
+      throws IOException, InterruptedException, BrokenPromise;
 
   private static long end(long seconds) {
     return System.nanoTime() + seconds * NANOS_PER_SECOND;
   }
 
-  private static String refused(Door door, Wire wire, Map<String, byte[]> requests)
-      throws IOException {
+  private static String refused(Target target, Endpoint server, Map<String, byte[]> requests)
+      throws IOException, BrokenPromise {
     for (Map.Entry<String, byte[]> request : requests.entrySet()) {
-      byte[] answer = exchange(wire, request.getValue(), PATIENCE_MILLIS, false, door::isWhole);
+      byte[] answer = exchange(server, request.getValue(), PATIENCE_MILLIS, false, target::isWhole);
       String text = new String(answer, StandardCharsets.ISO_8859_1);
-      if (!door.isError(text)) {
+      if (!target.isError(text)) {
         throw new BrokenPromise(
             "%s was answered \"%s\""
                 .formatted(request.getKey(), text.lines().findFirst().orElse("")));
@@ -204,28 +206,27 @@ enum DoorAttack {
    * @param enough ends the reading
    */
   private static byte[] exchange(
-      Wire wire, byte[] bytes, int patienceMillis, boolean endsSide, Enough enough)
+      Endpoint server, byte[] bytes, int patienceMillis, boolean endsSide, Enough enough)
       throws IOException {
     byte[] answer = new byte[MOST_FUZZ_ANSWER];
     int length = 0;
-    try (Socket socket = wire.connect(Attack.FIRST_ADDRESS)) {
-      socket.setSoTimeout(patienceMillis);
+    try (Connection connection = server.connect(Endpoint.FIRST_HOSTILE_ADDRESS, PATIENCE_MILLIS)) {
+      connection.setPatience(patienceMillis);
       try {
-        socket.getOutputStream().write(bytes);
+        connection.write(bytes);
         if (endsSide) {
-          socket.shutdownOutput();
+          connection.endOutput();
         }
       } catch (IOException e) {
         // the server hung up amid the request; it may have answered
       }
-      InputStream in = socket.getInputStream();
-      int more = in.read(answer);
+      int more = connection.readSome(answer, 0);
       while (more > 0) {
         length += more;
         more =
             length == answer.length || enough.isRead(answer, length)
                 ? 0
-                : in.read(answer, length, answer.length - length);
+                : connection.readSome(answer, length);
       }
     } catch (SocketTimeoutException e) {
       // no more comes
@@ -255,11 +256,12 @@ enum DoorAttack {
             case 1 -> Arrays.copyOf(sample, random.nextInt(sample.length));
             case 2 -> spliced(sample, random, noise(random));
             case 3 ->
-                spliced(sample, random, Door.ascii(SPLICES.get(random.nextInt(SPLICES.size()))));
+                spliced(
+                    sample, random, Connection.ascii(SPLICES.get(random.nextInt(SPLICES.size()))));
             default -> flipped(sample, random);
           };
     }
-    return Http2.joined(parts);
+    return Http2Frames.joined(parts);
   }
 
   private static byte[] noise(Random random) {
@@ -270,7 +272,7 @@ enum DoorAttack {
 
   private static byte[] spliced(byte[] sample, Random random, byte[] more) {
     int at = random.nextInt(sample.length);
-    return Http2.joined(
+    return Http2Frames.joined(
         Arrays.copyOf(sample, at), more, Arrays.copyOfRange(sample, at, sample.length));
   }
 
@@ -282,17 +284,18 @@ enum DoorAttack {
   }
 
   /** Opens connections from some addresses; an attack of which many are refused is not tried. */
-  private static List<Peer> connected(Peers peers, int count, int addresses, Wire wire)
-      throws IOException {
-    List<Peer> all = peers.connectAll(count, addresses, wire.protocol());
+  private static List<HostileConnection> connected(
+      HostileConnections peers, int count, int addresses, Endpoint server)
+      throws IOException, BrokenPromise {
+    List<HostileConnection> all = peers.connectAll(count, addresses, server.protocol());
     if (peers.refused() > count / 10) {
       throw new BrokenPromise("not tried: %s were refused".formatted(peers.refused()));
     }
     return all;
   }
 
-  private static void sendToIdle(List<Peer> peers, byte[] bytes) {
-    for (Peer peer : peers) {
+  private static void sendToIdle(List<HostileConnection> peers, byte[] bytes) {
+    for (HostileConnection peer : peers) {
       if (peer.isIdle() && !peer.isBroken()) {
         peer.send(bytes);
       }
@@ -302,6 +305,6 @@ enum DoorAttack {
   private static byte[] many(byte[] request) {
     byte[][] all = new byte[FLOOD_REQUESTS][];
     Arrays.fill(all, request);
-    return Http2.joined(all);
+    return Http2Frames.joined(all);
   }
 }

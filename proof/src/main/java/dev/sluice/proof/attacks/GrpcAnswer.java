@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
+import dev.sluice.proof.Http2Frames;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http2.DefaultHttp2HeadersDecoder;
 import io.netty.handler.codec.http2.Http2Exception;
@@ -24,26 +25,26 @@ record GrpcAnswer(boolean ended, String status, int reason) {
     Http2HeadersDecoder decoder = new DefaultHttp2HeadersDecoder();
     String status = "";
     int at = 0;
-    while (at + Http2.FRAME_HEADER <= length) {
-      ByteBuffer header = ByteBuffer.wrap(answer, at, Http2.FRAME_HEADER);
+    while (at + Http2Frames.FRAME_HEADER <= length) {
+      ByteBuffer header = ByteBuffer.wrap(answer, at, Http2Frames.FRAME_HEADER);
       int size = header.getInt() >>> 8;
       int type = answer[at + 3];
       int flags = header.get();
       boolean isCalls = header.getInt() == STREAM;
-      int payload = at + Http2.FRAME_HEADER;
+      int payload = at + Http2Frames.FRAME_HEADER;
       at = payload + size;
       if (at > length) {
         break;
       }
-      if (type == Http2.GOAWAY && size >= 2 * Integer.BYTES) {
+      if (type == Http2Frames.GOAWAY && size >= 2 * Integer.BYTES) {
         int reason = ByteBuffer.wrap(answer, payload + Integer.BYTES, Integer.BYTES).getInt();
         return new GrpcAnswer(true, status, reason);
       }
-      if (type == Http2.HEADERS && isCalls) {
+      if (type == Http2Frames.HEADERS && isCalls) {
         status = status(answer, payload, size, decoder, status);
       }
-      boolean canEnd = type == Http2.HEADERS || type == Http2.DATA;
-      if (canEnd && isCalls && (flags & Http2.END_STREAM) != 0) {
+      boolean canEnd = type == Http2Frames.HEADERS || type == Http2Frames.DATA;
+      if (canEnd && isCalls && (flags & Http2Frames.END_STREAM) != 0) {
         return new GrpcAnswer(true, status, 0);
       }
     }

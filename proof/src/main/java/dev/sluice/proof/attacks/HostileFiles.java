@@ -2,12 +2,11 @@
 package dev.sluice.proof.attacks;
 
 import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Server;
 import dev.sluice.proof.attacks.WellBehaved.Figures;
 import java.io.IOException;
-import java.net.http.HttpRequest;
-import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -19,7 +18,8 @@ final class HostileFiles {
 
   private static final String LOGINS = "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n";
   private static final String SIGN_UPS = "SignUpsPerIPAddress: {burst: 1, count: 1, period: 1h}\n";
-  private static final String LIMITS = "--limits";
+  private static final String LIMITS = "limits.yml";
+  private static final String RULES = "rules.yml";
   private static final int OK = 200;
   private static final int CONFLICT = 409;
   private static final int DENIED = 429;
@@ -40,11 +40,11 @@ final class HostileFiles {
   private HostileFiles() {}
 
   /** Reading them took 22 seconds once. */
-  static String digits(Victims victims) throws Exception {
+  static String digits(Server.Setup setup) throws Exception {
     String digits = "9".repeat(8 << 20);
-    try (WatchedFile limits = WatchedFile.of(LOGINS);
-        Victim server = victims.start(LIMITS, limits.toString());
-        WellBehaved client = WellBehaved.start(server.wire())) {
+    try (Folder folder = Folder.make();
+        Server server = setup.start("--limits", folder.write(LIMITS, LOGINS));
+        WellBehaved client = WellBehaved.start(server)) {
       long slowestMillis = 0;
       for (String text :
           List.of(
@@ -52,45 +52,45 @@ final class HostileFiles {
               digits + ": 1\n",
               LOGINS.replaceFirst("10,", digits + ","),
               LOGINS + digits)) {
-        limits.replace(text);
+        folder.write(LIMITS, text);
         long start = System.nanoTime();
         requireStatus(CONFLICT, reload(server), "a reload");
         slowestMillis = Math.max(slowestMillis, millisSince(start));
       }
-      Figures beside = client.take();
+      Figures beside = WellBehaved.take(List.of(client));
       BrokenPromise.unless(
           slowestMillis <= MOST_RELOAD_MILLIS, "a reload took %s ms", slowestMillis);
       BrokenPromise.unless(
           beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
       requireShortLog(server);
       BrokenPromise.unless(
-          victims.memory().allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
+          setup.allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
       return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
           .formatted(
               slowestMillis, beside.requests(), Math.round(beside.p99Millis()), server.peakMib());
     }
   }
 
-  static String cut(Victims victims) throws Exception {
-    try (WatchedFile limits = WatchedFile.of(LOGINS + SIGN_UPS)) {
-      try (Victim server = victims.start(LIMITS, limits.toString())) {
+  static String cut(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make()) {
+      String[] options = {"--limits", folder.write(LIMITS, LOGINS + SIGN_UPS)};
+      try (Server server = setup.start(options)) {
         requireDenied(server);
-        limits.cut(LOGINS.length());
+        folder.cut(LIMITS, LOGINS.length());
         TimeUnit.SECONDS.sleep(1); // between the two writes of one writer
-        limits.append(SIGN_UPS);
+        folder.append(LIMITS, SIGN_UPS);
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
         requireStatus(DENIED, signUp(server), "a sign-up after a file was cut for a second");
-        limits.cut(LOGINS.length());
+        folder.cut(LIMITS, LOGINS.length());
         awaitLog(server, "the default of SignUpsPerIPAddress is gone");
         int status = signUp(server).statusCode();
         BrokenPromise.unless(
             status / 100 == 4, "a sign-up without a limit was answered %s", status);
       }
-      limits.append(SIGN_UPS);
-      try (Victim server =
-          victims.start(LIMITS, limits.toString(), "--for", "SignUpsPerIPAddress")) {
+      folder.append(LIMITS, SIGN_UPS);
+      try (Server server = setup.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
         requireDenied(server);
-        limits.cut(LOGINS.length());
+        folder.cut(LIMITS, LOGINS.length());
         requireStatus(CONFLICT, reload(server), "a reload of a cut file");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
         requireStatus(DENIED, signUp(server), "a sign-up after the cut");
@@ -100,27 +100,30 @@ final class HostileFiles {
         + " for it are refused; with --for: the reload is refused, and the limit stays";
   }
 
-  static String link(Victims victims) throws Exception {
-    try (WatchedFile limits = WatchedFile.of(LOGINS);
-        WatchedFile rules = WatchedFile.of(rule("LoginsPerIPAddress"));
-        Victim server = victims.start(LIMITS, limits.toString(), "--rules", rules.toString())) {
+  static String link(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make();
+        Server server =
+            setup.start(
+                "--limits",
+                folder.write(LIMITS, LOGINS),
+                "--rules",
+                folder.write(RULES, rule("LoginsPerIPAddress")))) {
       StringBuilder told = new StringBuilder();
       for (String secret : SECRETS) {
-        limits.link(secret);
+        folder.link(LIMITS, secret);
         told.append(refusedReload(server));
-        limits.replace(LOGINS);
-        rules.link(secret);
+        folder.write(LIMITS, LOGINS);
+        folder.link(RULES, secret);
         told.append(refusedReload(server));
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // for the server's own look
-        rules.replace(rule("LoginsPerIPAddress"));
+        folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));
-      BrokenPromise.unless(
-          told.indexOf("watched.yml") >= 0, "nothing was told of the files: %s", told);
+      BrokenPromise.unless(told.indexOf(LIMITS) >= 0, "nothing was told of the files: %s", told);
       BrokenPromise.unless(told.indexOf(SECRET) < 0, "told: %s", told);
       int lines = server.logLines();
       BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
-      int status = ask(server, "GET", "/healthz", "").statusCode();
+      int status = server.ask("GET", "/healthz", "").statusCode();
       BrokenPromise.unless(status == OK, "then /healthz was answered %s", status);
     }
     return "%s files in the place of the limits and of the rules: refused, without a word of theirs"
@@ -128,28 +131,32 @@ final class HostileFiles {
         + " in the log, the answer and /v1/limits";
   }
 
-  static String noDefault(Victims victims) throws Exception {
-    try (WatchedFile limits = WatchedFile.of(LOGINS);
-        WatchedFile rules = WatchedFile.of(rule("SignUpsPerIPAddress"))) {
+  static String noDefault(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make()) {
       String[] options = {
-        LIMITS, limits.toString(), "--rules", rules.toString(), "--trusted-proxies", "127.0.0.1"
+        "--limits",
+        folder.write(LIMITS, LOGINS),
+        "--rules",
+        folder.write(RULES, rule("SignUpsPerIPAddress")),
+        "--trusted-proxies",
+        "127.0.0.1"
       };
-      int exit = victims.exitOf(options);
+      int exit = setup.refusal(options);
       BrokenPromise.unless(exit == 2, "the start ended with %s", exit);
-      limits.replace(LOGINS + SIGN_UPS);
-      try (Victim server = victims.start(options)) {
+      folder.write(LIMITS, LOGINS + SIGN_UPS);
+      try (Server server = setup.start(options)) {
         requireStatus(OK, proxied(server), "a first sign-up");
         requireStatus(DENIED, proxied(server), "a second sign-up");
-        limits.replace(LOGINS);
+        folder.write(LIMITS, LOGINS);
         requireStatus(CONFLICT, reload(server), "a reload without the default");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
         requireStatus(DENIED, proxied(server), "a sign-up after the default went");
-        limits.replace(LOGINS + SIGN_UPS);
-        rules.replace(rule("FailedLoginsPerIPAddress"));
+        folder.write(LIMITS, LOGINS + SIGN_UPS);
+        folder.write(RULES, rule("FailedLoginsPerIPAddress"));
         requireStatus(CONFLICT, reload(server), "a reload with a rule for no default");
         requireStatus(DENIED, proxied(server), "a sign-up after the rule changed");
         String body = "{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
-        int status = ask(server, "POST", "/v1/spend", body).statusCode();
+        int status = server.ask("POST", "/v1/spend", body).statusCode();
         BrokenPromise.unless(
             status / 100 == 4, "a spend of a limit without a default was answered %s", status);
       }
@@ -162,59 +169,47 @@ final class HostileFiles {
     return "rules:\n  - path: /**\n    limit: %s\n    id: \"{ip}\"\n".formatted(limit);
   }
 
-  private static HttpResponse<String> ask(Victim server, String method, String path, String body)
+  private static HttpResponse<String> reload(Server server)
       throws IOException, InterruptedException {
-    return server
-        .http()
-        .send(
-            request(server, path).method(method, BodyPublishers.ofString(body)).build(),
-            BodyHandlers.ofString());
-  }
-
-  private static HttpRequest.Builder request(Victim server, String path) {
-    return HttpRequest.newBuilder(server.wire().uri(path))
-        .header("Content-Type", "application/json");
-  }
-
-  private static HttpResponse<String> reload(Victim server)
-      throws IOException, InterruptedException {
-    return ask(server, "POST", "/v1/admin/reload", "");
+    return server.ask("POST", "/v1/admin/reload", "");
   }
 
   /** Returns all that the server tells of the reload. */
-  private static String refusedReload(Victim server) throws Exception {
+  private static String refusedReload(Server server) throws Exception {
     HttpResponse<String> answer = reload(server);
     requireStatus(CONFLICT, answer, "a reload");
-    return answer.body() + ask(server, "GET", "/v1/limits", "").body();
+    return answer.body() + server.ask("GET", "/v1/limits", "").body();
   }
 
-  private static HttpResponse<String> signUp(Victim server)
+  private static HttpResponse<String> signUp(Server server)
       throws IOException, InterruptedException {
     String body = "{\"limit\":\"SignUpsPerIPAddress\",\"id\":\"192.0.2.7\"}";
-    return ask(server, "POST", "/v1/spend?status=429", body);
+    return server.ask("POST", "/v1/spend?status=429", body);
   }
 
   /** A sign-up of which a proxy asks. */
-  private static HttpResponse<String> proxied(Victim server)
+  private static HttpResponse<String> proxied(Server server)
       throws IOException, InterruptedException {
-    return server
-        .http()
-        .send(
-            request(server, "/v1/forward-auth")
-                .header("X-Forwarded-For", "192.0.2.7")
-                .header("X-Forwarded-Method", "POST")
-                .header("X-Forwarded-Host", "example.com")
-                .header("X-Forwarded-Uri", "/sign-up")
-                .build(),
-            BodyHandlers.ofString());
+    return server.ask(
+        "GET",
+        "/v1/forward-auth",
+        "",
+        "X-Forwarded-For",
+        "192.0.2.7",
+        "X-Forwarded-Method",
+        "POST",
+        "X-Forwarded-Host",
+        "example.com",
+        "X-Forwarded-Uri",
+        "/sign-up");
   }
 
-  private static void requireDenied(Victim server) throws Exception {
+  private static void requireDenied(Server server) throws Exception {
     requireStatus(OK, signUp(server), "a first sign-up");
     requireStatus(DENIED, signUp(server), "a second sign-up");
   }
 
-  private static void requireShortLog(Victim server) throws BrokenPromise {
+  private static void requireShortLog(Server server) throws BrokenPromise {
     int lines = server.logLines();
     BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
     for (String line : server.log()) {
@@ -226,7 +221,7 @@ final class HostileFiles {
     }
   }
 
-  private static void awaitLog(Victim server, String text) throws Exception {
+  private static void awaitLog(Server server, String text) throws Exception {
     long start = System.nanoTime();
     while (server.log().stream().noneMatch(line -> line.contains(text))) {
       BrokenPromise.unless(

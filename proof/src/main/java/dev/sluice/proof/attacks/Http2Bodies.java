@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
+import dev.sluice.proof.Http2Frames;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -19,7 +20,7 @@ final class Http2Bodies implements AutoCloseable {
   private static final int SETTING_BYTES = 6;
   private static final int NEW_STREAMS_AT_ONCE = 16;
 
-  private final Peer peer;
+  private final HostileConnection peer;
   private final String path;
   private final String mediaType;
   private final byte[] piece;
@@ -27,8 +28,8 @@ final class Http2Bodies implements AutoCloseable {
   private final boolean reads;
   private final ByteBuffer in = ByteBuffer.allocate(READ_BUFFER);
   private final Map<Integer, Stream> streams = new LinkedHashMap<>();
-  private int connectionWindow = Http2.DEFAULT_WINDOW;
-  private int initialWindow = Http2.DEFAULT_WINDOW;
+  private int connectionWindow = Http2Frames.DEFAULT_WINDOW;
+  private int initialWindow = Http2Frames.DEFAULT_WINDOW;
   private int maxStreams = NEW_STREAMS_AT_ONCE;
   private int nextStream = 1;
 
@@ -42,19 +43,24 @@ final class Http2Bodies implements AutoCloseable {
    *
    * @param pieceBytes how much is sent of each body at a time
    */
-  Http2Bodies(Peer peer, String path, String mediaType, int pieceBytes) {
+  Http2Bodies(HostileConnection peer, String path, String mediaType, int pieceBytes) {
     this(peer, path, mediaType, new byte[pieceBytes], BODY, true);
   }
 
   private Http2Bodies(
-      Peer peer, String path, String mediaType, byte[] piece, int bodyBytes, boolean reads) {
+      HostileConnection peer,
+      String path,
+      String mediaType,
+      byte[] piece,
+      int bodyBytes,
+      boolean reads) {
     this.peer = peer;
     this.path = path;
     this.mediaType = mediaType;
     this.piece = piece;
     this.bodyBytes = bodyBytes;
     this.reads = reads;
-    peer.send(Http2.greeting(reads ? Http2.DEFAULT_WINDOW : 0));
+    peer.send(Http2Frames.greeting(reads ? Http2Frames.DEFAULT_WINDOW : 0));
   }
 
   /**
@@ -62,7 +68,8 @@ final class Http2Bodies implements AutoCloseable {
    *
    * @param piece what is sent of each body at a time, until there are so many bytes of it
    */
-  static Http2Bodies unread(Peer peer, String path, String mediaType, byte[] piece, int bodyBytes) {
+  static Http2Bodies unread(
+      HostileConnection peer, String path, String mediaType, byte[] piece, int bodyBytes) {
     return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
   }
 
@@ -81,14 +88,15 @@ final class Http2Bodies implements AutoCloseable {
       Stream stream = new Stream();
       stream.window = initialWindow;
       streams.put(nextStream, stream);
-      peer.send(Http2.post(nextStream, path, mediaType));
+      peer.send(Http2Frames.post(nextStream, path, mediaType));
       nextStream += 2;
     }
     for (Map.Entry<Integer, Stream> entry : streams.entrySet()) {
       Stream stream = entry.getValue();
       int next = Math.min(piece.length, bodyBytes - stream.sent);
       if (next > 0 && stream.window >= next && connectionWindow >= next) {
-        peer.send(Http2.frame(Http2.DATA, 0, entry.getKey(), Arrays.copyOf(piece, next)));
+        peer.send(
+            Http2Frames.frame(Http2Frames.DATA, 0, entry.getKey(), Arrays.copyOf(piece, next)));
         stream.sent += next;
         stream.window -= next;
         connectionWindow -= next;
@@ -102,10 +110,10 @@ final class Http2Bodies implements AutoCloseable {
       return;
     }
     in.flip();
-    while (in.remaining() >= Http2.FRAME_HEADER) {
+    while (in.remaining() >= Http2Frames.FRAME_HEADER) {
       int start = in.position();
       int length = (in.get() & 0xff) << 16 | (in.getShort() & 0xffff);
-      if (in.limit() - start < Http2.FRAME_HEADER + length) {
+      if (in.limit() - start < Http2Frames.FRAME_HEADER + length) {
         in.position(start);
         break;
       }
@@ -121,21 +129,21 @@ final class Http2Bodies implements AutoCloseable {
 
   private void obey(int type, int flags, int stream, ByteBuffer payload) {
     switch (type) {
-      case Http2.SETTINGS -> {
-        while ((flags & Http2.ACK) == 0 && payload.remaining() >= SETTING_BYTES) {
+      case Http2Frames.SETTINGS -> {
+        while ((flags & Http2Frames.ACK) == 0 && payload.remaining() >= SETTING_BYTES) {
           int id = payload.getShort();
           int value = payload.getInt();
-          if (id == Http2.INITIAL_WINDOW_SIZE) {
+          if (id == Http2Frames.INITIAL_WINDOW_SIZE) {
             initialWindow = value;
-          } else if (id == Http2.MAX_CONCURRENT_STREAMS) {
+          } else if (id == Http2Frames.MAX_CONCURRENT_STREAMS) {
             maxStreams = value;
           }
         }
-        if ((flags & Http2.ACK) == 0) {
-          peer.send(Http2.frame(Http2.SETTINGS, Http2.ACK, 0, new byte[0]));
+        if ((flags & Http2Frames.ACK) == 0) {
+          peer.send(Http2Frames.frame(Http2Frames.SETTINGS, Http2Frames.ACK, 0, new byte[0]));
         }
       }
-      case Http2.WINDOW_UPDATE -> {
+      case Http2Frames.WINDOW_UPDATE -> {
         int more = payload.getInt() & WINDOW_MASK;
         Stream known = streams.get(stream);
         if (stream == 0) {
@@ -144,12 +152,12 @@ final class Http2Bodies implements AutoCloseable {
           known.window += more;
         }
       }
-      case Http2.HEADERS -> {
+      case Http2Frames.HEADERS -> {
         if (reads) {
           streams.remove(stream);
         }
       }
-      case Http2.RST_STREAM -> streams.remove(stream);
+      case Http2Frames.RST_STREAM -> streams.remove(stream);
       default -> {}
     }
   }

@@ -1,70 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
-import java.io.BufferedInputStream;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Endpoint;
+import dev.sluice.proof.Server;
 import java.io.IOException;
-import java.io.InputStream;
-import java.net.Socket;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 
 /**
- * A client that does nothing wrong: a spend every few milliseconds, on a connection that it keeps,
- * and every tenth on a new one. Each request must be answered with 200.
+ * A client of one door that does nothing wrong: a request every few milliseconds, ten on a
+ * connection where the door keeps it. Each must be decided.
  */
 final class WellBehaved implements AutoCloseable {
 
-  private static final byte[] SPEND = request("127.0.0.1");
-  private static final int PAUSE_MILLIS = 5;
-  private static final int NEW_CONNECTION_EVERY = 10;
+  private static final int PATIENCE_MILLIS = 5_000;
+  private static final int REQUESTS_A_CONNECTION = 10;
   private static final double NANOS_PER_MILLI = 1e6;
 
-  private final Wire server;
+  private final Target target;
+  private final Endpoint server;
+  private final int pauseMillis;
   private final Thread thread = new Thread(this::run, "well-behaved");
-  private volatile boolean over;
   private final List<Long> waitsNanos = new ArrayList<>();
   private final List<String> failures = new ArrayList<>();
-  private Socket kept = new Socket();
+  private volatile boolean over;
 
-  private WellBehaved(Wire server) {
+  private WellBehaved(Target target, Endpoint server, int pauseMillis) {
+    this.target = target;
     this.server = server;
+    this.pauseMillis = pauseMillis;
   }
 
-  static WellBehaved start(Wire server) {
-    WellBehaved client = new WellBehaved(server);
+  /** Starts a client of HTTP alone. */
+  static WellBehaved start(Server server) {
+    return start(Target.HTTP, server, 5);
+  }
+
+  static WellBehaved start(Target target, Server server, int pauseMillis) {
+    WellBehaved client = new WellBehaved(target, server.endpoint(target.door()), pauseMillis);
     client.thread.start();
     return client;
   }
 
-  static byte[] request(String id) {
-    String body = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"%s\",\"cost\":0}".formatted(id);
-    return ("POST /v1/spend HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-            + "Content-Length: "
-            + body.length()
-            + "\r\n\r\n"
-            + body)
-        .getBytes(StandardCharsets.US_ASCII);
-  }
-
   private void run() {
-    kept = reopened(kept);
-    for (int i = 1; !over; i++) {
+    while (!over) {
       long start = System.nanoTime();
-      String failure = "";
-      try {
-        if (i % NEW_CONNECTION_EVERY == 0) {
-          kept = reopened(kept);
+      try (Connection connection = server.connect(Endpoint.GOOD_ADDRESS, PATIENCE_MILLIS)) {
+        int requests = target.keepsConnection() ? REQUESTS_A_CONNECTION : 1;
+        for (int i = 0; i < requests && !over; i++) {
+          connection.write(target.request());
+          target.readAnswer(connection);
+          add(System.nanoTime() - start, "");
+          Thread.sleep(pauseMillis);
+          start = System.nanoTime();
         }
-        ask(kept);
       } catch (IOException e) {
-        failure = e.toString();
-        kept = reopened(kept);
-      }
-      add(System.nanoTime() - start, failure);
-      try {
-        Thread.sleep(PAUSE_MILLIS);
+        add(System.nanoTime() - start, target.text() + ": " + e);
       } catch (InterruptedException e) {
         return;
       }
@@ -78,75 +70,29 @@ final class WellBehaved implements AutoCloseable {
     }
   }
 
-  private Socket reopened(Socket old) {
-    try {
-      old.close();
-      return server.connect(Attack.GOOD_ADDRESS);
-    } catch (IOException e) {
-      return old; // the next request fails
-    }
-  }
-
-  private static void ask(Socket socket) throws IOException {
-    socket.getOutputStream().write(SPEND);
-    String status = Answer.read(new BufferedInputStream(socket.getInputStream())).status();
-    if (!status.contains(" 200 ")) {
-      throw new IOException("answered " + status);
-    }
-  }
-
-  /** An answer's first line and headers; its body is read and dropped. */
-  record Answer(String status, boolean closes) {
-    static Answer read(InputStream in) throws IOException {
-      String status = line(in);
-      boolean closes = false;
-      int length = 0;
-      for (String header = line(in); !header.isEmpty(); header = line(in)) {
-        String lower = header.toLowerCase(Locale.ROOT);
-        if (lower.startsWith("content-length:")) {
-          length = Integer.parseInt(lower.substring("content-length:".length()).strip());
-        }
-        closes |= lower.startsWith("connection:") && lower.contains("close");
-      }
-      if (in.readNBytes(length).length < length) {
-        throw new IOException("closed amid an answer");
-      }
-      return new Answer(status, closes);
-    }
-
-    static String line(InputStream in) throws IOException {
-      StringBuilder line = new StringBuilder();
-      for (int c = in.read(); c != '\n'; c = in.read()) {
-        if (c < 0) {
-          throw new IOException(line.isEmpty() ? "closed without an answer" : "closed amid a line");
-        }
-        if (c != '\r') {
-          line.append((char) c);
-        }
-      }
-      return line.toString();
-    }
-  }
-
   /**
-   * The client's view of a while.
+   * What clients saw in a while.
    *
    * @param failures what each failed request met instead of its answer
    */
   record Figures(int requests, List<String> failures, double p99Millis) {}
 
-  /** The figures since the last time. */
-  synchronized Figures take() {
-    long[] sorted = waitsNanos.stream().mapToLong(Long::longValue).sorted().toArray();
+  /** The figures of some clients since the last time. */
+  static Figures take(List<WellBehaved> clients) {
+    List<Long> waits = new ArrayList<>();
+    List<String> failed = new ArrayList<>();
+    clients.forEach(client -> client.take(waits, failed));
+    long[] sorted = waits.stream().mapToLong(Long::longValue).sorted().toArray();
     int requests = sorted.length;
-    Figures figures =
-        new Figures(
-            requests,
-            List.copyOf(failures),
-            requests == 0 ? Double.NaN : sorted[(int) (requests * 0.99)] / NANOS_PER_MILLI);
+    double p99Nanos = requests == 0 ? Double.NaN : sorted[(int) (requests * 0.99)];
+    return new Figures(requests, List.copyOf(failed), p99Nanos / NANOS_PER_MILLI);
+  }
+
+  private synchronized void take(List<Long> waits, List<String> failed) {
+    waits.addAll(waitsNanos);
+    failed.addAll(failures);
     waitsNanos.clear();
     failures.clear();
-    return figures;
   }
 
   @Override
@@ -154,11 +100,8 @@ final class WellBehaved implements AutoCloseable {
     over = true;
     try {
       thread.join();
-      kept.close();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-    } catch (IOException e) {
-      // closed already
     }
   }
 }

@@ -2,12 +2,20 @@
 package dev.sluice.proof.production;
 
 import dev.sluice.proof.BrokenPromise;
-import dev.sluice.proof.production.Client.Answers;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Programs;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -16,7 +24,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * client, which says why. The server's log and its metric report it before and after. New files are
  * taken while the server runs, and drop no connection.
  */
-final class CertificateEnds implements Drill {
+final class CertificateEnds implements ProductionReport.Drill {
 
   private static final int LIFE_SECONDS = Integer.getInteger("production.certificate", 90);
   private static final int PAUSE_MILLIS = 20;
@@ -39,26 +47,19 @@ final class CertificateEnds implements Drill {
       throw new NotTried("install openssl");
     }
     try (Folder folder = Folder.make()) {
-      Certificate next = Certificate.endingIn(TimeUnit.DAYS.toSeconds(1), folder);
-      Certificate first = Certificate.endingIn(LIFE_SECONDS, folder);
+      TlsIdentity next = TlsIdentity.make(folder);
+      TlsIdentity first = TlsIdentity.endingIn(LIFE_SECONDS, folder);
       first.install(folder);
       try (Server server =
-          Server.start(
-              Map.of(),
-              "",
-              Certificate.trusting(first, next),
-              "--limits",
-              folder.limits(BURST, 1, "24h"),
-              "--tls-certificate",
-              folder.file("tls.crt"),
-              "--tls-key",
-              folder.file("tls.key"))) {
+          Server.Setup.SMALL
+              .withTls(folder, Trust.in(first, next))
+              .start("--limits", folder.limits(BURST, 1, "24h"))) {
         return seen(server, folder, first, next);
       }
     }
   }
 
-  private String seen(Server server, Folder folder, Certificate first, Certificate next)
+  private String seen(Server server, Folder folder, TlsIdentity first, TlsIdentity next)
       throws Exception {
     List<Thread> load = new ArrayList<>();
     for (Door door : DOORS) {
@@ -98,7 +99,7 @@ final class CertificateEnds implements Drill {
     }
     BrokenPromise.unless(failure.isEmpty(), "an open connection failed: %s", failure);
     BrokenPromise.unless(answersAfterTheEnd > 0, "no answers after the end");
-    return Seen.text(
+    return Report.text(
         "%,d answers on %s connections that stayed open, %,d of them between the end and the "
             + "new files; a new client said \"certificate has expired\"; warned before and after; "
             + "new files taken within %,d ms",
@@ -144,7 +145,7 @@ final class CertificateEnds implements Drill {
     return connected;
   }
 
-  private static void requireEnd(Server server, Certificate certificate) throws Exception {
+  private static void requireEnd(Server server, TlsIdentity certificate) throws Exception {
     double told = server.metric("sluice_tls_certificate_end_timestamp_seconds");
     double end = certificate.end().getEpochSecond();
     BrokenPromise.unless(told == end, "the metric says %s, the certificate %s", told, end);

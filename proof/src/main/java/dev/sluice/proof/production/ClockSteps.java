@@ -2,10 +2,19 @@
 package dev.sluice.proof.production;
 
 import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.HttpAnswer;
+import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -18,7 +27,7 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>The clock is that of libfaketime. It leaves the monotonic clock alone, as a step does.
  */
-final class ClockSteps implements Drill {
+final class ClockSteps implements ProductionReport.Drill {
 
   private static final int BURST = 10;
   private static final long HOUR = TimeUnit.HOURS.toSeconds(1);
@@ -49,7 +58,7 @@ final class ClockSteps implements Drill {
             .findFirst()
             .orElseThrow(() -> new NotTried("install faketime"));
     try (Folder folder = Folder.make()) {
-      Certificate certificate = Certificate.endingIn(TimeUnit.DAYS.toSeconds(1), folder);
+      TlsIdentity certificate = TlsIdentity.make(folder);
       certificate.install(folder);
       step(folder, 0);
       Map<String, String> clock =
@@ -66,16 +75,10 @@ final class ClockSteps implements Drill {
               // spins
               "0");
       try (Server server =
-          Server.start(
-              clock,
-              "",
-              Certificate.trusting(certificate),
-              "--limits",
-              folder.limits(BURST, 1, "1s"),
-              "--tls-certificate",
-              folder.file("tls.crt"),
-              "--tls-key",
-              folder.file("tls.key"))) {
+          Server.Setup.SMALL
+              .withEnvironment(clock)
+              .withTls(folder, Trust.in(certificate))
+              .start("--limits", folder.limits(BURST, 1, "1s"))) {
         return steps(server, folder);
       }
     }
@@ -83,13 +86,13 @@ final class ClockSteps implements Drill {
 
   private String steps(Server server, Folder folder) throws Exception {
     try (Client client = Door.HTTP.open(server);
-        Wire idle = Wire.open(server.httpPort(), server.trust(), "http/1.1");
-        Wire slow = Wire.open(server.httpPort(), server.trust(), "http/1.1")) {
+        Connection idle = server.endpoint(Door.HTTP).connect();
+        Connection slow = server.endpoint(Door.HTTP).connect()) {
       CompletableFuture<Long> idleSeconds =
           CompletableFuture.supplyAsync(() -> secondsUntilClosed(idle));
       int unused = granted(client); // empties the bucket
       for (long offset : STEPS) {
-        slow.write(Wire.ascii("GET /healthz HTTP/1.1\r\nHost: local"));
+        slow.write("GET /healthz HTTP/1.1\r\nHost: local");
         step(folder, offset);
         int granted = granted(client);
         mostGranted = Math.max(mostGranted, granted);
@@ -100,7 +103,7 @@ final class ClockSteps implements Drill {
             SECONDS_AFTER_STEP,
             offset,
             BURST);
-        slow.write(Wire.ascii("host\r\n\r\n"));
+        slow.write("host\r\n\r\n");
         requireOk(slow);
         requireAll(server);
       }
@@ -113,7 +116,7 @@ final class ClockSteps implements Drill {
           seconds >= LEAST_IDLE_SECONDS && seconds <= MOST_IDLE_SECONDS,
           "an idle connection was closed after %s s",
           seconds);
-      return Seen.text(
+      return Report.text(
           "at most %s tokens in the %s s after a step (burst %s, 1 a second), "
               + "the longest wait for one %,d ms; new connections on three doors, slow requests "
               + "and reloads went on; an idle connection was closed after %s s",
@@ -122,9 +125,7 @@ final class ClockSteps implements Drill {
   }
 
   private static void step(Folder folder, long seconds) throws IOException {
-    Path fresh = Path.of(folder.file("clock.new"));
-    Files.writeString(fresh, (seconds < 0 ? "" : "+") + seconds + "\n");
-    Files.move(fresh, Path.of(folder.file("clock")), StandardCopyOption.ATOMIC_MOVE);
+    folder.write("clock", (seconds < 0 ? "" : "+") + seconds + "\n");
   }
 
   /** Asks for some seconds, and returns how often it was allowed. */
@@ -145,16 +146,9 @@ final class ClockSteps implements Drill {
     return granted;
   }
 
-  private static void requireOk(Wire slow) throws IOException, BrokenPromise {
-    String status = String.valueOf(slow.line());
-    BrokenPromise.unless(status.contains(" 200 "), "a slow request was answered %s", status);
-    int length = 0;
-    for (String header = slow.line(); header != null && !header.isEmpty(); header = slow.line()) {
-      if (header.startsWith("content-length:")) {
-        length = Integer.parseInt(header.substring("content-length:".length()).strip());
-      }
-    }
-    byte[] unused = slow.read(length);
+  private static void requireOk(Connection slow) throws IOException, BrokenPromise {
+    HttpAnswer answer = HttpAnswer.read(slow);
+    BrokenPromise.unless(answer.status() == 200, "a slow request was answered %s", answer);
   }
 
   /** New connections over TLS on three doors, and a reload. */
@@ -169,7 +163,7 @@ final class ClockSteps implements Drill {
     BrokenPromise.unless(status == 200, "a reload was answered %s", status);
   }
 
-  private static long secondsUntilClosed(Wire idle) {
+  private static long secondsUntilClosed(Connection idle) {
     long start = System.nanoTime();
     try {
       int unused = idle.read();

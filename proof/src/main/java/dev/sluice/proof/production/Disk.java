@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.production;
 
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Programs;
+import dev.sluice.proof.Server;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;

@@ -2,12 +2,17 @@
 package dev.sluice.proof.production;
 
 import dev.sluice.proof.BrokenPromise;
-import dev.sluice.proof.production.Client.Answers;
-import dev.sluice.proof.production.Server.NotStarted;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.Server.NotStarted;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -15,7 +20,7 @@ import java.util.concurrent.TimeUnit;
  * do. Where it starts, 300 connections neither end it nor flood its log, one line says what to do,
  * and clients are served when those have left.
  */
-final class FewDescriptors implements Drill {
+final class FewDescriptors implements ProductionReport.Drill {
 
   private static final int FEW = 64;
   private static final int ENOUGH_TO_START = 256;
@@ -55,21 +60,21 @@ final class FewDescriptors implements Drill {
 
   private static Server start(int descriptors, String... options)
       throws IOException, InterruptedException {
-    return Server.start(Map.of(), "ulimit -n " + descriptors, null, options);
+    return Server.Setup.SMALL.withShell("ulimit -n " + descriptors).start(options);
   }
 
   private static String crowded(Server server) throws Exception {
     int before = server.log().size();
-    List<Wire> crowd = new ArrayList<>();
+    List<Connection> crowd = new ArrayList<>();
     try {
       for (int i = 0; i < CONNECTIONS; i++) {
-        crowd.add(Wire.open(server.httpPort(), null, ""));
+        crowd.add(server.endpoint(Door.HTTP).connect());
       }
       TimeUnit.SECONDS.sleep(CROWDED_SECONDS);
     } catch (IOException e) {
       // Refused: the queue of the port is full.
     } finally {
-      for (Wire one : crowd) {
+      for (Connection one : crowd) {
         one.close();
       }
     }
@@ -88,7 +93,7 @@ final class FewDescriptors implements Drill {
         server.log().stream().anyMatch(line -> line.contains("ulimit -n")),
         "no line says what to do: %s",
         server.log());
-    return Seen.text(
+    return Report.text(
         "%s of %s connections, served %,d ms after they left, %s log lines",
         crowd.size(), CONNECTIONS, servedMillis, said.size());
   }

@@ -2,7 +2,13 @@
 package dev.sluice.proof.production;
 
 import dev.sluice.proof.BrokenPromise;
-import dev.sluice.proof.production.Client.Answers;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
 import java.net.http.HttpResponse;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -14,7 +20,7 @@ import java.util.concurrent.TimeUnit;
  * A metric and one log line report each of the three. A change that cannot be stored is refused
  * with 503 and not half applied. All three work again when there is room, and nothing is left over.
  */
-final class FullDisk implements Drill {
+final class FullDisk implements ProductionReport.Drill {
 
   private static final long BURST = 100_000;
   private static final int FULL_SECONDS = 3;
@@ -41,7 +47,7 @@ final class FullDisk implements Drill {
     List<String> ways = new ArrayList<>();
     tryOn("ulimit -f", Disk::limited, ways);
     tryOn("a tmpfs of 1 MB", Disk::mounted, ways);
-    return Seen.text(
+    return Report.text(
         "%s: %,d decisions while it was full, %s changes refused with 503 and not "
             + "applied, %s log lines beside theirs, "
             + "all three recovered",

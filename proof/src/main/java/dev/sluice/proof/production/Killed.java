@@ -2,7 +2,13 @@
 package dev.sluice.proof.production;
 
 import dev.sluice.proof.BrokenPromise;
-import dev.sluice.proof.production.Client.Answers;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.RespClient;
+import dev.sluice.proof.Server;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -22,7 +28,7 @@ import java.util.concurrent.TimeUnit;
  * answered a second before the snapshot was written (it reads the buckets before that), and no more
  * than were sent.
  */
-final class Killed implements Drill {
+final class Killed implements ProductionReport.Drill {
 
   private static final int KILLS = Integer.getInteger("production.kills", 50);
   private static final int BUCKETS = 50_000;
@@ -71,17 +77,21 @@ final class Killed implements Drill {
         BrokenPromise.unless(server.isAlive(), "the last server ended");
       }
     }
-    return Seen.text(
+    return Report.text(
         "%s of %s starts restored %,d buckets; a crash forgot %s spends at most; "
             + "%s temporary files at most, none in the end",
         KILLS, KILLS, BUCKETS, mostForgotten, mostLeftOver);
   }
 
   private static void fill(Server server) throws IOException {
-    try (RespClient client =
-        new RespClient(Wire.open(server.respPort(), server.trust(), ""), server.keys())) {
-      for (int i = 0; i < BUCKETS; i += AT_ONCE) {
-        client.throttle("b", i, i + AT_ONCE);
+    try (RespClient client = RespClient.open(server)) {
+      for (int from = 0; from < BUCKETS; from += AT_ONCE) {
+        for (int i = from; i < from + AT_ONCE; i++) {
+          client.send("CL.THROTTLE", "b" + i, "10", "1", "86400");
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+          List<?> unused = RespClient.list(client.reply());
+        }
       }
     }
   }

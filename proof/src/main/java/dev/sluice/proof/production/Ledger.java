@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.production;
 
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Act;
+import dev.sluice.proof.Client.Outcome;
+import dev.sluice.proof.Door;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
@@ -18,15 +22,6 @@ import java.util.stream.Stream;
  * without a decision may have been charged or not; its buckets are not followed any more.
  */
 final class Ledger {
-
-  /** The limit of these buckets. */
-  static final String LIMIT = "LoginsPerUserPerIPAddress";
-
-  /** So much that no bucket is ever empty. */
-  static final long BURST = 10_000;
-
-  /** In which one token refills; an epoch takes minutes. */
-  static final String PERIOD = "1h";
 
   private static final int IDS = 500;
   private static final int PARTS = 3;
@@ -99,7 +94,7 @@ final class Ledger {
     if (lacked == UNKNOWN) {
       return;
     }
-    long expected = BURST - act.shown(lacked, cost);
+    long expected = Act.BURST - act.shown(lacked, cost);
     if (remaining != expected) {
       throw new IOException(
           "%s of %s by %s left %s, expected %s".formatted(act, cost, id, remaining, expected));

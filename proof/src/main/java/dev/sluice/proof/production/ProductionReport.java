@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.production;
 
-import dev.sluice.proof.BrokenPromise;
-import dev.sluice.proof.Names;
+import dev.sluice.proof.Report;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 
 /**
@@ -18,22 +16,14 @@ final class ProductionReport {
 
   private ProductionReport() {}
 
-  public static void main(String[] args) throws Exception {
-    Map<String, Drill> drills = drills(args);
-    List<String> wanted = List.of(args).stream().filter(word -> !isNumber(word)).toList();
-    Names.requireKnown("production", wanted, drills.keySet());
-    boolean kept = true;
-    System.out.println("| drill | seen | promise |");
-    System.out.println("|---|---|---|");
-    for (Map.Entry<String, Drill> drill : drills.entrySet()) {
-      if (wanted.isEmpty() || wanted.contains(drill.getKey())) {
-        kept &= tried(drill.getKey(), drill.getValue());
-      }
-    }
-    System.exit(kept ? 0 : 1);
+  /** Something that happens to a server in production, and what is promised then. */
+  interface Drill extends Report.Attempt {
+
+    /** What is tried, for the report. */
+    String text();
   }
 
-  private static Map<String, Drill> drills(String... args) {
+  public static void main(String[] args) throws Exception {
     int minutes = SOAK_MINUTES;
     for (String word : args) {
       minutes = isNumber(word) ? Integer.parseInt(word) : minutes;
@@ -46,28 +36,18 @@ final class ProductionReport {
     drills.put("descriptors", new FewDescriptors());
     drills.put("clock", new ClockSteps());
     drills.put("certificate", new CertificateEnds());
-    drills.put("soak", new Soak(minutes));
-    return drills;
+    drills.put("soak", new ServerSoak(minutes));
+    List<String> wanted = List.of(args).stream().filter(word -> !isNumber(word)).toList();
+    Report report = Report.of("production", wanted, drills.keySet());
+    report.table("drill", "seen", "promise");
+    for (Map.Entry<String, Drill> drill : drills.entrySet()) {
+      String name = drill.getKey();
+      report.row(name, "`%s`: %s".formatted(name, drill.getValue().text()), drill.getValue());
+    }
+    report.exit();
   }
 
   private static boolean isNumber(String word) {
     return word.matches("\\d{1,6}");
-  }
-
-  private static boolean tried(String name, Drill drill) throws Exception {
-    String outcome;
-    String seen;
-    try {
-      seen = drill.seen();
-      outcome = "kept";
-    } catch (BrokenPromise e) {
-      seen = String.valueOf(e.getMessage());
-      outcome = "BROKEN";
-    } catch (NotTried e) {
-      seen = String.valueOf(e.getMessage());
-      outcome = "not tried";
-    }
-    System.out.printf(Locale.ROOT, "| `%s`: %s | %s | %s |%n", name, drill.text(), seen, outcome);
-    return outcome.equals("kept");
   }
 }

@@ -2,14 +2,19 @@
 package dev.sluice.proof.production;
 
 import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.Spender;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import javax.net.ssl.SSLContext;
-import org.jspecify.annotations.Nullable;
 
 /**
  * SIGTERM under load. Promised: each request that was sent before the server's goodbye is answered,
@@ -20,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Each run has clients on all doors, each with a bucket of its own, and asks the next start,
  * which reads the snapshot, how many tokens are gone. That must be as many as were answered.
  */
-final class Sigterm implements Drill {
+final class Sigterm implements ProductionReport.Drill {
 
   private static final int RUNS = Integer.getInteger("production.rounds", 20);
   private static final int CLIENTS = 4;
@@ -48,36 +53,30 @@ final class Sigterm implements Drill {
   @Override
   public String seen() throws Exception {
     try (Folder folder = Folder.make()) {
-      List<String> options = new ArrayList<>();
-      options.addAll(List.of("--limits", folder.limits(BURST, 1, "1h")));
-      options.addAll(List.of("--snapshot", folder.file("buckets")));
-      SSLContext trust = null;
+      String[] options = {
+        "--limits", folder.limits(BURST, 1, "1h"), "--snapshot", folder.file("buckets")
+      };
+      Server.Setup setup = Server.Setup.SMALL;
       if (tls) {
-        Certificate certificate = Certificate.endingIn(TimeUnit.DAYS.toSeconds(1), folder);
-        certificate.install(folder);
-        options.addAll(List.of("--tls-certificate", folder.file("tls.crt")));
-        options.addAll(List.of("--tls-key", folder.file("tls.key")));
-        trust = Certificate.trusting(certificate);
+        TlsIdentity identity = TlsIdentity.make(folder);
+        identity.install(folder);
+        setup = setup.withTls(folder, Trust.in(identity));
       }
       for (int run = 0; run < RUNS; run++) {
-        try (Server server = start(trust, options)) {
+        try (Server server = setup.start(options)) {
           compare(server);
           stopUnderLoad(server, run);
         }
       }
-      try (Server server = start(trust, options)) {
+      try (Server server = setup.start(options)) {
         compare(server);
       }
     }
-    return Seen.text(
+    return Report.text(
         "%,d answers, 0 lost, 0 tokens taken without an answer; stopped within %,d ms "
             + "(%s Redis commands came too late to be read; "
             + "%s clients were held up by the machine for a second at the end)",
         total, longestMillis, unread, heldUp);
-  }
-
-  private static Server start(@Nullable SSLContext trust, List<String> options) throws Exception {
-    return Server.start(Map.of(), "", trust, options.toArray(String[]::new));
   }
 
   private void stopUnderLoad(Server server, int run) throws Exception {
