@@ -46,7 +46,7 @@ public final class Server implements AutoCloseable {
   private static final int KIB_PER_MIB = 1024;
 
   private final Process process;
-  private final Setup setup;
+  private final Launch launch;
   private final List<Integer> ports;
   private final HttpClient http;
   private final Queue<String> log = new ConcurrentLinkedQueue<>(); // its beginning
@@ -54,15 +54,15 @@ public final class Server implements AutoCloseable {
   private final Thread reader;
 
   private Server(
-      Process process, Setup setup, List<Integer> ports, List<String> said, BufferedReader out) {
+      Process process, Launch launch, List<Integer> ports, List<String> said, BufferedReader out) {
     this.process = process;
-    this.setup = setup;
+    this.launch = launch;
     this.ports = ports;
     log.addAll(said);
     HttpClient.Builder client =
         HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
     this.http =
-        setup.trust == null ? client.build() : client.sslContext(setup.trust.context()).build();
+        launch.trust == null ? client.build() : client.sslContext(launch.trust.context()).build();
     this.reader = new Thread(() -> follow(out), "server-log");
     reader.setDaemon(true);
     reader.start();
@@ -79,7 +79,7 @@ public final class Server implements AutoCloseable {
    * @param shell what its shell runs before it, such as {@code ulimit -n 64}
    * @param options of each start
    */
-  public record Setup(
+  public record Launch(
       @Nullable String heap,
       @Nullable Trust trust,
       Keys keys,
@@ -88,29 +88,29 @@ public final class Server implements AutoCloseable {
       List<String> options) {
 
     /** On a small machine, without TLS, access control or options. */
-    public static final Setup SMALL = new Setup(null, null, Keys.NONE, Map.of(), "", List.of());
+    public static final Launch SMALL = new Launch(null, null, Keys.NONE, Map.of(), "", List.of());
 
-    public Setup withHeap(String size) {
-      return new Setup(size, trust, keys, environment, shell, options);
+    public Launch withHeap(String size) {
+      return new Launch(size, trust, keys, environment, shell, options);
     }
 
     /** With the certificate in a folder, which may be replaced, and all that its clients trust. */
-    public Setup withTls(Folder folder, Trust trusted) {
-      return new Setup(heap, trusted, keys, environment, shell, joined(folder.tls()));
+    public Launch withTls(Folder folder, Trust trusted) {
+      return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
     }
 
     /** With access control, by a file of tokens in a folder. */
-    public Setup withKeys(Folder folder, Keys fresh) throws IOException {
+    public Launch withKeys(Folder folder, Keys fresh) throws IOException {
       List<String> more = List.of("--tokens", fresh.write(folder));
-      return new Setup(heap, trust, fresh, environment, shell, joined(more));
+      return new Launch(heap, trust, fresh, environment, shell, joined(more));
     }
 
-    public Setup withEnvironment(Map<String, String> variables) {
-      return new Setup(heap, trust, keys, variables, shell, options);
+    public Launch withEnvironment(Map<String, String> variables) {
+      return new Launch(heap, trust, keys, variables, shell, options);
     }
 
-    public Setup withShell(String command) {
-      return new Setup(heap, trust, keys, environment, command, options);
+    public Launch withShell(String command) {
+      return new Launch(heap, trust, keys, environment, command, options);
     }
 
     private List<String> joined(List<String> more) {
@@ -193,7 +193,7 @@ public final class Server implements AutoCloseable {
 
   /** Starts one on a small machine, without TLS or access control. */
   public static Server start(String... options) throws IOException, InterruptedException {
-    return Setup.SMALL.start(options);
+    return Launch.SMALL.start(options);
   }
 
   /** The first requests load classes, which takes long where other work has the processors. */
@@ -225,13 +225,13 @@ public final class Server implements AutoCloseable {
   public Endpoint endpoint(Door door) {
     InetSocketAddress address =
         new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door.port));
-    return new Endpoint(address, setup.trust, door.protocol);
+    return new Endpoint(address, launch.trust, door.protocol);
   }
 
   /** The address of HTTP. */
   public URI uri(String path) {
     return URI.create(
-        "%s://localhost:%s%s".formatted(setup.trust == null ? "http" : "https", httpPort(), path));
+        "%s://localhost:%s%s".formatted(launch.trust == null ? "http" : "https", httpPort(), path));
   }
 
   /** The port of HTTP, which answers gRPC too. */
@@ -240,7 +240,7 @@ public final class Server implements AutoCloseable {
   }
 
   public Keys keys() {
-    return setup.keys;
+    return launch.keys;
   }
 
   public long pid() {

@@ -35,7 +35,7 @@ final class Calls {
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Map<String, Integer> asked = new HashMap<>(); // how often, by bucket key
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
-  private final ToldDenials told = new ToldDenials(Conditions.DENIALS_NANOS);
+  private final DenialAgeJudge told = new DenialAgeJudge(Conditions.DENIALS_NANOS);
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key
   private final Map<String, Integer> takenBack = new HashMap<>(); // calls then, by bucket key
@@ -251,7 +251,7 @@ final class Calls {
   }
 
   /** Returns what callers were told of denials. */
-  ToldDenials told() {
+  DenialAgeJudge told() {
     return told;
   }
 

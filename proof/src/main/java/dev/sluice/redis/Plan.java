@@ -279,11 +279,11 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   /** Some processes look at a bucket, of which others ask for tokens that they never get. */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
-    for (int partner = 0; partner < KnownDenials.PARTNERS; partner++) {
+    for (int partner = 0; partner < FutileTakeJudge.PARTNERS; partner++) {
       steps.add(Step.of(0, Kind.DRAIN, 0, partner));
     }
     for (long at = 20 * MILLI; at < nanos; at += dice.between(MILLI, 40 * MILLI)) {
-      steps.add(Step.of(at, Kind.DENIED_BATCH, 0, 0, dice.below(KnownDenials.PARTNERS)));
+      steps.add(Step.of(at, Kind.DENIED_BATCH, 0, 0, dice.below(FutileTakeJudge.PARTNERS)));
     }
     for (long at = 0; at < nanos; at += dice.between(MILLI, 10 * MILLI)) {
       steps.add(Step.of(at, Kind.OBSERVE, processes - 1, 0));

@@ -48,7 +48,7 @@ final class Reference {
   private final World world;
   private final Map<String, KnownBucket> buckets = new HashMap<>();
   private final Set<Long> staleSpends = new HashSet<>();
-  private final Debts debts;
+  private final DebtJudge debts;
   private final KnownLines lines;
   private final Conditions conditions;
   private final boolean clientClocks;
@@ -68,7 +68,7 @@ final class Reference {
     this.lines = new KnownLines(world, afterwardsNanos);
     this.afterwardsNanos = afterwardsNanos;
     this.clientClocks = conditions.clientClocks();
-    this.debts = new Debts(conditions, afterwardsNanos);
+    this.debts = new DebtJudge(conditions, afterwardsNanos);
   }
 
   /** Says about which servers it is told. */

@@ -15,6 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** How one process of a world reaches the servers. */
@@ -26,7 +27,7 @@ final class SimulatedNetwork implements Connector {
   private final World world;
   private final Fleet fleet;
   private final Dice dice;
-  private final ConnectWatch connects;
+  private final ConnectionJudge connects;
   private final int process;
   private final Actor io;
   private final long latencyNanos;
@@ -42,7 +43,7 @@ final class SimulatedNetwork implements Connector {
   private boolean failsWithError;
 
   SimulatedNetwork(
-      World world, Fleet fleet, Dice dice, ConnectWatch connects, int process, Plan plan) {
+      World world, Fleet fleet, Dice dice, ConnectionJudge connects, int process, Plan plan) {
     this.connects = connects;
     this.overtaking = Conditions.of(plan, process).callsOvertake();
     this.world = world;
@@ -159,7 +160,7 @@ final class SimulatedNetwork implements Connector {
 
   @Override
   public CompletionStage<Host> askForMaster() {
-    ConnectWatch.Attempt attempt = connects.begin("the master");
+    ConnectionJudge.Attempt attempt = connects.begin("the master");
     CompletableFuture<Host> told = new PendingConnection<>(attempt::waits);
     world.after(
         dice.between(latencyNanos, 4 * latencyNanos),
@@ -202,7 +203,7 @@ final class SimulatedNetwork implements Connector {
       failedWithError = world.now();
       throw new NoClassDefFoundError("io/netty/Simulated");
     }
-    ConnectWatch.Attempt attempt = connects.begin(name);
+    ConnectionJudge.Attempt attempt = connects.begin(name);
     PendingConnection<C> connected = new PendingConnection<>(attempt::waits);
     Consumer<Throwable> fails =
         failure -> {
@@ -270,5 +271,40 @@ final class SimulatedNetwork implements Connector {
   @Override
   public void close() {
     List.copyOf(connections).forEach(SimulatedConnection::close);
+  }
+
+  /** A connection that is being made, and that tells how much waits for it. For one thread. */
+  private static final class PendingConnection<T> extends CompletableFuture<T> {
+
+    private final List<CompletableFuture<?>> waiting; // shared with all that follow from it
+    private final IntConsumer told;
+
+    /**
+     * A connection that is not made yet.
+     *
+     * @param told takes how many stages wait for it, whenever another one does
+     */
+    PendingConnection(IntConsumer told) {
+      this(new ArrayList<>(), told);
+    }
+
+    private PendingConnection(List<CompletableFuture<?>> waiting, IntConsumer told) {
+      this.waiting = waiting;
+      this.told = told;
+    }
+
+    /** Returns how many stages wait for it: what the store makes of it, and what hangs on that. */
+    int waiting() {
+      waiting.removeIf(CompletableFuture::isDone);
+      return waiting.size();
+    }
+
+    @Override
+    public <U> CompletableFuture<U> newIncompleteFuture() {
+      PendingConnection<U> next = new PendingConnection<>(waiting, told);
+      waiting.add(next);
+      told.accept(waiting());
+      return next;
+    }
   }
 }

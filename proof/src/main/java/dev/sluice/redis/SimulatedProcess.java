@@ -38,7 +38,7 @@ final class SimulatedProcess {
   private final Fleet fleet;
   private final Reference reference;
   private final Calls calls;
-  private final KnownDenials denials;
+  private final FutileTakeJudge denials;
   private final SimulatedTiming timing;
   private final SimulatedTime time;
   private final SimulatedNetwork network;
@@ -63,11 +63,11 @@ final class SimulatedProcess {
     this.fleet = fleet;
     this.reference = reference;
     Conditions conditions = Conditions.of(plan, index);
-    this.denials = new KnownDenials(world);
+    this.denials = new FutileTakeJudge(world);
     SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
     this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
     this.time = new SimulatedTime(world, monotonic, dice.fork(5), "p" + index);
-    ConnectWatch connects = new ConnectWatch(index, world, plan);
+    ConnectionJudge connects = new ConnectionJudge(index, world, plan);
     this.network = new SimulatedNetwork(world, fleet, dice.fork(2), connects, index, plan);
     this.storeWatch =
         new StoreWatch(world, timing, fleet, network, connects, conditions.timeoutNanos());
@@ -209,7 +209,7 @@ final class SimulatedProcess {
       case MIXED_REFUND -> callers.refund(someOfEachKind(step, step.number(3)));
       case RESET_BATCH -> callers.reset(some(step));
       case DENIED_BATCH -> deniedBatch(step.number(1));
-      case DRAIN -> callers.spend(limiter.transaction("Z", KnownDenials.id(step.number(0))));
+      case DRAIN -> callers.spend(limiter.transaction("Z", FutileTakeJudge.id(step.number(0))));
       case OBSERVE -> callers.check(List.of(limiter.transaction("A", "o0").withCost(5)));
       case RESERVE -> callers.reserve(List.of(transaction(step)), step.number(3));
       case RESERVE_TOGETHER -> {
@@ -311,7 +311,7 @@ final class SimulatedProcess {
     callers.batch(
         List.of(
             limiter.transaction("A", "o0").withCost(5),
-            limiter.transaction("Z", KnownDenials.id(partner))),
+            limiter.transaction("Z", FutileTakeJudge.id(partner))),
         learns);
   }
 
@@ -414,10 +414,10 @@ final class SimulatedProcess {
 
   /** A batch that is denied all the time must not take from those who only look. */
   void requireFewTaken() {
-    int taken = reference.spends(index, KnownDenials.OBSERVED);
+    int taken = reference.spends(index, FutileTakeJudge.OBSERVED);
     if (taken > denials.mayTake()
         && !calls.conditions.hasFaults()
-        && !KnownDenials.isDisturbed(calls.asked())) {
+        && !FutileTakeJudge.isDisturbed(calls.asked())) {
       world.violated(
           () ->
               World.text(

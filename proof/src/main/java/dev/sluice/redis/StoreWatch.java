@@ -21,8 +21,8 @@ final class StoreWatch implements RedisObserver {
   private final Fleet fleet;
   private final SimulatedNetwork network;
   private final long timeoutNanos;
-  private final BreakerWatch breakers;
-  private final ConnectWatch connects;
+  private final BreakerJudge breakers;
+  private final ConnectionJudge connects;
   private final List<Long> openings = new ArrayList<>();
   private final Set<SimulatedServer> down = new HashSet<>();
   private @Nullable Throwable nextThrown;
@@ -38,7 +38,7 @@ final class StoreWatch implements RedisObserver {
       Timing timing,
       Fleet fleet,
       SimulatedNetwork network,
-      ConnectWatch connects,
+      ConnectionJudge connects,
       long timeoutNanos) {
     this.process = network.process();
     this.timeoutNanos = timeoutNanos;
@@ -46,7 +46,7 @@ final class StoreWatch implements RedisObserver {
     this.fleet = fleet;
     this.network = network;
     this.connects = connects;
-    this.breakers = new BreakerWatch(timing);
+    this.breakers = new BreakerJudge(timing);
   }
 
   private @Nullable SimulatedServer at(String address) {

@@ -36,18 +36,18 @@ final class AttacksReport {
   private static final long SETTLING_MILLIS = 500;
   private static final Pattern HEAP = Pattern.compile("\\d+[mg]");
 
-  private final Server.Setup setup;
+  private final Server.Launch launch;
   private final Report report;
 
-  private AttacksReport(Server.Setup setup, Report report) {
-    this.setup = setup;
+  private AttacksReport(Server.Launch launch, Report report) {
+    this.launch = launch;
     this.report = report;
   }
 
   public static void main(String[] args) throws Exception {
     List<String> wanted = new ArrayList<>(List.of(args));
     boolean tls = wanted.remove("--tls");
-    Server.Setup setup = sized(wanted);
+    Server.Launch launch = sized(wanted);
     List<String> known =
         Stream.of(Attack.values(), Scenario.values(), Target.values())
             .<Enum<?>>flatMap(Stream::of)
@@ -58,26 +58,26 @@ final class AttacksReport {
       if (tls) {
         TlsIdentity identity = TlsIdentity.make(folder);
         identity.install(folder);
-        setup = setup.withTls(folder, Trust.in(identity));
+        launch = launch.withTls(folder, Trust.in(identity));
       }
-      new AttacksReport(setup, report).run();
+      new AttacksReport(launch, report).run();
     }
     report.exit();
   }
 
   /** Takes {@code --heap SIZE} out of the arguments. */
-  private static Server.Setup sized(List<String> arguments) {
+  private static Server.Launch sized(List<String> arguments) {
     int at = arguments.indexOf("--heap");
     if (at < 0) {
-      return Server.Setup.SMALL;
+      return Server.Launch.SMALL;
     }
     if (at + 1 == arguments.size() || !HEAP.matcher(arguments.get(at + 1)).matches()) {
       System.err.println("sluice prove attacks: expected a size after --heap, such as 256m");
       System.exit(2);
     }
-    Server.Setup setup = Server.Setup.SMALL.withHeap(arguments.get(at + 1));
+    Server.Launch launch = Server.Launch.SMALL.withHeap(arguments.get(at + 1));
     arguments.subList(at, at + 2).clear();
-    return setup;
+    return launch;
   }
 
   private void run() throws Exception {
@@ -85,8 +85,8 @@ final class AttacksReport {
         Report.text(
             "Promised in each%s: the server %s, the well-behaved client has no failure and"
                 + " a p99 under %.0f ms, the log gets at most %d lines.%n",
-            setup.trust() == null ? "" : ", over TLS",
-            setup.promise(),
+            launch.trust() == null ? "" : ", over TLS",
+            launch.promise(),
             MOST_P99_MILLIS,
             MOST_LOG_LINES));
     report.table(
@@ -107,7 +107,7 @@ final class AttacksReport {
     }
     report.table("attack", "seen", "promise");
     for (Scenario scenario : Scenario.values()) {
-      report.row(scenario.name(), scenario.text(), () -> scenario.seen(setup));
+      report.row(scenario.name(), scenario.text(), () -> scenario.seen(launch));
     }
     if (Stream.of(Target.values()).noneMatch(target -> report.wants(target.name()))) {
       return;
@@ -133,7 +133,7 @@ final class AttacksReport {
   }
 
   private void attack(Attack attack) throws IOException, InterruptedException {
-    try (Server server = setup.start();
+    try (Server server = launch.start();
         WellBehaved client = WellBehaved.start(server)) {
       Thread.sleep(WARM_UP_MILLIS);
       warmUp(server);
@@ -168,7 +168,7 @@ final class AttacksReport {
   /** Attacks a door, with well-behaved clients at all doors. */
   private void attack(Target target) throws IOException, InterruptedException {
     List<WellBehaved> clients = new ArrayList<>();
-    try (Server server = setup.start()) {
+    try (Server server = launch.start()) {
       for (Target each : Target.values()) {
         clients.add(WellBehaved.start(each, server, PAUSE_AT_ALL_DOORS_MILLIS));
       }
@@ -220,7 +220,7 @@ final class AttacksReport {
       boolean kept =
           tried
               && alive
-              && setup.allows(peak)
+              && launch.allows(peak)
               && seen.failures().isEmpty()
               && seen.requests() > 0
               && seen.p99Millis() <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calmMillis)

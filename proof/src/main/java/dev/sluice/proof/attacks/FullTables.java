@@ -30,9 +30,9 @@ final class FullTables {
   private FullTables() {}
 
   /** Each round left a mark that lived for a day: 422,569 filled the table. */
-  static String marks(Server.Setup setup) throws Exception {
+  static String marks(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
-        Server server = setup.start("--limits", folder.write("limits.yml", LIMITS));
+        Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
         RespClient client = open(server)) {
       Object day =
           client.call("SLUICE.RESERVE", "FailedLoginsPerIPAddress", "192.0.2.7", "1", "24h");
@@ -49,8 +49,11 @@ final class FullTables {
           Object reply = client.reply();
           if (!refusal(reply).isEmpty()) {
             refused = refusal(reply);
-          } else if (RespClient.list(reply).contains("token")) { // not after a denial
-            tokens.add(String.valueOf(RespClient.value(RespClient.list(reply), "token")));
+          } else {
+            String token = String.valueOf(RespClient.value(RespClient.list(reply), "token"));
+            if (!token.isEmpty()) { // it is after a denial
+              tokens.add(token);
+            }
           }
         }
         for (String token : tokens) {
@@ -82,9 +85,9 @@ final class FullTables {
   }
 
   /** One limit has the whole table; only buckets that fill up give room again. */
-  static String ids(Server.Setup setup) throws Exception {
+  static String ids(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
-        Server server = setup.start("--limits", folder.write("limits.yml", LIMITS));
+        Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
         RespClient client = open(server)) {
       requireDecided(client, "192.0.2.1");
       int made = 0;

@@ -40,10 +40,10 @@ final class HostileFiles {
   private HostileFiles() {}
 
   /** Reading them took 22 seconds once. */
-  static String digits(Server.Setup setup) throws Exception {
+  static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
     try (Folder folder = Folder.make();
-        Server server = setup.start("--limits", folder.write(LIMITS, LOGINS));
+        Server server = launch.start("--limits", folder.write(LIMITS, LOGINS));
         WellBehaved client = WellBehaved.start(server)) {
       long slowestMillis = 0;
       for (String text :
@@ -64,17 +64,17 @@ final class HostileFiles {
           beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
       requireShortLog(server);
       BrokenPromise.unless(
-          setup.allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
+          launch.allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
       return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
           .formatted(
               slowestMillis, beside.requests(), Math.round(beside.p99Millis()), server.peakMib());
     }
   }
 
-  static String cut(Server.Setup setup) throws Exception {
+  static String cut(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make()) {
       String[] options = {"--limits", folder.write(LIMITS, LOGINS + SIGN_UPS)};
-      try (Server server = setup.start(options)) {
+      try (Server server = launch.start(options)) {
         requireDenied(server);
         folder.cut(LIMITS, LOGINS.length());
         TimeUnit.SECONDS.sleep(1); // between the two writes of one writer
@@ -88,7 +88,7 @@ final class HostileFiles {
             status / 100 == 4, "a sign-up without a limit was answered %s", status);
       }
       folder.append(LIMITS, SIGN_UPS);
-      try (Server server = setup.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
+      try (Server server = launch.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
         requireDenied(server);
         folder.cut(LIMITS, LOGINS.length());
         requireStatus(CONFLICT, reload(server), "a reload of a cut file");
@@ -100,10 +100,10 @@ final class HostileFiles {
         + " for it are refused; with --for: the reload is refused, and the limit stays";
   }
 
-  static String link(Server.Setup setup) throws Exception {
+  static String link(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
         Server server =
-            setup.start(
+            launch.start(
                 "--limits",
                 folder.write(LIMITS, LOGINS),
                 "--rules",
@@ -131,7 +131,7 @@ final class HostileFiles {
         + " in the log, the answer and /v1/limits";
   }
 
-  static String noDefault(Server.Setup setup) throws Exception {
+  static String noDefault(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make()) {
       String[] options = {
         "--limits",
@@ -141,10 +141,10 @@ final class HostileFiles {
         "--trusted-proxies",
         "127.0.0.1"
       };
-      int exit = setup.refusal(options);
+      int exit = launch.refusal(options);
       BrokenPromise.unless(exit == 2, "the start ended with %s", exit);
       folder.write(LIMITS, LOGINS + SIGN_UPS);
-      try (Server server = setup.start(options)) {
+      try (Server server = launch.start(options)) {
         requireStatus(OK, proxied(server), "a first sign-up");
         requireStatus(DENIED, proxied(server), "a second sign-up");
         folder.write(LIMITS, LOGINS);

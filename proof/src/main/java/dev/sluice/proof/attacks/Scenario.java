@@ -22,18 +22,18 @@ import java.util.zip.CRC32C;
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
+    String seen(Server.Launch launch) throws Exception {
       int answered = 0;
       for (int round = 0; round < ROUNDS; round++) {
-        answered += stopUnderLoad(setup);
+        answered += stopUnderLoad(launch);
       }
       return "%s of %s times nothing lost, %s answers".formatted(ROUNDS, ROUNDS, answered);
     }
   },
   WEB_PAGES("foreign Host and Origin, and path aliases, on /v1/reset") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
-      try (Server server = setup.start()) {
+    String seen(Server.Launch launch) throws Exception {
+      try (Server server = launch.start()) {
         require(200, spend(server, 10), "a spend of the whole bucket");
         require(421, reset(server, "/v1/reset", "Host: evil.example"), "a foreign Host");
         require(
@@ -52,11 +52,11 @@ enum Scenario {
   },
   FIFO("a fifo in the place of the limit file, while the server runs") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
+    String seen(Server.Launch launch) throws Exception {
       try (Folder folder = Folder.make()) {
         String limits =
             folder.write("limits.yml", "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n");
-        return fifo(setup.start("--limits", limits), limits);
+        return fifo(launch.start("--limits", limits), limits);
       }
     }
 
@@ -83,12 +83,12 @@ enum Scenario {
   },
   FORGED_SNAPSHOT("forged snapshots with a right checksum") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
+    String seen(Server.Launch launch) throws Exception {
       Path file = Files.createTempFile("attacks", ".snapshot");
       try {
         for (ByteBuffer forged : List.of(claims(Long.MAX_VALUE), claims(1L << 40), oneLine())) {
           Files.write(file, sealed(forged));
-          require(WRONG_INPUT, setup.refusal("--snapshot", file.toString()));
+          require(WRONG_INPUT, launch.refusal("--snapshot", file.toString()));
         }
       } finally {
         Files.deleteIfExists(file);
@@ -98,38 +98,38 @@ enum Scenario {
   },
   DIGITS("limit files with 8 MB of digits, while the server runs") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
-      return HostileFiles.digits(setup);
+    String seen(Server.Launch launch) throws Exception {
+      return HostileFiles.digits(launch);
     }
   },
   CUT_FILE("a limit file that is cut at the end of a line, while the server runs") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
-      return HostileFiles.cut(setup);
+    String seen(Server.Launch launch) throws Exception {
+      return HostileFiles.cut(launch);
     }
   },
   LINK("a link to a secret in the place of a limit file and of a rule book") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
-      return HostileFiles.link(setup);
+    String seen(Server.Launch launch) throws Exception {
+      return HostileFiles.link(launch);
     }
   },
   NO_DEFAULT("a rule that names a limit without a default") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
-      return HostileFiles.noDefault(setup);
+    String seen(Server.Launch launch) throws Exception {
+      return HostileFiles.noDefault(launch);
     }
   },
   MARKS("reservations that are cancelled in turns, on few ids, and never denied") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
-      return FullTables.marks(setup);
+    String seen(Server.Launch launch) throws Exception {
+      return FullTables.marks(launch);
     }
   },
   ONE_LIMIT("a client that names a new id of one limit in each request") {
     @Override
-    String seen(Server.Setup setup) throws Exception {
-      return FullTables.ids(setup);
+    String seen(Server.Launch launch) throws Exception {
+      return FullTables.ids(launch);
     }
   };
 
@@ -157,11 +157,11 @@ enum Scenario {
   }
 
   /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
-  abstract String seen(Server.Setup setup) throws Exception;
+  abstract String seen(Server.Launch launch) throws Exception;
 
-  private static int stopUnderLoad(Server.Setup setup) throws Exception {
+  private static int stopUnderLoad(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
-        Server server = setup.start("--limits", folder.limits(MUCH, 1, "1h"))) {
+        Server server = launch.start("--limits", folder.limits(MUCH, 1, "1h"))) {
       List<Spender> clients = new ArrayList<>();
       for (int i = 0; i < CLIENTS; i++) {
         clients.add(Spender.start(Door.HTTP, "client-" + i, server));

@@ -2,7 +2,15 @@
 package dev.sluice.proof.faults;
 
 import dev.sluice.spring.RateLimited;
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.springframework.boot.SpringBootConfiguration;
 import org.springframework.boot.WebApplicationType;
 import org.springframework.boot.autoconfigure.EnableAutoConfiguration;
@@ -20,13 +28,10 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 public class ColdBoot {
 
-  static final String PATH = "/page";
+  private static final String PATH = "/page";
+  private static final int OK = 200;
 
-  /**
-   * Answers what a limit allows.
-   *
-   * @return a page
-   */
+  /** Answers what a limit allows. */
   @GetMapping(PATH)
   @RateLimited(limit = "ApiCallsPerKey", id = "'all'")
   public String page() {
@@ -37,7 +42,6 @@ public class ColdBoot {
    * Serves.
    *
    * @param args the address of the store
-   * @throws IOException if its input breaks
    */
   public static void main(String[] args) throws IOException {
     try (ConfigurableApplicationContext application =
@@ -55,6 +59,31 @@ public class ColdBoot {
                 "--sluice.limits.ApiCallsPerKey.period=1h")) {
       System.out.println(application.getEnvironment().getProperty("local.server.port"));
       int unused = System.in.read();
+    }
+  }
+
+  /**
+   * Starts one, and returns how many of its first requests were not answered well: all are sent at
+   * once, each on its own connection.
+   */
+  static long failedRequests(URI store, int requests) throws IOException {
+    Process application = Log.start(ColdBoot.class, store.toString());
+    try (BufferedReader out = application.inputReader()) {
+      String port = out.readLine();
+      if (port == null) {
+        throw new IOException("the application did not start");
+      }
+      URI page = URI.create("http://127.0.0.1:" + port + PATH);
+      HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+      HttpRequest request = HttpRequest.newBuilder(page).build();
+      List<CompletableFuture<Integer>> statuses =
+          Stream.generate(() -> client.sendAsync(request, BodyHandlers.discarding()))
+              .limit(requests)
+              .map(answer -> answer.handle((read, e) -> e == null ? read.statusCode() : 0))
+              .toList();
+      return statuses.stream().filter(status -> status.join() != OK).count();
+    } finally {
+      application.destroyForcibly();
     }
   }
 }

@@ -5,20 +5,52 @@ import dev.sluice.Limiter;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
 
 /**
- * A process that has just started, and whose server then falls silent for the first time; prints
- * how many milliseconds the longest call took, and the machine's longest stall.
+ * What processes saw that have just started, and whose server then falls silent for the first time:
+ * with few callers, and with many. Immutable.
  */
-public final class FirstOutage {
+public record FirstOutage(List<Seen> all) {
 
-  private FirstOutage() {}
+  private static final List<Integer> CALLERS = List.of(1, 200, 15_000);
 
   /**
-   * Asks.
+   * What one process saw.
+   *
+   * @param longestMillis how long the slowest call took
+   * @param stallMillis how long the machine or the garbage collector kept a thread waiting
+   */
+  record Seen(long longestMillis, long stallMillis) {}
+
+  /**
+   * Starts the processes, one after the other.
+   *
+   * @param answeredBefore whether as many callers were answered before the outage
+   */
+  static FirstOutage of(boolean answeredBefore) throws IOException, InterruptedException {
+    List<Seen> all = new ArrayList<>();
+    for (int callers : CALLERS) {
+      List<String> printed =
+          Log.run(FirstOutage.class, String.valueOf(callers), String.valueOf(answeredBefore));
+      all.add(new Seen(Long.parseLong(printed.get(0)), Long.parseLong(printed.get(1))));
+    }
+    return new FirstOutage(List.copyOf(all));
+  }
+
+  /** Whether each call ended within the given time, and what its own process was stalled. */
+  boolean areInTime(long mostMillis) {
+    return all.stream().allMatch(seen -> seen.longestMillis() <= mostMillis + seen.stallMillis());
+  }
+
+  /**
+   * Is one of the processes: prints how many milliseconds the longest call took, and the machine's
+   * longest stall.
    *
    * @param args how many callers ask at once, and whether as many were answered before
-   * @throws InterruptedException if somebody interrupts it
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[0]);
@@ -37,5 +69,12 @@ public final class FirstOutage {
         redis.thaw();
       }
     }
+  }
+
+  @Override
+  public String toString() {
+    return all.stream()
+        .map(seen -> "%s ms (stall %s ms)".formatted(seen.longestMillis(), seen.stallMillis()))
+        .collect(Collectors.joining(", "));
   }
 }

@@ -13,6 +13,7 @@ import dev.sluice.testkit.servers.RedisBinary;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -174,8 +175,8 @@ enum Trial {
   FIRST_OUTAGE("the first outage of a process: 1, 200 and 15,000 callers of a frozen server") {
     @Override
     String seen() throws Exception {
-      FirstOutages cold = FirstOutages.of(false);
-      FirstOutages warm = FirstOutages.of(true);
+      FirstOutage cold = FirstOutage.of(false);
+      FirstOutage warm = FirstOutage.of(true);
       String seen = "%s; where as many were answered before: %s".formatted(cold, warm);
       BrokenPromise.unless(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
       return seen;
@@ -338,7 +339,7 @@ enum Trial {
       int good = 0;
       long failed = 0;
       for (int i = 0; i < STARTS; i++) {
-        long its = FirstRequests.failed(redis.uri(), requests);
+        long its = ColdBoot.failedRequests(redis.uri(), requests);
         good += its == 0 ? 1 : 0;
         failed += its;
       }
@@ -347,6 +348,35 @@ enum Trial {
               .formatted(good, STARTS, failed, STARTS * requests);
       BrokenPromise.unless(good == STARTS, "%s", seen);
       return seen;
+    }
+  }
+
+  /** A busy machine: a thread for each processor that spins, until it is closed. */
+  private static final class Spinning implements AutoCloseable {
+
+    private final CountDownLatch over = new CountDownLatch(1);
+    private final List<Thread> threads = new ArrayList<>();
+
+    Spinning() {
+      for (int i = 0; i < Runtime.getRuntime().availableProcessors(); i++) {
+        Thread thread = new Thread(this::spin);
+        threads.add(thread);
+        thread.start();
+      }
+    }
+
+    private void spin() {
+      while (over.getCount() > 0) {
+        Thread.onSpinWait();
+      }
+    }
+
+    @Override
+    public void close() throws InterruptedException {
+      over.countDown();
+      for (Thread thread : threads) {
+        thread.join();
+      }
     }
   }
 }

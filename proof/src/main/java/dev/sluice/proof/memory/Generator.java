@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
-import dev.sluice.proof.memory.Op.Act;
 import dev.sluice.proof.memory.Op.Part;
+import dev.sluice.proof.memory.Op.Verb;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -11,20 +11,20 @@ import java.util.Random;
 /** Makes histories by chance. For one thread. */
 final class Generator {
 
-  private static final List<Act> ACTS =
+  private static final List<Verb> ACTS =
       List.of(
-          Act.SPEND,
-          Act.SPEND,
-          Act.SPEND,
-          Act.SPEND,
-          Act.SPEND_ONLY,
-          Act.CHECK,
-          Act.REFUND,
-          Act.RESET);
+          Verb.SPEND,
+          Verb.SPEND,
+          Verb.SPEND,
+          Verb.SPEND,
+          Verb.SPEND_ONLY,
+          Verb.CHECK,
+          Verb.REFUND,
+          Verb.RESET);
   private static final long MILLI = 1_000_000;
 
   private final Random random;
-  private List<Act> acts = ACTS;
+  private List<Verb> acts = ACTS;
   private int tickOdds; // one in so many calls moves the clock
   private boolean brimful; // the bound is reached, or nearly, at first
   private boolean slow; // tokens come while the upkeep goes on
@@ -74,8 +74,8 @@ final class Generator {
     return new History(setup, all, new Schedule(random.nextBoolean(), List.of()));
   }
 
-  private List<Act> someActs() {
-    List<Act> some = new ArrayList<>(List.of(Act.SPEND));
+  private List<Verb> someActs() {
+    List<Verb> some = new ArrayList<>(List.of(Verb.SPEND));
     for (int i = 1 + random.nextInt(2); i > 0; i--) {
       some.add(ACTS.get(random.nextInt(ACTS.size())));
     }
@@ -101,8 +101,8 @@ final class Generator {
       int key = random.nextInt(setup.keys());
       if (twice || !keys.contains(key)) {
         keys.add(key);
-        Act act = acts.get(random.nextInt(acts.size()));
-        int cost = act == Act.RESET ? 0 : random.nextInt(setup.burst() + 1);
+        Verb act = acts.get(random.nextInt(acts.size()));
+        int cost = act == Verb.RESET ? 0 : random.nextInt(setup.burst() + 1);
         parts.add(new Part(act, key, cost));
       }
     }
@@ -115,12 +115,12 @@ final class Generator {
     int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
     Part death =
         random.nextBoolean()
-            ? new Part(Act.RESET, dying, 0)
-            : new Part(Act.REFUND, dying, setup.burst());
+            ? new Part(Verb.RESET, dying, 0)
+            : new Part(Verb.REFUND, dying, setup.burst());
     if (random.nextInt(3) == 0) {
       return Op.charge(List.of(death));
     }
-    Part birth = new Part(Act.SPEND, born, 1 + random.nextInt(setup.burst()));
+    Part birth = new Part(Verb.SPEND, born, 1 + random.nextInt(setup.burst()));
     return Op.charge(random.nextBoolean() ? List.of(death, birth) : List.of(birth, death));
   }
 
@@ -134,7 +134,7 @@ final class Generator {
     for (int key = 0; key < setup.keys(); key++) {
       if (random.nextInt(4) > 0) {
         int cost = 1 + random.nextInt(setup.burst());
-        batches.get(random.nextInt(most)).add(new Part(Act.SPEND, key, cost));
+        batches.get(random.nextInt(most)).add(new Part(Verb.SPEND, key, cost));
       }
     }
     return batches.stream().filter(parts -> !parts.isEmpty()).map(Op::charge).toList();
@@ -156,11 +156,11 @@ final class Generator {
     List<Op> ops = new ArrayList<>();
     for (int key : live.subList(0, alone)) {
       int cost = random.nextBoolean() ? 1 : 1 + random.nextInt(setup.burst());
-      ops.add(Op.charge(List.of(new Part(Act.SPEND, key, cost))));
+      ops.add(Op.charge(List.of(new Part(Verb.SPEND, key, cost))));
     }
     List<Part> others = new ArrayList<>();
     for (int key : live.subList(alone, live.size())) {
-      others.add(new Part(Act.SPEND, key, random.nextInt(8) == 0 ? 1 : setup.burst()));
+      others.add(new Part(Verb.SPEND, key, random.nextInt(8) == 0 ? 1 : setup.burst()));
     }
     if (!others.isEmpty()) {
       ops.add(Op.charge(others));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
-import dev.sluice.proof.memory.Op.Act;
 import dev.sluice.proof.memory.Op.Kind;
 import dev.sluice.proof.memory.Op.Part;
+import dev.sluice.proof.memory.Op.Verb;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -58,7 +58,7 @@ final class HistoryRunner {
     if (violation.isEmpty()) {
       List<Op> last = new ArrayList<>();
       for (int key = 0; key < history.setup().keys(); key++) {
-        last.add(Op.charge(List.of(new Part(Act.CHECK, key, 1))));
+        last.add(Op.charge(List.of(new Part(Verb.CHECK, key, 1))));
       }
       scheduler.run(
           works(world, clock, List.of(last), calls, offset), alone, null, Odds.NONE, null);
@@ -118,13 +118,11 @@ final class HistoryRunner {
                 .formatted(call.thread(), call.op());
       }
     }
-    for (int key = 0; key < setup.keys(); key++) {
-      String over = over(setup, calls, key);
-      if (!over.isEmpty()) {
-        return over;
-      }
+    String overspent = OverspendJudge.violation(setup, calls);
+    if (!overspent.isEmpty()) {
+      return overspent;
     }
-    if (!Linearization.exists(setup, calls)) {
+    if (!LinearizationJudge.exists(setup, calls)) {
       return "no order of the calls, one by one, gives the same answers";
     }
     return world.leftovers();
@@ -138,49 +136,6 @@ final class HistoryRunner {
       }
     }
     return false;
-  }
-
-  /** Never over, counted apart from the order of the calls. */
-  private static String over(Setup setup, List<Call> calls, int key) {
-    long given = 0;
-    long firstNanos = Long.MAX_VALUE;
-    long lastNanos = 0;
-    SequentialStore law = new SequentialStore(setup);
-    for (Call call : calls) {
-      firstNanos = Math.min(firstNanos, call.begunNanos());
-      lastNanos = Math.max(lastNanos, call.endedNanos());
-      List<Part> parts = call.op().parts();
-      if (!call.answer().failure().isEmpty() || call.op().kind() != Kind.CHARGE) {
-        continue;
-      }
-      boolean passes = true;
-      for (int i = 0; i < parts.size(); i++) {
-        passes &= !parts.get(i).act().votes() || fits(law, call, i);
-      }
-      for (int i = 0; i < parts.size(); i++) {
-        Part part = parts.get(i);
-        if (part.key() != key || !passes) {
-          continue;
-        }
-        switch (part.act()) {
-          case SPEND, SPEND_ONLY -> given += fits(law, call, i) ? part.cost() : 0;
-          case REFUND -> given -= part.cost();
-          case RESET -> given -= setup.burst();
-          case CHECK -> {
-            // Gives nothing.
-          }
-        }
-      }
-    }
-    long most = setup.burst() + (lastNanos - firstNanos) / Setup.TOKEN_NANOS;
-    return setup.keptNanos() > 0 || given <= most
-        ? ""
-        : "bucket %s gave out %s tokens, it may give %s".formatted(key, given, most);
-  }
-
-  private static boolean fits(SequentialStore law, Call call, int i) {
-    return law.fits(
-        call.op().parts().get(i), call.answer().nowNanos().get(i), call.answer().tatNanos().get(i));
   }
 
   /** Everything about a run that failed, for a person. */

@@ -26,7 +26,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
   }
 
   /** The acts of a charge, named as the store names them. */
-  public enum Act {
+  public enum Verb {
     /** Looks. */
     CHECK,
     /** Spends, and votes. */
@@ -50,18 +50,18 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
    * @param key the number of the bucket
    * @param cost tokens, 0 for a reset
    */
-  public record Part(Act act, int key, int cost) {
+  public record Part(Verb act, int key, int cost) {
 
     @Override
     public String toString() {
       String name = act.name().toLowerCase(Locale.ROOT).replace('_', '-');
-      return act == Act.RESET ? name + " " + key : name + " " + key + " " + cost;
+      return act == Verb.RESET ? name + " " + key : name + " " + key + " " + cost;
     }
 
     static Part parse(String text) {
       String[] words = text.trim().split(" +", -1);
-      Act act = Act.valueOf(words[0].toUpperCase(Locale.ROOT).replace('-', '_'));
-      int cost = act == Act.RESET ? 0 : Integer.parseInt(words[2]);
+      Verb act = Verb.valueOf(words[0].toUpperCase(Locale.ROOT).replace('-', '_'));
+      int cost = act == Verb.RESET ? 0 : Integer.parseInt(words[2]);
       return new Part(act, Integer.parseInt(words[1]), cost);
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
-import dev.sluice.proof.memory.Op.Act;
 import dev.sluice.proof.memory.Op.Part;
+import dev.sluice.proof.memory.Op.Verb;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -107,7 +107,7 @@ final class SequentialStore {
     boolean fits = fits(part, nowNanos, tat);
     // A denial and a refund go by a clock that was read after the TAT that they met. Where a bucket
     // has come to the same TAT again in between, that was true at the clock's time as well.
-    boolean late = part.act() == Act.REFUND || (!fits && part.act().votes());
+    boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
       return false;
@@ -116,7 +116,7 @@ final class SequentialStore {
       return true;
     }
     // A spend must not go by a clock that was read before its bucket was reset.
-    boolean spends = (part.act() == Act.SPEND || part.act() == Act.SPEND_ONLY) && costNanos > 0;
+    boolean spends = (part.act() == Verb.SPEND || part.act() == Verb.SPEND_ONLY) && costNanos > 0;
     boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
     if (spends && forgotten && nowNanos < resetNanos[key]) {
       return false;
@@ -162,7 +162,7 @@ final class SequentialStore {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();
     long made =
         call.op().parts().stream()
-            .filter(part -> part.act() == Act.SPEND || part.act() == Act.SPEND_ONLY)
+            .filter(part -> part.act() == Verb.SPEND || part.act() == Verb.SPEND_ONLY)
             .filter(part -> part.cost() > 0)
             .count();
     return made > 0 && live + made > setup.bound();

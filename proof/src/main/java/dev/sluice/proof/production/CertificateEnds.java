@@ -51,7 +51,7 @@ final class CertificateEnds implements ProductionReport.Drill {
       TlsIdentity first = TlsIdentity.endingIn(LIFE_SECONDS, folder);
       first.install(folder);
       try (Server server =
-          Server.Setup.SMALL
+          Server.Launch.SMALL
               .withTls(folder, Trust.in(first, next))
               .start("--limits", folder.limits(BURST, 1, "24h"))) {
         return seen(server, folder, first, next);

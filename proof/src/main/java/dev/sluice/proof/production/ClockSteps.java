@@ -75,7 +75,7 @@ final class ClockSteps implements ProductionReport.Drill {
               // spins
               "0");
       try (Server server =
-          Server.Setup.SMALL
+          Server.Launch.SMALL
               .withEnvironment(clock)
               .withTls(folder, Trust.in(certificate))
               .start("--limits", folder.limits(BURST, 1, "1s"))) {

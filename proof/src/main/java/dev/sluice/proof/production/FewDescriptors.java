@@ -60,7 +60,7 @@ final class FewDescriptors implements ProductionReport.Drill {
 
   private static Server start(int descriptors, String... options)
       throws IOException, InterruptedException {
-    return Server.Setup.SMALL.withShell("ulimit -n " + descriptors).start(options);
+    return Server.Launch.SMALL.withShell("ulimit -n " + descriptors).start(options);
   }
 
   private static String crowded(Server server) throws Exception {

@@ -103,7 +103,7 @@ final class ServerSoak implements ProductionReport.Drill {
       TlsIdentity[] certificates = {TlsIdentity.make(folder), TlsIdentity.make(folder)};
       certificates[0].install(folder);
       try (Server server =
-          Server.Setup.SMALL
+          Server.Launch.SMALL
               .withTls(folder, Trust.in(certificates))
               .withKeys(folder, Keys.fresh())
               .start(
@@ -271,7 +271,7 @@ final class ServerSoak implements ProductionReport.Drill {
     Sample end = samples.get(2);
     requireFlat("resident MiB", third.rssMib(), end.rssMib());
     long peak = server.peakMib();
-    BrokenPromise.unless(Server.Setup.SMALL.allows(peak), "it took %s MiB of memory", peak);
+    BrokenPromise.unless(Server.Launch.SMALL.allows(peak), "it took %s MiB of memory", peak);
     requireFlat("MiB of live heap", Math.round(third.heapMib()), Math.round(end.heapMib()));
     requireFlat("threads", third.threads(), end.threads());
     requireFlat("descriptors", third.descriptors(), end.descriptors());

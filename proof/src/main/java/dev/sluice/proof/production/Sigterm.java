@@ -56,19 +56,19 @@ final class Sigterm implements ProductionReport.Drill {
       String[] options = {
         "--limits", folder.limits(BURST, 1, "1h"), "--snapshot", folder.file("buckets")
       };
-      Server.Setup setup = Server.Setup.SMALL;
+      Server.Launch launch = Server.Launch.SMALL;
       if (tls) {
         TlsIdentity identity = TlsIdentity.make(folder);
         identity.install(folder);
-        setup = setup.withTls(folder, Trust.in(identity));
+        launch = launch.withTls(folder, Trust.in(identity));
       }
       for (int run = 0; run < RUNS; run++) {
-        try (Server server = setup.start(options)) {
+        try (Server server = launch.start(options)) {
           compare(server);
           stopUnderLoad(server, run);
         }
       }
-      try (Server server = setup.start(options)) {
+      try (Server server = launch.start(options)) {
         compare(server);
       }
     }

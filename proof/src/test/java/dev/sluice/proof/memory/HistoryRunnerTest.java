@@ -88,10 +88,12 @@ class HistoryRunnerTest {
     Setup setup = new Setup(10, 1, 2, 0);
     long after = Setup.START_NANOS + Setup.TOKEN_NANOS;
     Call spend = call("spend 0 1", 1, 5, 0);
-    assertThat(Linearization.exists(setup, List.of(spend, call("check 0 1", 6, 9, after))))
+    assertThat(LinearizationJudge.exists(setup, List.of(spend, call("check 0 1", 6, 9, after))))
         .isTrue();
-    assertThat(Linearization.exists(setup, List.of(spend, call("check 0 1", 6, 9, 0)))).isFalse();
-    assertThat(Linearization.exists(setup, List.of(spend, call("check 0 1", 4, 9, 0)))).isTrue();
+    assertThat(LinearizationJudge.exists(setup, List.of(spend, call("check 0 1", 6, 9, 0))))
+        .isFalse();
+    assertThat(LinearizationJudge.exists(setup, List.of(spend, call("check 0 1", 4, 9, 0))))
+        .isTrue();
   }
 
   private static Call call(String op, long begun, long ended, long tatNanos) {

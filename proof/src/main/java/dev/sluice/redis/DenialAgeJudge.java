@@ -18,8 +18,11 @@ import java.util.Map;
  * answer is taken here. A call that failed, or that is under way, may have found anything.
  */
 
-/** How old a denial may be that a process tells from its memory. For one thread. */
-final class ToldDenials {
+/**
+ * The invariant: a denial that a process gives from its memory was true not longer ago than its
+ * answers allow. For one thread.
+ */
+final class DenialAgeJudge {
 
   private final Map<String, List<Told>> told = new HashMap<>(); // by bucket key
   private final Map<String, Told> unknown = new HashMap<>(); // of calls that failed, the same
@@ -30,7 +33,7 @@ final class ToldDenials {
    *
    * @param mostNanos how old one may be at most
    */
-  ToldDenials(long mostNanos) {
+  DenialAgeJudge(long mostNanos) {
     this.mostNanos = mostNanos;
   }
 

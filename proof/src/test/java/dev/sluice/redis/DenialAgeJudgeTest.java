@@ -6,12 +6,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Test;
 
 /** How old a denial from memory may be, by what callers were told before. */
-final class ToldDenialsTest {
+final class DenialAgeJudgeTest {
 
   private static final String KEY = "1:o0";
   private static final long TAT = 77;
 
-  private final ToldDenials told = new ToldDenials(/* mostNanos= */ 1_000);
+  private final DenialAgeJudge told = new DenialAgeJudge(/* mostNanos= */ 1_000);
 
   /** With no other call under way. */
   private long mostNanos(long tatNanos, long now) {

@@ -8,10 +8,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The debts that processes forgave: once for a process, a bucket and a burst offset within the time
- * of that offset (decision 003). For one thread.
+ * The invariant: a process forgives the debt of a bucket once within the time of its burst offset
+ * (decision 003), and only where there can be debts. For one thread.
  */
-final class Debts {
+final class DebtJudge {
 
   private final Map<Debt, Long> forgivenUntil = new HashMap<>();
   private final Map<Debt, Long> tried = new HashMap<>();
@@ -24,7 +24,7 @@ final class Debts {
    * @param conditions whether there can be any, and how long a call may be under way
    * @param afterwardsNanos how much later a second call that follows a first may be decided on
    */
-  Debts(Conditions conditions, long afterwardsNanos) {
+  DebtJudge(Conditions conditions, long afterwardsNanos) {
     this.conditions = conditions;
     this.afterwardsNanos = afterwardsNanos;
   }

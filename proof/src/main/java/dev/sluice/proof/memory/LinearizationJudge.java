@@ -14,15 +14,15 @@ import java.util.Set;
  */
 
 /**
- * Looks for an order of the calls, one by one, that gives the same answers, and in which a call
- * that had ended before another one began comes first. For one search, by one thread.
+ * The invariant: there is an order of the calls, one by one, that gives the same answers, and in
+ * which a call that had ended before another one began comes first. For one search, by one thread.
  */
-final class Linearization {
+final class LinearizationJudge {
 
   private final List<Event> events = new ArrayList<>();
   private final Set<Tried> tried = new HashSet<>();
 
-  private Linearization(Setup setup, List<Call> calls) {
+  private LinearizationJudge(Setup setup, List<Call> calls) {
     for (Call call : calls) {
       if (call.op().kind() == Kind.CHARGE) {
         events.add(new Event(call, -1));
@@ -35,7 +35,7 @@ final class Linearization {
   }
 
   static boolean exists(Setup setup, List<Call> calls) {
-    Linearization search = new Linearization(setup, calls);
+    LinearizationJudge search = new LinearizationJudge(setup, calls);
     if (search.events.size() > Long.SIZE - 2) {
       throw new IllegalArgumentException(
           search.events.size() + " calls are more than this search is made for");

@@ -7,8 +7,12 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Compares one process' circuit breakers with the calls that they saw. For one thread. */
-final class BreakerWatch {
+/**
+ * The invariant: a process marks a server down after five outages in a row, or after the first
+ * failure on trial, and never earlier. Compares one process' circuit breakers with the calls that
+ * they saw. For one thread.
+ */
+final class BreakerJudge {
 
   private static final int MOST_FAILURES = 5; // the store's default
 
@@ -17,7 +21,7 @@ final class BreakerWatch {
   private final Timing timing;
   private final Map<String, Calls> servers = new HashMap<>();
 
-  BreakerWatch(Timing timing) {
+  BreakerJudge(Timing timing) {
     this.timing = timing;
   }
 

@@ -14,8 +14,11 @@ import org.jspecify.annotations.Nullable;
  * kept for as long again as it was found before, and for `denials` at most.
  */
 
-/** How often a process may take in vain, by what it was told of the buckets that deny. */
-final class KnownDenials {
+/**
+ * The invariant: a process takes tokens in vain only where it has not been told that another part
+ * of the batch is denied. Counts how often that may be. For one thread.
+ */
+final class FutileTakeJudge {
 
   /** A bucket that batches over servers take from in vain. */
   static final String OBSERVED = "1:o0";
@@ -27,7 +30,7 @@ final class KnownDenials {
   private final Map<Integer, Known> known = new HashMap<>();
   private int mayTake;
 
-  KnownDenials(World world) {
+  FutileTakeJudge(World world) {
     this.world = world;
   }
 

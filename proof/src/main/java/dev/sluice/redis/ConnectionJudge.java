@@ -9,11 +9,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges what a process makes of connections that are slow to come or fail, whatever its callers
- * do. Few calls may wait for one, and its circuit breakers must hear of each failure. For one
- * thread.
+ * The invariant: few calls wait for a connection that is slow to come, and the circuit breakers
+ * hear of each one that fails, whatever the callers do. For one thread.
  */
-final class ConnectWatch {
+final class ConnectionJudge {
 
   private static final int PLACES = 2; // of calls in a lane
   private static final int MOST_REQUESTS = 128; // that share a call
@@ -30,7 +29,7 @@ final class ConnectWatch {
   private int allFailures;
   private @Nullable Calls calls;
 
-  ConnectWatch(int process, World world, Plan plan) {
+  ConnectionJudge(int process, World world, Plan plan) {
     this.process = process;
     this.world = world;
     this.topology = plan.topology();
