@@ -26,111 +26,93 @@ final class RedisOptions {
   private static final Duration HOUR = Duration.ofHours(1);
 
   static final RedisOption<Duration> TIMEOUT =
-      RedisOption.duration(MILLISECOND, HOUR)
-          .option("timeout", "500ms", "how long a call may take, from the question to its end");
+      RedisOption.duration(MILLISECOND, HOUR).option("timeout", "500ms", "longest time for a call");
 
   static final RedisOption<Duration> CONNECT_TIMEOUT =
       RedisOption.duration(MILLISECOND, HOUR)
-          .option("connectTimeout", "2s", "how long connecting, greeting and log-in may take");
+          .option("connectTimeout", "2s", "longest time to connect and log in");
 
   static final RedisOption<String> CLIENT_NAME =
       RedisOption.text()
           .rule((uri, name) -> requirePrintable(name))
-          .optional("clientName", "none", "under which the server lists the connections");
+          .optional("clientName", "none", "name of the connections in `CLIENT LIST`");
 
   static final RedisOption<Protocol> PROTOCOL =
       RedisOption.choice(Protocol.class)
-          .optional("protocol", "the newest", "for a proxy that speaks only one");
+          .optional("protocol", "the newest", "version of the Redis protocol");
 
   static final RedisOption<Boolean> TLS =
       RedisOption.kind("true, false", RedisOptions::truth)
-          .optional("tls", "true for `rediss`", "whether the connection is encrypted");
+          .optional("tls", "true for `rediss`", "encrypt connections");
 
   static final RedisOption<Verify> VERIFY =
       RedisOption.choice(Verify.class)
           .option(
               "verify",
               "full",
-              "what of a server's certificate must be right: authority and host name, the"
-                  + " authority, nothing");
+              "check of a server's certificate: authority and host name, authority only, nothing");
 
   static final RedisOption<Path> CA =
-      RedisOption.file()
-          .optional(
-              "ca",
-              "those of the JVM",
-              "PEM: the certificates of the authorities that are trusted");
+      RedisOption.file().optional("ca", "those of the JVM", "PEM: trusted authorities");
 
   static final RedisOption<Path> CERT =
-      RedisOption.file()
-          .optional(
-              "cert",
-              "none",
-              "PEM: the client's own certificate, which Redis asks for unless `tls-auth-clients`"
-                  + " says otherwise");
+      RedisOption.file().optional("cert", "none", "PEM: the client's certificate");
 
   static final RedisOption<Path> KEY =
-      RedisOption.file()
-          .optional("key", "none", "PEM, PKCS#8, not encrypted: the private key of `cert`");
+      RedisOption.file().optional("key", "none", "PEM, PKCS#8, not encrypted: the key of `cert`");
 
   static final RedisOption<String> PREFIX =
       RedisOption.text()
           .rule(RedisOptions::requireSpread)
-          .optional(
-              "prefix",
-              "none",
-              "stands before every key, to keep applications apart; Boulder writes none");
+          .optional("prefix", "none", "first part of every key");
 
   static final RedisOption<HashTag> TAG =
       RedisOption.choice(HashTag.class)
-          .option("tag", "none", "which part of a key decides on its server, below");
+          .option("tag", "none", "part of a key that selects its server");
 
   static final RedisOption<Optional<TimeSource>> CLOCK =
       RedisOption.kind("server, client", RedisOptions::clock)
-          .option("clock", "server", "whose clock decides, below");
+          .option("clock", "server", "clock that decides");
 
   static final RedisOption<Duration> SKEW =
       RedisOption.duration(Duration.ZERO, ClientClock.SLACK) // or a bucket could go too early
-          .option("skew", "100ms", "how far the clocks of the clients may differ, below");
+          .option("skew", "100ms", "largest difference between the clients' clocks");
 
   static final RedisOption<Duration> DENIALS =
       RedisOption.duration(Duration.ZERO, HOUR)
           .reader(text -> text.equals("off") ? Duration.ZERO : GoDuration.parse(text))
           .values("up to 1h, off")
-          .option("denials", "1s", "how long a denial may be answered from memory, below");
+          .option("denials", "1s", "longest time to remember a denial");
 
   static final RedisOption<Integer> QUEUE =
       RedisOption.atLeastOne()
           .option(
               "queue",
               "16384",
-              "how many requests may wait for a server (in a Cluster: for all of it); more are"
-                  + " refused at once");
+              "most requests that wait for a server or Cluster; more are refused");
 
   static final RedisOption<Integer> FAILURES =
       RedisOption.atLeastOne()
-          .option("failures", "5", "calls in a row that fail before a server is marked down");
+          .option("failures", "5", "failed calls in a row before a server is marked down");
 
   static final RedisOption<Duration> PROBE =
       RedisOption.duration(MILLISECOND, HOUR)
-          .option("probe", "500ms", "how often a server that is marked down is probed");
+          .option("probe", "500ms", "interval of probes to a server that is marked down");
 
   static final RedisOption<String> SENTINEL_USER =
       RedisOption.text()
           .rule((uri, user) -> requireSentinel(uri))
-          .optional(
-              "sentinelUser", "none", "the user name for the Sentinels, where they require one");
+          .optional("sentinelUser", "none", "user of the Sentinels");
 
   static final RedisOption<String> SENTINEL_PASSWORD =
       RedisOption.text()
           .rule((uri, password) -> requireSentinel(uri))
-          .optional(StoreUri.SENTINEL_PASSWORD, "none", "the password of that log-in");
+          .optional(StoreUri.SENTINEL_PASSWORD, "none", "password of the Sentinels");
 
   static final RedisOption<List<String>> NAMES =
       RedisOption.kind("one for each host", text -> List.of(text.split(",", -1)))
           .rule(RedisOptions::requireRing)
-          .optional(
-              "names", "addresses", "names of the servers of a ring, by which keys are placed");
+          .optional("names", "addresses", "names of a ring's servers, which place the keys");
 
   /** Every option, in the order of the documentation. */
   static final List<RedisOption<?>> ALL =

@@ -41,7 +41,7 @@ class RedisOptionsTest {
   void documentation_hasOneRowForEachOption() throws IOException {
     List<String> rows =
         Stream.concat(
-                Stream.of("| option | values | without it | what |", "|---|---|---|---|"),
+                Stream.of("| option | values | default | meaning |", "|---|---|---|---|"),
                 RedisOptions.ALL.stream().map(RedisOption::row))
             .toList();
     assertThat(Files.readAllLines(DOCUMENTATION)).containsSequence(rows);
