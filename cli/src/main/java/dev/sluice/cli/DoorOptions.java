@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.HostPort;
-import dev.sluice.server.rls.OverridePolicy;
-import dev.sluice.server.service.InsecureException;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.InsecureException;
 import dev.sluice.server.service.Service;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.text.SafeText;

@@ -3,10 +3,10 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.service.BundledNames;
 import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.List;
