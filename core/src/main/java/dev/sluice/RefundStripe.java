@@ -62,6 +62,12 @@ import org.jspecify.annotations.Nullable;
  */
 final class RefundStripe {
 
+  /**
+   * The largest refund that moves the stretches of its bucket, 36 years, so that no sum overflows.
+   * A larger one ends them, as a reset does.
+   */
+  private static final long MOST_TRACKED_NANOS = TimeLine.FREE / 4;
+
   /** How late a refund may arrive and still give back all: most round trips take less. */
   static final long LATE_NANOS = 50_000_000;
 
@@ -355,8 +361,10 @@ final class RefundStripe {
     long refundNanos = 0;
     if (endNanos != Gcra.NO_TAT) {
       refundNanos = Math.min(worthNanos, offsetNanos);
-      refundNanos = Math.min(refundNanos, line.order.leastSlackAfter(stretch));
-      refundNanos = Math.min(refundNanos, TimeLine.FREE / 4 - line.refundingNanos);
+      if (line.members > 1) {
+        refundNanos = Math.min(refundNanos, line.order.leastSlackAfter(stretch));
+        refundNanos = Math.min(refundNanos, MOST_TRACKED_NANOS - line.refundingNanos);
+      }
       refundNanos = Math.min(refundNanos, leftAtMostNanos(line, endNanos));
     }
     if (refundNanos <= 0) {
@@ -416,12 +424,16 @@ final class RefundStripe {
     Line line = mark.line;
     mark.state = State.LEAVING;
     Charge asked = charge;
-    if (charge.op() == Effect.Op.RESET || charge.op() == Effect.Op.FORGIVE) {
+    boolean isTracked =
+        charge.op() != Effect.Op.RESET
+            && charge.op() != Effect.Op.FORGIVE
+            && charge.incrementNanos() <= MOST_TRACKED_NANOS;
+    if (!isTracked) {
       lapse(line);
       mark.isReset = true;
       line.resets++;
     } else {
-      long most = Math.min(line.order.leastSlack(), TimeLine.FREE / 4 - line.refundingNanos);
+      long most = Math.min(line.order.leastSlack(), MOST_TRACKED_NANOS - line.refundingNanos);
       mark.refundNanos = Math.min(charge.incrementNanos(), Math.max(most, 0));
       line.order.shiftAll(-mark.refundNanos);
       line.refundingNanos += mark.refundNanos;

@@ -28,7 +28,7 @@ class DecisionTest {
           LimitName.builder(1, "NewRegistrationsPerIPAddress")
               .id(IdFormat.ipAddress())
               .message(
-                  "too many new registrations ({burst}) from this IP address in the last {period}")
+                  "too many new registrations ({burst}) from this IP address in the last {goPeriod}")
               .helpLink(
                   "https://letsencrypt.org/docs/rate-limits/#new-registrations-per-ip-address")
               .build(),

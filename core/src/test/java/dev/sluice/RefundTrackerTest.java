@@ -10,6 +10,7 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
@@ -28,6 +29,8 @@ import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class RefundTrackerTest {
 
@@ -364,5 +367,21 @@ class RefundTrackerTest {
     engine.reserve(List.of(two)).close();
     assertThat(engine.reserve(List.of(two)).denied()).isTrue();
     assertThat(engine.ledger().refundTracker().size()).isZero();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {20, 40, 100, 290})
+  void refundOrCancel_ofDecades_givesAllBack(int years) {
+    LimitName name = LimitName.builder(1, "PerCentury").jitter(0).build();
+    Quota quota = Quota.of(10, 10, Duration.ofDays(365L * years));
+    Limits limits = Limits.builder(Catalogue.of(name)).limit("PerCentury", quota).build();
+    try (BucketStore store = BucketStore.inMemory()) {
+      Limiter limiter = Limiter.of(limits, store);
+      assertThat(limiter.spend("PerCentury", "a", 10).allowed()).isTrue();
+      assertThat(limiter.refund("PerCentury", "a", 10).remaining()).isEqualTo(10);
+      Reservation reservation = limiter.reserve("PerCentury", "b", 10);
+      reservation.cancel();
+      assertThat(limiter.check("PerCentury", "b", 10).allowed()).isTrue();
+    }
   }
 }

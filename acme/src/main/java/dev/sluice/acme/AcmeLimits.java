@@ -117,32 +117,33 @@ public final class AcmeLimits {
         name(AcmeLimit.NEW_REGISTRATIONS_PER_IP_ADDRESS)
             .id(IdFormat.ipAddress())
             .message(
-                "too many new registrations ({burst}) from this IP address in the last {period}")
+                "too many new registrations ({burst}) from this IP address in the last {goPeriod}")
             .helpLink(docs("new-registrations-per-ip-address"))
             .build(),
         name(AcmeLimit.NEW_REGISTRATIONS_PER_IPV6_RANGE)
             .id(IdFormat.ipv6Range(48))
             .message(
                 "too many new registrations ({burst}) from this /48 subnet of IPv6 addresses"
-                    + " in the last {period}")
+                    + " in the last {goPeriod}")
             .helpLink(docs("new-registrations-per-ipv6-range"))
             .build(),
         name(AcmeLimit.NEW_ORDERS_PER_ACCOUNT)
             .id(regId)
-            .message("too many new orders ({burst}) from this account in the last {period}")
+            .message("too many new orders ({burst}) from this account in the last {goPeriod}")
             .helpLink(docs("new-orders-per-account"))
             .build(),
         name(AcmeLimit.FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT)
             .id(IdFormat.joined(regId, identValue))
             .overrideId(regId)
-            .message("too many failed authorizations ({burst}) for \"{id.2}\" in the last {period}")
+            .message(
+                "too many failed authorizations ({burst}) for \"{id.2}\" in the last {goPeriod}")
             .helpLink(docs("authorization-failures-per-identifier-per-account"))
             .build(),
         name(AcmeLimit.CERTIFICATES_PER_DOMAIN)
             .id(domainOrCidr)
             .overrideId(new OverriddenDomainFormat(domain))
             .message(
-                "too many certificates ({burst}) already issued for \"{id}\" in the last {period}")
+                "too many certificates ({burst}) already issued for \"{id}\" in the last {goPeriod}")
             .helpLink(docs("new-certificates-per-registered-domain"))
             .build(),
         name(AcmeLimit.CERTIFICATES_PER_DOMAIN_PER_ACCOUNT)
@@ -151,14 +152,14 @@ public final class AcmeLimits {
             .overridesOnly()
             .message(
                 "too many certificates ({burst}) already issued for \"{id.2}\" in the last"
-                    + " {period}")
+                    + " {goPeriod}")
             .helpLink(docs("new-certificates-per-registered-domain"))
             .build(),
         name(AcmeLimit.CERTIFICATES_PER_FQDN_SET)
             .id(fqdnSet)
             .message(
                 "too many certificates ({burst}) already issued for this exact set of identifiers"
-                    + " in the last {period}")
+                    + " in the last {goPeriod}")
             .helpLink(docs("new-certificates-per-exact-set-of-identifiers"))
             .build(),
         name(AcmeLimit.FAILED_AUTHORIZATIONS_FOR_PAUSING_PER_DOMAIN_PER_ACCOUNT)
@@ -173,7 +174,7 @@ public final class AcmeLimits {
             .id(IdFormat.ipAddress())
             .message(
                 "too many override request form submissions ({burst}) from this IP address"
-                    + " in the last {period}")
+                    + " in the last {goPeriod}")
             .helpLink(docs("new-registrations-per-ip-address"))
             .build());
   }

@@ -22,7 +22,7 @@ final class Periods {
         && duration.equals(Duration.ofHours(hours))) {
       return hours / HOURS_PER_DAY + "d";
     }
-    return GoDuration.format(duration).replaceAll("(?<=m)0s$", "").replaceAll("(?<=h)0m$", "");
+    return GoDuration.shortened(duration);
   }
 
   static Duration positive(String option, String text) {

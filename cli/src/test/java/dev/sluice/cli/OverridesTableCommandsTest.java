@@ -7,6 +7,7 @@ import dev.sluice.testkit.servers.LocalPostgres;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -45,6 +46,30 @@ final class OverridesTableCommandsTest {
 
     assertThat(on("enable", "CertificatesPerDomain", "EXAMPLE.com").code()).isEqualTo(Exit.DONE);
     assertThat(dump().out()).as("the comment that was there stays").isEqualTo(HEADER + row);
+  }
+
+  @Test
+  void add_ofALowerOverride_isANo_withoutForce() {
+    assertThat(add("NewOrdersPerAccount", "17").code()).isEqualTo(Exit.DONE);
+    String[] lower = {
+      "overrides",
+      "add",
+      "NewOrdersPerAccount",
+      "17",
+      "--burst=3",
+      "--count=6",
+      "--period=3h",
+      "--db",
+      db
+    };
+    Cli refused = Cli.run(lower);
+    assertThat(refused.code()).isEqualTo(Exit.NO);
+    assertThat(refused.err()).contains("NewOrdersPerAccount", "--force lowers them");
+    assertThat(dump().out()).isEqualTo(HEADER + "NewOrdersPerAccount,17,600,300,3h0m0s,\n");
+    Cli forced =
+        Cli.run(Stream.concat(Stream.of(lower), Stream.of("--force")).toArray(String[]::new));
+    assertThat(forced.code()).as(forced.err()).isEqualTo(Exit.DONE);
+    assertThat(dump().out()).isEqualTo(HEADER + "NewOrdersPerAccount,17,6,3,3h0m0s,\n");
   }
 
   @Test

@@ -25,7 +25,8 @@ public final class LimitName {
   private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{([^{}]*)}");
   private static final double DEFAULT_JITTER = 0.03;
-  private static final Pattern KNOWN = Pattern.compile("burst|count|period|rate|id|id\\.[1-9]");
+  private static final Pattern KNOWN =
+      Pattern.compile("burst|count|period|goPeriod|rate|id|id\\.[1-9]");
 
   private final int number;
   private final String name;
@@ -293,7 +294,8 @@ public final class LimitName {
     return switch (what) {
       case "burst" -> Long.toString(quota.burst());
       case "count" -> Long.toString(quota.count());
-      case "period" -> GoDuration.format(quota.period());
+      case "period" -> GoDuration.shortened(quota.period());
+      case "goPeriod" -> GoDuration.format(quota.period());
       case "rate" -> rate(quota);
       case "id" -> SafeText.printable(canonicalId);
       default ->
@@ -426,8 +428,9 @@ public final class LimitName {
     /**
      * Sets what a denied client is told.
      *
-     * @param template the text; {@code {burst}}, {@code {count}}, {@code {period}}, {@code {id}}
-     *     and, for a part of a joined id, {@code {id.1}} to {@code {id.9}} are filled in
+     * @param template the text; {@code {rate}}, {@code {burst}}, {@code {count}}, {@code {period}},
+     *     {@code {goPeriod}} (as Go prints it: {@code 1h0m0s}), {@code {id}} and, for a part of a
+     *     joined id, {@code {id.1}} to {@code {id.9}} are filled in
      * @return this
      * @throws IllegalArgumentException for any other placeholder
      */
@@ -436,7 +439,7 @@ public final class LimitName {
       for (MatchResult placeholder : PLACEHOLDER.matcher(template).results().toList()) {
         if (!KNOWN.matcher(placeholder.group(1)).matches()) {
           throw new IllegalArgumentException(
-              "message: found %s, expected one of {burst}, {count}, {period}, {id}, {id.1} …"
+              "message: found %s, expected one of {burst}, {count}, {period}, {rate}, {id}, {id.1} …"
                   .formatted(placeholder.group()));
         }
       }

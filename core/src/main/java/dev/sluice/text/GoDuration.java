@@ -120,7 +120,6 @@ public final class GoDuration {
     return minutes > 0 ? minutes + "m" + seconds : seconds;
   }
 
-  /** In units of a power of ten. By hand: it is a part of every decision that HTTP answers. */
   /**
    * Formats a duration without the parts that are zero at its end: {@code 1h}, {@code 1h30m}.
    *
@@ -131,6 +130,7 @@ public final class GoDuration {
     return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
   }
 
+  /** In units of a power of ten. By hand: it is a part of every decision that HTTP answers. */
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;
     long rest = nanos % unit;

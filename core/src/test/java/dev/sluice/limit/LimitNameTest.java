@@ -24,9 +24,10 @@ class LimitNameTest {
   @Test
   void denial_placeholders_areFilledIn() {
     assertThat(
-            joined("{burst} {count} {period} {id} {id.1} {id.2} {id.3}")
+            joined("{burst} {count} {period} {goPeriod} {rate} {id} {id.1} {id.2} {id.3}")
                 .denial(QUOTA, "[2001:db8::1]:-5:a:b"))
-        .isEqualTo("10 5 168h0m0s [2001:db8::1]:-5:a:b [2001:db8::1] -5 a:b");
+        .isEqualTo(
+            "10 5 168h 168h0m0s 5 per 168h, 10 at once [2001:db8::1]:-5:a:b [2001:db8::1] -5 a:b");
   }
 
   @Test

@@ -107,20 +107,19 @@ final class RedisOption<T> {
   }
 
   static Kind<Duration> duration(Duration least, Duration most) {
-    return kind(shown(least) + " to " + shown(most), GoDuration::parse)
+    return kind(
+            GoDuration.shortened(least) + " to " + GoDuration.shortened(most), GoDuration::parse)
         .rule(
             (uri, found) -> {
               if (found.compareTo(least) < 0 || found.compareTo(most) > 0) {
                 throw new IllegalArgumentException(
                     "found %s, expected from %s to %s"
-                        .formatted(shown(found), shown(least), shown(most)));
+                        .formatted(
+                            GoDuration.shortened(found),
+                            GoDuration.shortened(least),
+                            GoDuration.shortened(most)));
               }
             });
-  }
-
-  /** Without the zeros that Go prints: "1h", not "1h0m0s". */
-  private static String shown(Duration duration) {
-    return GoDuration.format(duration).replaceAll("(?<=m)0s$", "").replaceAll("(?<=h)0m$", "");
   }
 
   static Kind<Integer> atLeastOne() {

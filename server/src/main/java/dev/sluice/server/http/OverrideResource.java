@@ -65,7 +65,7 @@ final class OverrideResource extends AdminResource {
     return new Done(
         json -> write(set == null ? asked : set, limits, warnings, json),
         "burst %s, %s in %s"
-            .formatted(quota.burst(), quota.count(), GoDuration.format(quota.period())));
+            .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period())));
   }
 
   /** As limit files are read: where a value is missing, each of the others is judged alone. */

@@ -144,9 +144,9 @@ public final class Reservations {
           field,
           "found %s, expected a time from %s to %s"
               .formatted(
-                  GoDuration.format(life),
-                  GoDuration.format(SHORTEST_LIFE),
-                  GoDuration.format(LONGEST_LIFE)));
+                  GoDuration.shortened(life),
+                  GoDuration.shortened(SHORTEST_LIFE),
+                  GoDuration.shortened(LONGEST_LIFE)));
     }
     return life;
   }
@@ -178,10 +178,10 @@ public final class Reservations {
             "expires",
             "found %s, expected at most %s, as the limit %s allows no longer; longestReservation: %s in its default does"
                 .formatted(
-                    GoDuration.format(life),
-                    GoDuration.format(longest),
+                    GoDuration.shortened(life),
+                    GoDuration.shortened(longest),
                     limit,
-                    GoDuration.format(life)));
+                    GoDuration.shortened(life)));
       }
     }
   }

@@ -131,7 +131,7 @@ final class HttpReservationsTest {
     assertThat(answer.statusCode()).isEqualTo(400);
     assertThat(TestServer.json(answer).get("field").textValue()).isEqualTo("expires");
     assertThat(TestServer.json(answer).get("detail").textValue())
-        .isEqualTo("found 48h0m0s, expected a time from 1s to 24h0m0s");
+        .isEqualTo("found 48h, expected a time from 1s to 24h");
     assertThat(remaining()).isEqualTo(10);
   }
 }

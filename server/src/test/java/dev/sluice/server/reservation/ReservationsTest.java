@@ -354,8 +354,8 @@ final class ReservationsTest {
     assertThatThrownBy(() -> here.reserve(one("a"), hour))
         .isInstanceOf(WireException.class)
         .hasMessage(
-            "found 1h0m0s, expected at most 10m0s, as the limit Logins allows no longer;"
-                + " longestReservation: 1h0m0s in its default does");
+            "found 1h, expected at most 10m, as the limit Logins allows no longer;"
+                + " longestReservation: 1h in its default does");
     limits.replace(
         limits
             .get()

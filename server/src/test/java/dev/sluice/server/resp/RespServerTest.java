@@ -246,7 +246,7 @@ final class RespServerTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "SLUICE.RESERVE LoginsPerIPAddress 192.0.2.7 1 2d | ERR expires: found 48h0m0s, expected a time from 1s to 24h0m0s",
+        "SLUICE.RESERVE LoginsPerIPAddress 192.0.2.7 1 2d | ERR expires: found 48h, expected a time from 1s to 24h",
         "SLUICE.RESERVE Nope 192.0.2.7 | ERR limit: no limit has the name \"Nope\"",
         "SLUICE.CANCEL x | UNKNOWNTOKEN no server with this key has made the token; give all servers of a fleet the same --token-key-file",
       })
