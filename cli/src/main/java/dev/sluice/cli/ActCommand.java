@@ -56,7 +56,7 @@ final class ActCommand implements Callable<Integer> {
   @Option(names = TokenFile.OPTION, paramLabel = "FILE", description = TokenFile.DESCRIPTION)
   private @Nullable Path tokenFile;
 
-  @Mixin private ServerTlsOptions tls = new ServerTlsOptions();
+  @Mixin private ServerClientOptions tls = new ServerClientOptions();
 
   @Option(
       names = "--store",

@@ -50,7 +50,7 @@ final class HelpCommand implements Callable<Integer> {
     for (String word : path) {
       CommandLine next = command.getSubcommands().get(word);
       if (next == null) {
-        throw Misuse.mistake(
+        throw UsageErrors.mistake(
             command.getCommandSpec(),
             "unknown command %s%s"
                 .formatted(

@@ -175,8 +175,8 @@ public final class Main {
   }
 
   private static int misused(ParameterException e, Console console) {
-    console.err().println("sluice: " + Misuse.of(e));
-    console.err().println(Misuse.advice(e.getCommandLine()));
+    console.err().println("sluice: " + UsageErrors.of(e));
+    console.err().println(UsageErrors.advice(e.getCommandLine()));
     return Exit.BROKEN_INPUT;
   }
 

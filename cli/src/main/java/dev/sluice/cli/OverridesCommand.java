@@ -28,6 +28,6 @@ final class OverridesCommand implements Runnable {
 
   @Override
   public void run() {
-    throw Misuse.commandMissing(spec);
+    throw UsageErrors.commandMissing(spec);
   }
 }

@@ -32,7 +32,7 @@ final class PenaltyCommand implements Runnable {
 
   @Override
   public void run() {
-    throw Misuse.commandMissing(spec);
+    throw UsageErrors.commandMissing(spec);
   }
 
   /** How long a penalty holds: one of the three. */

@@ -19,7 +19,7 @@ final class ServerOptions {
   @Option(names = TokenFile.OPTION, paramLabel = "FILE", description = TokenFile.DESCRIPTION)
   private @Nullable Path tokenFile;
 
-  @Mixin private ServerTlsOptions tls = new ServerTlsOptions();
+  @Mixin private ServerClientOptions tls = new ServerClientOptions();
 
   /** A client of that server. */
   ServerClient client(Console console) {

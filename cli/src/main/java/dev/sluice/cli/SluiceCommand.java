@@ -36,7 +36,7 @@ final class SluiceCommand implements Runnable {
 
   @Override
   public void run() {
-    throw Misuse.mistake(spec, "the command is missing");
+    throw UsageErrors.mistake(spec, "the command is missing");
   }
 
   /** The version in the manifest of the jar. */

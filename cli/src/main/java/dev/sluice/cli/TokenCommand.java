@@ -28,7 +28,7 @@ final class TokenCommand implements Runnable {
 
   @Override
   public void run() {
-    throw Misuse.commandMissing(spec);
+    throw UsageErrors.commandMissing(spec);
   }
 
   /** {@code sluice token new}: a fresh token. */

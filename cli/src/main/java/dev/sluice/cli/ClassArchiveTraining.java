@@ -27,7 +27,7 @@ import java.util.regex.Pattern;
  *
  * <p>Listens on free ports of loopback, writes nothing, and ends within seconds.
  */
-final class Rehearsal {
+final class ClassArchiveTraining {
 
   private static final String LIMIT = "LoginsPerIPAddress";
   private static final String ID = "192.0.2.7";
@@ -39,10 +39,10 @@ final class Rehearsal {
   private static final List<String> PATHS =
       List.of("/", "/metrics", "/readyz", "/v1/limits", "/openapi.json");
 
-  private Rehearsal() {}
+  private ClassArchiveTraining() {}
 
   /**
-   * Rehearses, and leaves the JVM with 0, or with {@link Exit#BUG} if a step failed.
+   * Runs them, and leaves the JVM with 0, or with {@link Exit#BUG} if a step failed.
    *
    * @param args none
    */
@@ -72,7 +72,7 @@ final class Rehearsal {
   private static void serve() throws IOException, InterruptedException {
     try (PipedInputStream read = new PipedInputStream();
         PipedOutputStream err = new PipedOutputStream(read)) {
-      Thread server = new Thread(() -> serve(err), "sluice-rehearsal");
+      Thread server = new Thread(() -> serve(err), "sluice-training");
       server.setDaemon(true);
       server.start();
       Matcher ports = LISTENING.matcher(firstLine(read));

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /** Which servers a command trusts over TLS, and what it shows to them. */
-final class ServerTlsOptions {
+final class ServerClientOptions {
 
   private static final String CA = "--cacert";
   private static final String CERTIFICATE = "--cert";

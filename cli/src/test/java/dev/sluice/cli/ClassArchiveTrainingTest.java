@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-class RehearsalTest {
+class ClassArchiveTrainingTest {
 
   @Test
   void main_ofTheWholeApp_endsWithoutAnError() throws IOException, InterruptedException {
-    try (CliProcess rehearsal = CliProcess.start(List.of(), Map.of(), Rehearsal.class)) {
-      String said = String.join("\n", rehearsal.err().lines().toList());
+    try (CliProcess training = CliProcess.start(List.of(), Map.of(), ClassArchiveTraining.class)) {
+      String said = String.join("\n", training.err().lines().toList());
 
-      assertThat(rehearsal.process().waitFor()).as(said).isZero();
+      assertThat(training.process().waitFor()).as(said).isZero();
     }
   }
 }
