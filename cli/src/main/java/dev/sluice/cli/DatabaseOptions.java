@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -15,6 +17,7 @@ import picocli.CommandLine.Option;
 final class DatabaseOptions {
 
   private static final String PASSWORD_FILE = "--db-password-file";
+  private static final String NO_SUCH_TABLE = "42P01";
 
   @Option(
       names = "--db",
@@ -44,12 +47,30 @@ final class DatabaseOptions {
     try {
       return work.on(table(url, password(passwordFile), catalogue));
     } catch (SQLException e) {
-      throw new DatabaseException(e);
+      throw new ExitException(Exit.UNREACHABLE, message(e), e);
     } catch (LoweredException e) {
-      throw new NotDoneException(e.getMessage() + "\nnothing was written; --force lowers them", e);
+      throw new ExitException(
+          Exit.NO, e.getMessage() + "\nnothing was written; --force lowers them", e);
     } catch (IllegalArgumentException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     }
+  }
+
+  private static String message(SQLException e) {
+    return "database error: "
+        + reason(e)
+        + (NO_SUCH_TABLE.equals(e.getSQLState())
+            ? "; make the table with: sluice overrides migrate --db URL"
+            : "");
+  }
+
+  /** In one line, without positions in our SQL, which mean nothing to the reader. */
+  private static String reason(SQLException e) {
+    return String.valueOf(e.getMessage())
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.startsWith("Position: ") && !line.startsWith("Where: "))
+        .collect(Collectors.joining("; "));
   }
 
   /** The password from the file, or else from the environment; null for that of the URL. */

@@ -2,6 +2,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.cli.Console.OutputException;
+import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.Descriptors;
@@ -189,29 +191,22 @@ public final class Main {
       console.err().println("sluice: the files have mistakes; nothing of them was applied");
       return Exit.BROKEN_INPUT;
     }
-    if (e instanceof MistakesException several) {
-      several.mistakes().forEach(console.err()::println);
-      console.err().println("sluice: " + several.getMessage());
-      return Exit.BROKEN_INPUT;
+    if (e instanceof InputException input) {
+      input.mistakes().forEach(console.err()::println);
     }
-    if (e instanceof NotDoneException) {
-      console.err().println("sluice: " + e.getMessage());
-      return Exit.NO;
+    int code =
+        e instanceof ExitException exit
+            ? exit.code()
+            : e instanceof StoreException
+                ? Exit.UNREACHABLE
+                : e instanceof InvalidRequestException || e instanceof AddressException
+                    ? Exit.BROKEN_INPUT
+                    : Exit.BUG;
+    if (code == Exit.BUG) {
+      return bug(e, console);
     }
-    boolean input =
-        e instanceof InputException
-            || e instanceof InvalidRequestException
-            || e instanceof AddressException
-            || e instanceof OutputException;
-    boolean unreachable =
-        e instanceof StoreException
-            || e instanceof DatabaseException
-            || e instanceof ServerException;
-    if (input || unreachable) {
-      console.err().println("sluice: " + e.getMessage());
-      return input ? Exit.BROKEN_INPUT : Exit.UNREACHABLE;
-    }
-    return bug(e, console);
+    console.err().println("sluice: " + e.getMessage());
+    return code;
   }
 
   private static int bug(Throwable e, Console console) {

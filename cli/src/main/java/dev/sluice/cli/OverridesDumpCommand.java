@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.OutputException;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;

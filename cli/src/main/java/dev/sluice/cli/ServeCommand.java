@@ -260,7 +260,7 @@ final class ServeCommand implements Callable<Integer> {
 
   private static void refuse(List<String> mistakes) {
     if (!mistakes.isEmpty()) {
-      throw new MistakesException(mistakes, Settings.OUTCOME);
+      throw new InputException(mistakes, Settings.OUTCOME);
     }
   }
 

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.cli.Exit.ExitException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -128,7 +129,7 @@ final class ServerClient {
    *
    * @param cost null for the default
    * @throws InputException if the server refused the request
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if there was no answer, or none to rely on
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -141,7 +142,7 @@ final class ServerClient {
     try {
       return ActAnswer.parse(answer);
     } catch (IllegalArgumentException e) {
-      throw new ServerException(server + ": the answer does not come from a Sluice server", e);
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
     }
   }
 
@@ -156,8 +157,7 @@ final class ServerClient {
    * @return the answer, as JSON
    * @param force whether what is there may be lowered
    * @throws InputException if the server refused the request
-   * @throws NotDoneException if it would lower what is there
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if it would lower what is there, or there was no answer to rely on
    */
   String put(String path, String limit, String id, Map<String, Object> fields, boolean force) {
     String where = path(path, limit, id);
@@ -171,7 +171,7 @@ final class ServerClient {
    * @param path of what was set
    * @return the answer, as JSON
    * @throws InputException if the server refused the request
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if there was no answer, or none to rely on
    */
   String delete(String path, String limit, String id) {
     return send("DELETE", path(path, limit, id), null);
@@ -184,7 +184,7 @@ final class ServerClient {
    * @param limit the limit, null for all
    * @param each takes an item, as JSON
    * @throws InputException if the server refused the request
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if there was no answer, or none to rely on
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -220,7 +220,7 @@ final class ServerClient {
       }
       return next;
     } catch (IOException e) {
-      throw new ServerException(server + ": the answer does not come from a Sluice server", e);
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
     }
   }
 
@@ -262,10 +262,10 @@ final class ServerClient {
     try {
       status = answer(request.build(), body);
     } catch (IOException e) {
-      throw new ServerException(server + ": " + reason(e, lost(method, path)), e);
+      throw noAnswer(server + ": " + reason(e, lost(method, path)), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new ServerException(server + ": interrupted", e);
+      throw noAnswer(server + ": interrupted", e);
     }
     return read(
         status, body.toString(StandardCharsets.UTF_8), fields == null ? Set.of() : fields.keySet());
@@ -331,7 +331,8 @@ final class ServerClient {
               .formatted(server, TokenFile.OPTION));
     }
     if (detail != null && String.valueOf(field(body, "type")).endsWith("lowered-override")) {
-      throw new NotDoneException(detail.replace("add force=true to the query", "use --force"));
+      throw new ExitException(
+          Exit.NO, detail.replace("add force=true to the query", "use --force"), null);
     }
     if (detail != null && status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {
       List<String> errors = errors(body);
@@ -341,7 +342,7 @@ final class ServerClient {
               : asOption(field(body, "field"), detail, sent));
     }
     String incident = field(body, "incident");
-    throw new ServerException(
+    throw noAnswer(
         "%s: status %s%s%s"
             .formatted(
                 server,
@@ -349,6 +350,10 @@ final class ServerClient {
                 detail == null ? ", not from a Sluice server" : ": " + detail,
                 incident == null ? "" : " (incident " + incident + " in the server's log)"),
         null);
+  }
+
+  private static ExitException noAnswer(String message, @Nullable Throwable cause) {
+    return new ExitException(Exit.UNREACHABLE, message, cause);
   }
 
   /** The fields of a setting stand on the command line as options of their names. */
