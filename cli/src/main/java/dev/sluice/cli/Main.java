@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Console.OutputException;
 import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.cli.SluiceCommand.HelpWords;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.AddressException;
 import dev.sluice.server.Descriptors;
@@ -132,9 +133,9 @@ public final class Main {
     all.put("spend", () -> ActCommand.commandLine(Act.SPEND, console));
     all.put("refund", () -> ActCommand.commandLine(Act.REFUND, console));
     all.put("reset", () -> ActCommand.commandLine(Act.RESET, console));
-    all.put("overrides", () -> overrides(console));
-    all.put("penalty", () -> penalty(console));
-    all.put("token", () -> token(console));
+    all.put("overrides", () -> OverridesCommand.commandLine(console));
+    all.put("penalty", () -> PenaltyCommand.commandLine(console));
+    all.put("token", () -> TokenCommand.commandLine(console));
     all.put("completion", () -> new CommandLine(new CompletionCommand(console, root)));
     all.put("help", () -> new CommandLine(new HelpCommand(console, root)));
     return all;
@@ -144,36 +145,6 @@ public final class Main {
     CommandLine serve = new CommandLine(new ServeCommand(console, System.getenv()));
     ServeHelp.apply(serve);
     return serve;
-  }
-
-  private static CommandLine overrides(Console console) {
-    CommandLine overrides = new CommandLine(new OverridesCommand());
-    overrides
-        .addSubcommand(new OverridesDumpCommand(console))
-        .addSubcommand(new OverridesMigrateCommand(console))
-        .addSubcommand(new OverridesImportCommand(console))
-        .addSubcommand(new OverridesAddCommand(console))
-        .addSubcommand(new OverridesServerCommands.SetOne(console))
-        .addSubcommand(new OverridesServerCommands.RemoveOne(console))
-        .addSubcommand(new OverridesServerCommands.ListAll(console))
-        .addSubcommand("enable", OverridesSwitchCommand.commandLine(console, true))
-        .addSubcommand("disable", OverridesSwitchCommand.commandLine(console, false));
-    return overrides;
-  }
-
-  private static CommandLine penalty(Console console) {
-    CommandLine penalty = new CommandLine(new PenaltyCommand());
-    penalty
-        .addSubcommand(new PenaltyCommand.SetOne(console))
-        .addSubcommand(new PenaltyCommand.RemoveOne(console))
-        .addSubcommand(new PenaltyCommand.ListAll(console));
-    return penalty;
-  }
-
-  private static CommandLine token(Console console) {
-    CommandLine token = new CommandLine(new TokenCommand());
-    token.addSubcommand(new TokenCommand.New(console));
-    return token;
   }
 
   private static int misused(ParameterException e, Console console) {

@@ -24,7 +24,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -86,15 +85,13 @@ final class ServerClient {
    * Returns a client, and warns of a token that would be sent unencrypted to another machine.
    *
    * @param url the server's address, {@code http://host:port}
-   * @param tokenFile where the token is that the server knows the client by; null for {@link
-   *     TokenFile}'s variable, or nothing
+   * @param token the token that the server knows the client by, null for none
    * @param tls whom to trust and what to show, null for what Java trusts, and nothing
-   * @throws InputException if the address or the file cannot be used
+   * @throws InputException if the address cannot be used
    */
   static ServerClient of(
-      String url, @Nullable Path tokenFile, @Nullable SSLContext tls, Console console) {
+      String url, @Nullable String token, @Nullable SSLContext tls, Console console) {
     URI server = parse(url);
-    String token = TokenFile.read(tokenFile);
     if (token != null && "http".equals(server.getScheme()) && !isLoopback(server.getHost())) {
       console
           .err()
@@ -328,7 +325,7 @@ final class ServerClient {
     if (detail != null && status == UNAUTHORIZED && token == null) {
       throw new InputException(
           "%s asks for a token; give %s FILE, or set SLUICE_TOKEN"
-              .formatted(server, TokenFile.OPTION));
+              .formatted(server, ServerClientOptions.TOKEN));
     }
     if (detail != null && String.valueOf(field(body, "type")).endsWith("lowered-override")) {
       throw new ExitException(
