@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.cli.Console.JsonOption;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;

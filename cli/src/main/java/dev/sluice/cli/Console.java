@@ -10,6 +10,7 @@ import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import picocli.CommandLine.Option;
 
 /**
  * Where a command reads and writes. Standard output is for results alone, and is buffered; words
@@ -91,6 +92,21 @@ final class Console {
     /** Whether the reader has what it wanted, as in {@code sluice replay … | head}. */
     boolean readerIsGone() {
       return String.valueOf(getMessage()).toLowerCase(Locale.ROOT).contains("pipe");
+    }
+  }
+
+  /** The option of commands that answer in sentences on a terminal. */
+  static final class JsonOption {
+
+    @Option(
+        names = "--json",
+        description =
+            "Print JSON, as the HTTP API answers; the default when the output is not a terminal.")
+    private boolean json;
+
+    /** Whether people read the answer, and did not ask for JSON. */
+    boolean isForPeople(Console console) {
+      return console.isTerminal() && !json;
     }
   }
 }

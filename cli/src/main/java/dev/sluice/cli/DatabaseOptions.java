@@ -6,8 +6,10 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
+import dev.sluice.server.service.ServerConfig;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -75,7 +77,7 @@ final class DatabaseOptions {
 
   /** The password from the file, or else from the environment; null for that of the URL. */
   static @Nullable String password(@Nullable Path file) {
-    return Passwords.of(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
+    return InputFiles.secret(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
   }
 
   private static OverridesTable table(String url, @Nullable String password, Catalogue catalogue) {
@@ -94,5 +96,51 @@ final class DatabaseOptions {
   /** The work to do with the table. */
   interface Work<T> {
     T on(OverridesTable table) throws SQLException;
+  }
+
+  /** The options that name a database with overrides, which a server reads periodically. */
+  static final class OverrideTableOptions {
+
+    static final String USUAL_INTERVAL = "30s";
+
+    @Option(
+        names = "--overrides-db",
+        paramLabel = "URL",
+        description =
+            "A PostgreSQL database with a table of overrides, which win over those of the file; read"
+                + " periodically.")
+    private @Nullable String overridesDb;
+
+    @Option(
+        names = "--db-password-file",
+        paramLabel = "FILE",
+        description =
+            "A file with that database's password; or set SLUICE_DB_PASSWORD, or use ~/.pgpass.")
+    private @Nullable Path dbPassword;
+
+    @Option(
+        names = "--overrides-interval",
+        paramLabel = "PERIOD",
+        description = "How often to read that table (" + USUAL_INTERVAL + ").")
+    private @Nullable String overridesInterval;
+
+    boolean isSet() {
+      return overridesDb != null;
+    }
+
+    /** The table, null without a database. Reads the file with the password. */
+    ServerConfig.@Nullable Table table() {
+      String period = overridesInterval == null ? USUAL_INTERVAL : overridesInterval;
+      Duration every = Periods.positive("--overrides-interval", period);
+      if (overridesDb == null && (overridesInterval != null || dbPassword != null)) {
+        throw new InputException(
+            "%s requires --overrides-db URL"
+                .formatted(dbPassword == null ? "--overrides-interval" : "--db-password-file"));
+      }
+      return overridesDb == null
+          ? null
+          : new ServerConfig.Table(
+              DatabaseOptions.source(overridesDb, DatabaseOptions.password(dbPassword)), every);
+    }
   }
 }

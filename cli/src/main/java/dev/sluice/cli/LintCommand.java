@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.LimitFileOptions.AskedFor;
+import dev.sluice.cli.LimitFileOptions.RulesOption;
+import dev.sluice.cli.LimitFileOptions.TokensOption;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;

@@ -121,7 +121,7 @@ public final class Main {
   /** The commands by their names, in the order of the help. */
   private static Map<String, Supplier<CommandLine>> commands(Console console, CommandLine root) {
     Map<String, Supplier<CommandLine>> all = new LinkedHashMap<>();
-    all.put("serve", () -> serve(console));
+    all.put("serve", () -> ServeCommand.commandLine(console));
     all.put("lint", () -> new CommandLine(new LintCommand(console)));
     all.put("key", () -> new CommandLine(new KeyCommand(console)));
     all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
@@ -139,12 +139,6 @@ public final class Main {
     all.put("completion", () -> new CommandLine(new CompletionCommand(console, root)));
     all.put("help", () -> new CommandLine(new HelpCommand(console, root)));
     return all;
-  }
-
-  private static CommandLine serve(Console console) {
-    CommandLine serve = new CommandLine(new ServeCommand(console, System.getenv()));
-    ServeHelp.apply(serve);
-    return serve;
   }
 
   private static int misused(ParameterException e, Console console) {

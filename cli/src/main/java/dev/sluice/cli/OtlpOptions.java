@@ -77,7 +77,7 @@ final class OtlpOptions {
       }
       return null;
     }
-    String secret = Passwords.of(HEADERS, headers, "SLUICE_OTLP_HEADERS");
+    String secret = InputFiles.secret(HEADERS, headers, "SLUICE_OTLP_HEADERS");
     String place = headers == null ? "SLUICE_OTLP_HEADERS" : HEADERS;
     try {
       return new OtlpSettings(

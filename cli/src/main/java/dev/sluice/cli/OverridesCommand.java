@@ -123,7 +123,7 @@ final class OverridesCommand implements Runnable {
       }
       Catalogue catalogue =
           files.none()
-              ? KnownNames.catalogue(null)
+              ? LimitFileOptions.catalogue(null)
               : files.files(Strictness.LENIENT).load().catalogue();
       TableContent content = database.onTable(catalogue, OverridesTable::load);
       print(Limits.builder(catalogue).build().withOverrides(content.overrides()));
@@ -429,7 +429,7 @@ final class OverridesCommand implements Runnable {
     private @Nullable Path names;
 
     Catalogue catalogue() {
-      return KnownNames.catalogue(names);
+      return LimitFileOptions.catalogue(names);
     }
 
     String limit() {

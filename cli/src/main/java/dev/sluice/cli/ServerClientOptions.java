@@ -69,7 +69,8 @@ final class ServerClientOptions {
    * @param url the server's address, {@code http://host:port}
    */
   ServerClient client(String url, Console console) {
-    return ServerClient.of(url, Passwords.of(TOKEN, token, "SLUICE_TOKEN"), context(), console);
+    return ServerClient.of(
+        url, InputFiles.secret(TOKEN, token, "SLUICE_TOKEN"), context(), console);
   }
 
   /** What connections to a server are made with; null for Java's own. */

@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
+import dev.sluice.cli.Console.JsonOption;
 import dev.sluice.text.GoDuration;
 import dev.sluice.text.SafeText;
 import java.io.IOException;

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-final class SpanTextTest {
+final class PeriodsTest {
 
   @ParameterizedTest
   @CsvSource({
@@ -28,6 +28,6 @@ final class SpanTextTest {
     "273600000000000, 3 d 4 h"
   })
   void span_isRoundedUp_andHasNoUnitThatIsFull(long nanos, String text) {
-    assertThat(SpanText.of(nanos)).isEqualTo(text);
+    assertThat(Periods.rounded(nanos)).isEqualTo(text);
   }
 }
