@@ -131,7 +131,7 @@ final class DatabaseOptions {
     /** The table, null without a database. Reads the file with the password. */
     ServerConfig.@Nullable Table table() {
       String period = overridesInterval == null ? USUAL_INTERVAL : overridesInterval;
-      Duration every = Periods.positive("--overrides-interval", period);
+      Duration every = Quantities.positive("--overrides-interval", period);
       if (overridesDb == null && (overridesInterval != null || dbPassword != null)) {
         throw new InputException(
             "%s requires --overrides-db URL"

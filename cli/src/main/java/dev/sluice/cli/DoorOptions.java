@@ -3,7 +3,6 @@ package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
-import dev.sluice.lab.QuotaText;
 import dev.sluice.server.HostPort;
 import dev.sluice.server.rls.OverridePolicy;
 import dev.sluice.server.service.InsecureException;
@@ -515,7 +514,7 @@ final class DoorOptions {
         text = perAddress(hasTokens());
       }
       try {
-        return text.equals(UNLIMITED) ? null : QuotaText.parse(text);
+        return text.equals(UNLIMITED) ? null : Quantities.quota(text);
       } catch (IllegalArgumentException e) {
         throw new InputException("--requests-per-address: " + e.getMessage() + ", or " + UNLIMITED);
       }

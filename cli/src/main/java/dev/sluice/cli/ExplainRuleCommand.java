@@ -291,7 +291,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
                     .formatted(
                         quota.burst(),
                         quota.count(),
-                        Periods.brief(quota.period()),
+                        Quantities.brief(quota.period()),
                         excess(cost, excess, quota)));
   }
 

@@ -105,7 +105,7 @@ final class LintCommand implements Callable<Integer> {
             .err()
             .printf(
                 "%s: at most %s in any %s, %s of them at once%n",
-                name, most, Periods.brief(quota.period()), quota.burst());
+                name, most, Quantities.brief(quota.period()), quota.burst());
       }
     }
   }

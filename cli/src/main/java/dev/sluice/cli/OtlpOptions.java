@@ -63,7 +63,7 @@ final class OtlpOptions {
   }
 
   private Duration every() {
-    return Periods.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
+    return Quantities.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
   }
 
   /** The settings; null where nothing is sent. */

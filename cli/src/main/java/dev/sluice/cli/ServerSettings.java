@@ -242,7 +242,7 @@ final class ServerSettings {
 
     private String period() {
       try {
-        return Periods.brief(GoDuration.parse(field("period")));
+        return Quantities.brief(GoDuration.parse(field("period")));
       } catch (IllegalArgumentException e) {
         return SafeText.printable(field("period")); // of a newer server
       }

@@ -4,8 +4,8 @@ package dev.sluice.cli;
 import dev.sluice.gcra.Quota;
 import dev.sluice.lab.Algorithm;
 import dev.sluice.lab.ClientGroup;
+import dev.sluice.lab.ComparisonTable;
 import dev.sluice.lab.Drip;
-import dev.sluice.lab.QuotaText;
 import dev.sluice.lab.Report;
 import dev.sluice.lab.RunResult;
 import dev.sluice.lab.RunResultsJson;
@@ -156,7 +156,7 @@ final class SimulateCommand implements Callable<Integer> {
     if (json) {
       console.line(RunResultsJson.of(scenario, outcomes));
     } else {
-      SimulationTable.lines(scenario, outcomes, console.width()).forEach(console::line);
+      ComparisonTable.lines(scenario, outcomes, console.width()).forEach(console::line);
     }
     if (report != null) {
       write(report, Report.html(scenario, outcomes, asTyped()));
@@ -189,15 +189,17 @@ final class SimulateCommand implements Callable<Integer> {
     Duration longestFill =
         Duration.ofNanos(quotas.stream().mapToLong(Quota::offsetNanos).max().orElseThrow());
     Duration time =
-        length == null ? longestFill.multipliedBy(USUAL_FILLS) : Periods.positive("--for", length);
+        length == null
+            ? longestFill.multipliedBy(USUAL_FILLS)
+            : Quantities.positive("--for", length);
     if (time.compareTo(Scenario.LONGEST) > 0) {
       throw new InputException(
           length == null
               ? "--for TIME is needed: the time to fill the bucket (%s) times %s is more than 10 years"
-                  .formatted(Periods.brief(longestFill), USUAL_FILLS)
+                  .formatted(Quantities.brief(longestFill), USUAL_FILLS)
               : "--for: found %s, expected at most 10 years".formatted(length));
     }
-    Duration step = bin == null ? Scenario.usualBin(time) : Periods.positive("--bin", bin);
+    Duration step = bin == null ? Scenario.usualBin(time) : Quantities.positive("--bin", bin);
     List<ClientGroup> groups =
         (traffic.isEmpty() ? List.of("rogue") : traffic)
             .stream()
@@ -326,7 +328,7 @@ final class SimulateCommand implements Callable<Integer> {
       }
       Drip drip =
           new Drip(
-              every == null ? Duration.ZERO : Periods.positive("--drip-every", every),
+              every == null ? Duration.ZERO : Quantities.positive("--drip-every", every),
               buckets == null ? 0 : buckets,
               List.of());
       for (String stall : stalls) {
@@ -336,7 +338,7 @@ final class SimulateCommand implements Callable<Integer> {
               "--drip-stall: found \"" + stall + "\", expected FROM+TIME such as 1h+30m");
         }
         Duration from = start(stall.substring(0, plus));
-        Duration length = Periods.positive("--drip-stall", stall.substring(plus + 1));
+        Duration length = Quantities.positive("--drip-stall", stall.substring(plus + 1));
         try {
           drip = drip.stalledFrom(from, length);
         } catch (IllegalArgumentException e) {
@@ -385,7 +387,7 @@ final class SimulateCommand implements Callable<Integer> {
     /** At least one. */
     List<Quota> quotas() {
       List<String> texts = limits.isEmpty() ? List.of(USUAL) : limits;
-      boolean named = !texts.stream().allMatch(QuotaText::isMeant);
+      boolean named = !texts.stream().allMatch(Quantities::isQuota);
       requireNoFileForNothing(named);
       Limits known = named ? known() : null;
       return texts.stream().map(text -> quota(text, known)).toList();
@@ -405,9 +407,9 @@ final class SimulateCommand implements Callable<Integer> {
     }
 
     private static Quota quota(String text, @Nullable Limits known) {
-      if (known == null || QuotaText.isMeant(text)) {
+      if (known == null || Quantities.isQuota(text)) {
         try {
-          return QuotaText.parse(text);
+          return Quantities.quota(text);
         } catch (IllegalArgumentException e) {
           throw new InputException("--limit: " + e.getMessage());
         }

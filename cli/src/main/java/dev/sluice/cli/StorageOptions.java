@@ -138,7 +138,7 @@ final class StorageOptions {
 
   private ServerConfig.@Nullable Snapshot snapshot() {
     String period = snapshotInterval == null ? USUAL_SNAPSHOT_INTERVAL : snapshotInterval;
-    Duration every = Periods.positive("--snapshot-interval", period);
+    Duration every = Quantities.positive("--snapshot-interval", period);
     if (snapshot == null) {
       if (snapshotInterval != null) {
         throw new InputException("--snapshot-interval requires --snapshot FILE");

@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
-/** Spans of time, as options give them and as people read them. Stateless. */
-final class Periods {
+/** Durations and quotas, as options give them and as people read them. Stateless. */
+final class Quantities {
 
+  private static final Pattern QUOTA =
+      Pattern.compile("(\\d{1,18})/([^,]+)(?:,burst=(\\d{1,18}))?");
   private static final long HOURS_PER_DAY = 24;
   private static final long SECONDS_PER_MINUTE = 60;
   private static final long SECONDS_PER_HOUR = 3600;
   private static final long SECONDS_PER_DAY = 86_400;
 
-  private Periods() {}
+  private Quantities() {}
 
   /**
    * Writes a duration for people, in a form that limit files take: {@code 1m}, {@code 1h30m},
@@ -26,9 +32,10 @@ final class Periods {
         && duration.equals(Duration.ofHours(hours))) {
       return hours / HOURS_PER_DAY + "d";
     }
-    return GoDuration.format(duration).replaceAll("(?<=m)0s$", "").replaceAll("(?<=h)0m$", "");
+    return GoDuration.shortened(duration);
   }
 
+  /** Reads a duration > 0 that an option gives. */
   static Duration positive(String option, String text) {
     Duration period;
     try {
@@ -72,5 +79,27 @@ final class Periods {
 
   private static long roundedUp(long value, long unit) {
     return value / unit + (value % unit == 0 ? 0 : 1);
+  }
+
+  /** Whether a text is a quota, and not the name of a limit, which has no slash. */
+  static boolean isQuota(String text) {
+    return text.indexOf('/') >= 0;
+  }
+
+  /**
+   * Reads a quota: {@code 100/1h}, or {@code 100/1h,burst=20} where the burst is not the count.
+   *
+   * @throws IllegalArgumentException for any other text; the message says which form is expected
+   */
+  static Quota quota(String text) {
+    Matcher parts = QUOTA.matcher(text);
+    if (!parts.matches()) {
+      throw new IllegalArgumentException(
+          "found %s, expected COUNT/PERIOD such as 100/1h, or 100/1h,burst=20"
+              .formatted(SafeText.quote(text)));
+    }
+    String count = parts.group(1);
+    String burst = parts.group(3) == null ? count : parts.group(3);
+    return Quota.of(Long.parseLong(burst), Long.parseLong(count), GoDuration.parse(parts.group(2)));
   }
 }
