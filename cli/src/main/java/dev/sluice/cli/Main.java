@@ -18,8 +18,11 @@ import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Help;
@@ -69,7 +72,7 @@ public final class Main {
     Console console = new Console(in, out, err);
     int code;
     try {
-      code = commandLine(console, first(args)).execute(args);
+      code = commandLine(console, args).execute(args);
     } catch (OutOfMemoryError e) {
       throw e;
     } catch (Error e) { // the library catches exceptions only
@@ -83,30 +86,25 @@ public final class Main {
     return code;
   }
 
-  /** Help and completion are about all commands. */
-  private static String first(String... args) {
-    return args.length == 0 || args[0].equals("help") || args[0].equals("completion")
-        ? ""
-        : args[0];
-  }
-
-  /** All commands, for help, completion and suggestions. */
-  static CommandLine commandLine(Console console) {
-    return commandLine(console, "");
+  /** The commands that the arguments are about: help, completion and suggestions need all. */
+  private static Collection<String> needed(Set<String> all, String... args) {
+    String first = args.length == 0 ? "" : args[0];
+    if (args.length == 1 && first.equals("--version")) {
+      return Set.of();
+    }
+    boolean isOne = all.contains(first) && !first.equals("help") && !first.equals("completion");
+    return isOne ? Set.of(first) : all;
   }
 
   /**
-   * The command that the first word names, alone; all of them if it names none. Reading what each
-   * command takes is most of the time of a short one.
+   * The command line with the commands that the arguments need; with all if there are none. Reading
+   * what each command takes is most of the time of a short one.
    */
-  private static CommandLine commandLine(Console console, String first) {
+  static CommandLine commandLine(Console console, String... args) {
     CommandLine root = new CommandLine(new SluiceCommand());
     Map<String, Supplier<CommandLine>> all = commands(console, root);
-    Supplier<CommandLine> one = all.get(first);
-    if (one == null) {
-      all.forEach((name, command) -> root.addSubcommand(name, command.get()));
-    } else {
-      root.addSubcommand(first, one.get());
+    for (String name : needed(all.keySet(), args)) {
+      root.addSubcommand(name, Objects.requireNonNull(all.get(name)).get());
     }
     return root.setExpandAtFiles(false) // an id may start with "@"
         .setColorScheme(Help.defaultColorScheme(Help.Ansi.OFF))
@@ -114,7 +112,7 @@ public final class Main {
         .setErr(console.err())
         .setUsageHelpWidth(WIDTH)
         .setResourceBundle(new HelpWords())
-        .setParameterExceptionHandler((e, args) -> misused(e, console))
+        .setParameterExceptionHandler((e, words) -> misused(e, console))
         .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
   }
 
