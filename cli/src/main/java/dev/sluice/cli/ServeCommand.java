@@ -32,7 +32,6 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -154,15 +153,20 @@ final class ServeCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     OutOfMemoryExit.install();
     Settings settings = Settings.of(spec.commandLine().getParseResult(), config, environment);
-    if (printConfig) {
+    boolean printsOnly = printConfig; // the second reading forgets it
+    if (printsOnly) {
       SettingsPage.lines(settings).forEach(console::line);
       console.flush(); // the page comes first, then the mistakes
-      spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
-      requireValid(settings, withoutFiles());
-      return Exit.DONE;
     }
     spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
-    requireValid(settings, Stream.of(withoutFiles(), withFiles()).flatMap(List::stream).toList());
+    List<Supplier<?>> checks = withoutFiles();
+    if (!printsOnly) {
+      checks.addAll(withFiles());
+    }
+    requireValid(settings, checks);
+    if (printsOnly) {
+      return Exit.DONE;
+    }
     Service service;
     try {
       service = start(config());
@@ -252,10 +256,6 @@ final class ServeCommand implements Callable<Integer> {
     if (mistakes.size() == 1 && settings.mistakes().isEmpty()) {
       throw new InputException(mistakes.get(0));
     }
-    refuse(mistakes);
-  }
-
-  private static void refuse(List<String> mistakes) {
     if (!mistakes.isEmpty()) {
       throw new InputException(mistakes, Settings.OUTCOME);
     }

@@ -36,7 +36,9 @@ import picocli.CommandLine.ParseResult;
  * at once.
  *
  * Values of files and variables become arguments of the command line, which are then read a second
- * time. One reader converts and checks every value, wherever it comes from.
+ * time. One reader converts and checks every value, wherever it comes from. A default-value provider
+ * of the library would not do: it replaces ${…} in a value, and it switches an option off that is on
+ * in the file and given as a flag.
  */
 /**
  * The settings of a command, each with the place that it comes from: a flag, else an environment
