@@ -5,9 +5,9 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.service.BundledNames;
+import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.io.InputStream;
@@ -22,13 +22,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options that name limit files; the same for every command that reads them. */
+/**
+ * The options that name limit files; the same for every command that reads them. A file may have
+ * sections of other kinds than the option says.
+ */
 final class LimitFileOptions {
 
   @Option(
       names = "--limits",
       paramLabel = "FILE",
-      description = "The default of each limit: burst, count and period.")
+      description =
+          "The default of each limit: burst, count and period. Perhaps also the sections names,"
+              + " overrides and rules.")
   private @Nullable Path limits;
 
   @Option(
@@ -141,7 +146,9 @@ final class LimitFileOptions {
       files.names(names);
     }
     Path book = rules.file(this);
-    if (book != null) {
+    if (book == null) {
+      files.companion(RuleBook.reader());
+    } else {
       files.companion(book, RuleBook.reader());
     }
     Path keys = tokens.file();
@@ -186,7 +193,9 @@ final class LimitFileOptions {
     /** The same, without a look at the file. */
     @Nullable Path named(LimitFileOptions limits) {
       if (rules != null && limits.limits() == null) {
-        throw new InputException("--rules requires --limits FILE: the rules name its limits");
+        throw new InputException(
+            "--rules requires --limits FILE: the rules name its limits. One file with both is named by"
+                + " --limits");
       }
       return rules;
     }
@@ -244,9 +253,10 @@ final class LimitFileOptions {
     }
 
     /**
-     * Overrides are a list. A file with nothing but the section {@code names:} declares names. One
-     * that starts with a field of rule books, such as {@code rules:}, is a rule book, and one that
-     * starts with {@code tokens:} or {@code certificates:} is a file of tokens.
+     * Overrides are a list. A file with a section of limits or overrides counts as defaults. A file
+     * with nothing but the section {@code names:} declares names. One that starts with a field of
+     * rule books, such as {@code rules:}, is a rule book, and one that starts with {@code tokens:}
+     * or {@code certificates:} is a file of tokens.
      */
     static LimitFileKind of(Path file) {
       InputFiles.require(file);
@@ -267,6 +277,9 @@ final class LimitFileOptions {
               .toList();
       if (!top.isEmpty() && top.get(0).matches("[-\\[].*")) {
         return OVERRIDES;
+      }
+      if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
+        return DEFAULTS; // a file of sections, whichever they are
       }
       if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
         return RULES;

@@ -6,8 +6,8 @@ import dev.sluice.cli.Console.OutputException;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.cli.SluiceCommand.HelpWords;
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.server.AddressException;
-import dev.sluice.server.Descriptors;
+import dev.sluice.server.net.ConnectionBudget.OpenFileLimit;
+import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.store.StoreException;
 import dev.sluice.yaml.LimitFilesException;
 import java.io.FileDescriptor;
@@ -44,7 +44,7 @@ public final class Main {
   public static void main(String[] args) {
     // Before anything else: with too few descriptors not even the classes of a command load.
     if (args.length > 0 && args[0].equals("serve")) {
-      Descriptors.tooFew()
+      OpenFileLimit.tooFew()
           .ifPresent(
               message -> {
                 System.err.println("sluice: " + message);

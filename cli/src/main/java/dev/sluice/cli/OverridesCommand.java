@@ -109,11 +109,11 @@ final class OverridesCommand implements Runnable {
 
     @Override
     public Integer call() {
-      if (files.overrides() != null
-          && spec.commandLine().getParseResult().hasMatchedOption("--db")) {
+      boolean fromTable = spec.commandLine().getParseResult().hasMatchedOption("--db");
+      if (files.overrides() != null && fromTable) {
         throw new InputException("found --overrides and --db, expected one or the other");
       }
-      if (files.overrides() != null) {
+      if (files.overrides() != null || (files.limits() != null && database.none())) {
         print(files.files(Strictness.LENIENT).load());
         return Exit.DONE;
       }
@@ -212,7 +212,7 @@ final class OverridesCommand implements Runnable {
 
     @Override
     public Integer call() {
-      if (files.overrides() == null) {
+      if (files.overrides() == null && files.limits() == null) {
         throw new InputException("the option --overrides FILE is missing: the file to import");
       }
       LimitFiles read = files.files(strict ? Strictness.STRICT : Strictness.LENIENT);

@@ -10,8 +10,8 @@ import dev.sluice.cli.log.LogFormat;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Copy;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Telemetry;
@@ -194,6 +194,7 @@ final class ServeCommand implements Callable<Integer> {
     }
     doors.insecure().ifPresent(warning -> log.warn(console, warning));
     sayIfAway(service);
+    ClassDataArchive.make(warning -> log.warn(console, warning));
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
   }

@@ -303,7 +303,8 @@ final class Settings {
       case "overrides-interval" ->
           has("--overrides-db") ? OverrideTableOptions.USUAL_INTERVAL : null;
       case "requests-per-address" -> AccessOptions.perAddress(has("--tokens"));
-      case "rls-overrides" -> DoorOptions.usualRlsOverrides(has("--tokens"));
+      case "rls-overrides" ->
+          DoorOptions.usualRlsOverrides(has("--tokens"), isOn("--open") || isOn("--insecure"));
       case "proxy-header" -> has("--trusted-proxies") ? DoorOptions.USUAL_HEADER : null;
       case "snapshot-interval" -> has("--snapshot") ? StorageOptions.USUAL_SNAPSHOT_INTERVAL : null;
       case "tls-client-auth" -> has("--tls-client-ca") ? DoorOptions.USUAL_AUTH : null;
@@ -315,6 +316,12 @@ final class Settings {
   private boolean has(String option) {
     Setting setting = byName.get(option);
     return setting != null && !setting.values().isEmpty();
+  }
+
+  /** Whether a switch is on. */
+  boolean isOn(String option) {
+    Setting setting = byName.get(option);
+    return setting != null && setting.values().equals(List.of("true"));
   }
 
   /** The variables with secrets that are set. */
