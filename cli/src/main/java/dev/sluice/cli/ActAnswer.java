@@ -107,10 +107,10 @@ record ActAnswer(
     }
     text.append(", remaining ").append(remaining).append(" of ").append(burst);
     if (retryInNanos > 0 && act != Act.REFUND) {
-      text.append(allowed ? ", next in " : ", retry in ").append(SpanText.of(retryInNanos));
+      text.append(allowed ? ", next in " : ", retry in ").append(Quantities.rounded(retryInNanos));
     }
     return text.append(
-            resetInNanos == 0 ? ", full" : ", full again in " + SpanText.of(resetInNanos))
+            resetInNanos == 0 ? ", full" : ", full again in " + Quantities.rounded(resetInNanos))
         .toString();
   }
 

@@ -4,12 +4,16 @@ package dev.sluice.cli;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.cli.Console.JsonOption;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.service.StoreAccess;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
-import java.nio.file.Path;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -53,10 +57,7 @@ final class ActCommand implements Callable<Integer> {
       description = "A running server, such as http://127.0.0.1:8080; it has the limits.")
   private @Nullable String server;
 
-  @Option(names = TokenFile.OPTION, paramLabel = "FILE", description = TokenFile.DESCRIPTION)
-  private @Nullable Path tokenFile;
-
-  @Mixin private ServerTlsOptions tls = new ServerTlsOptions();
+  @Mixin private ServerClientOptions client = new ServerClientOptions();
 
   @Option(
       names = "--store",
@@ -133,7 +134,7 @@ final class ActCommand implements Callable<Integer> {
           "a password of a store and --server contradict each other: the server has its own; remove"
               + " one");
     }
-    return ServerClient.of(url, tokenFile, tls.context(), console).ask(act, limit, id, cost);
+    return client.client(url, console).ask(act, limit, id, cost);
   }
 
   private ActAnswer onStore() {
@@ -142,10 +143,10 @@ final class ActCommand implements Callable<Integer> {
           "expected --server URL, such as --server http://127.0.0.1:8080, or --store STORE with the"
               + " limits to decide by");
     }
-    if (tokenFile != null || !tls.none()) {
+    if (client.given() != null) {
       throw new InputException(
           "%s and --store contradict each other: the former is for --server; remove one"
-              .formatted(tokenFile == null ? "--cacert, --cert or --key" : TokenFile.OPTION));
+              .formatted(client.given()));
     }
     StoreAccess access = passwords.access(store);
     if (access.isMemory()) {
@@ -187,5 +188,56 @@ final class ActCommand implements Callable<Integer> {
       case RESET -> limiter.reset(one);
     }
     return ActAnswer.ofReset();
+  }
+
+  /**
+   * A store that forgives no debts. A process forgives a debt once within the time of the burst
+   * offset; a command that ends after one act would forgive one in each run, without a bound. The
+   * denial then stands, and tells the debt. Thread-safe, and blocks, as the store behind it.
+   */
+  static final class UnforgivingStore implements BucketStore {
+
+    private final BucketStore store;
+
+    UnforgivingStore(BucketStore store) {
+      this.store = store;
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      if (charges.stream().anyMatch(charge -> charge.effect().op() == Op.FORGIVE)) {
+        throw new UnforgivenException();
+      }
+      return store.charge(charges);
+    }
+
+    @Override
+    public BucketStore forOneCall() {
+      return new UnforgivingStore(store.forOneCall());
+    }
+
+    @Override
+    public long clockSkewNanos() {
+      return store.clockSkewNanos();
+    }
+
+    @Override
+    public void close() {
+      store.close();
+    }
+
+    private static final class UnforgivenException extends StoreException {
+
+      private static final long serialVersionUID = 1;
+
+      UnforgivenException() {
+        super("a command forgives no debts; nothing was charged");
+      }
+
+      @Override
+      public boolean chargedNothing() {
+        return true;
+      }
+    }
   }
 }

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.Parameters;
 
 /** {@code sluice completion}: a script that completes commands and options. */
@@ -56,5 +62,81 @@ final class CompletionCommand implements Callable<Integer> {
     bash,
     zsh,
     fish
+  }
+
+  /** A script that completes commands and options in the shell fish. Pure. */
+  private static final class FishCompletion {
+
+    private final List<String> lines = new ArrayList<>();
+
+    private FishCompletion() {}
+
+    static List<String> of(CommandLine root) {
+      FishCompletion script = new FishCompletion();
+      script.lines.add("complete -c sluice -e");
+      script.add(root, "__fish_use_subcommand", "");
+      return script.lines;
+    }
+
+    /**
+     * Adds a command's subcommands and options.
+     *
+     * @param before the condition under which a subcommand is still to come
+     * @param within the condition under which the command was chosen; empty for the root
+     */
+    private void add(CommandLine command, String before, String within) {
+      Map<String, CommandLine> subcommands = command.getSubcommands();
+      subcommands.forEach(
+          (name, subcommand) -> {
+            lines.add(
+                "complete -c sluice -f -n '%s' -a %s -d %s"
+                    .formatted(before, name, quoted(firstSentence(subcommand.getCommandSpec()))));
+            String chosen =
+                (within.isEmpty() ? "" : within + "; and ") + "__fish_seen_subcommand_from " + name;
+            String names = String.join(" ", subcommand.getSubcommands().keySet());
+            add(subcommand, chosen + "; and not __fish_seen_subcommand_from " + names, chosen);
+          });
+      if (!within.isEmpty()) {
+        command.getCommandSpec().options().stream()
+            .filter(option -> !option.hidden())
+            .forEach(option -> lines.add(option(option, within)));
+        command.getCommandSpec().positionalParameters().stream()
+            .filter(argument -> argument.completionCandidates() != null)
+            .forEach(argument -> lines.add(words(argument, within)));
+      }
+    }
+
+    private static String option(OptionSpec option, String within) {
+      StringBuilder line = new StringBuilder("complete -c sluice -n '" + within + "'");
+      for (String name : option.names()) {
+        line.append(name.startsWith("--") ? " -l " : " -s ").append(name.replaceFirst("^-+", ""));
+      }
+      if (option.arity().max() > 0) {
+        boolean file = option.paramLabel().equals("FILE");
+        line.append(file ? " -rF" : " -x");
+        if (option.completionCandidates() != null) {
+          line.append(" -a ").append(quoted(String.join(" ", option.completionCandidates())));
+        }
+      }
+      return line.append(" -d ").append(quoted(sentence(option.description()))).toString();
+    }
+
+    private static String words(PositionalParamSpec argument, String within) {
+      return "complete -c sluice -f -n '%s' -a %s"
+          .formatted(within, quoted(String.join(" ", argument.completionCandidates())));
+    }
+
+    private static String firstSentence(CommandSpec command) {
+      return sentence(command.usageMessage().description());
+    }
+
+    private static String sentence(String[] description) {
+      String text = description.length == 0 ? "" : description[0];
+      return text.replaceFirst("[.] .*", "").replaceFirst("[.:]$", "");
+    }
+
+    private static String quoted(String text) {
+      return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'";
+    }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Exit.ExitException;
 import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -8,6 +9,8 @@ import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
+import picocli.CommandLine.Option;
 
 /**
  * Where a command reads and writes. Standard output is for results alone, and is buffered; words
@@ -72,6 +75,38 @@ final class Console {
       throw new OutputException(e);
     } finally {
       err.flush();
+    }
+  }
+
+  /**
+   * Standard output takes no more: the reader is gone, which is not an error, or the disk is full.
+   */
+  static final class OutputException extends ExitException {
+
+    private static final long serialVersionUID = 1;
+
+    OutputException(IOException cause) {
+      super(Exit.BROKEN_INPUT, "can't write to standard output: " + cause.getMessage(), cause);
+    }
+
+    /** Whether the reader has what it wanted, as in {@code sluice replay … | head}. */
+    boolean readerIsGone() {
+      return String.valueOf(getMessage()).toLowerCase(Locale.ROOT).contains("pipe");
+    }
+  }
+
+  /** The option of commands that answer in sentences on a terminal. */
+  static final class JsonOption {
+
+    @Option(
+        names = "--json",
+        description =
+            "Print JSON, as the HTTP API answers; the default when the output is not a terminal.")
+    private boolean json;
+
+    /** Whether people read the answer, and did not ask for JSON. */
+    boolean isForPeople(Console console) {
+      return console.isTerminal() && !json;
     }
   }
 }

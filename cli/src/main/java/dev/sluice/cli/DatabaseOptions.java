@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
+import dev.sluice.server.service.ServerConfig;
 import java.nio.file.Path;
 import java.sql.SQLException;
+import java.time.Duration;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
@@ -15,6 +19,7 @@ import picocli.CommandLine.Option;
 final class DatabaseOptions {
 
   private static final String PASSWORD_FILE = "--db-password-file";
+  private static final String NO_SUCH_TABLE = "42P01";
 
   @Option(
       names = "--db",
@@ -44,17 +49,35 @@ final class DatabaseOptions {
     try {
       return work.on(table(url, password(passwordFile), catalogue));
     } catch (SQLException e) {
-      throw new DatabaseException(e);
+      throw new ExitException(Exit.UNREACHABLE, message(e), e);
     } catch (LoweredException e) {
-      throw new NotDoneException(e.getMessage() + "\nnothing was written; --force lowers them", e);
+      throw new ExitException(
+          Exit.NO, e.getMessage() + "\nnothing was written; --force lowers them", e);
     } catch (IllegalArgumentException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     }
   }
 
+  private static String message(SQLException e) {
+    return "database error: "
+        + reason(e)
+        + (NO_SUCH_TABLE.equals(e.getSQLState())
+            ? "; make the table with: sluice overrides migrate --db URL"
+            : "");
+  }
+
+  /** In one line, without positions in our SQL, which mean nothing to the reader. */
+  private static String reason(SQLException e) {
+    return String.valueOf(e.getMessage())
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.startsWith("Position: ") && !line.startsWith("Where: "))
+        .collect(Collectors.joining("; "));
+  }
+
   /** The password from the file, or else from the environment; null for that of the URL. */
   static @Nullable String password(@Nullable Path file) {
-    return Passwords.of(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
+    return InputFiles.secret(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
   }
 
   private static OverridesTable table(String url, @Nullable String password, Catalogue catalogue) {
@@ -73,5 +96,51 @@ final class DatabaseOptions {
   /** The work to do with the table. */
   interface Work<T> {
     T on(OverridesTable table) throws SQLException;
+  }
+
+  /** The options that name a database with overrides, which a server reads periodically. */
+  static final class OverrideTableOptions {
+
+    static final String USUAL_INTERVAL = "30s";
+
+    @Option(
+        names = "--overrides-db",
+        paramLabel = "URL",
+        description =
+            "A PostgreSQL database with a table of overrides, which win over those of the file; read"
+                + " periodically.")
+    private @Nullable String overridesDb;
+
+    @Option(
+        names = "--db-password-file",
+        paramLabel = "FILE",
+        description =
+            "A file with that database's password; or set SLUICE_DB_PASSWORD, or use ~/.pgpass.")
+    private @Nullable Path dbPassword;
+
+    @Option(
+        names = "--overrides-interval",
+        paramLabel = "PERIOD",
+        description = "How often to read that table (" + USUAL_INTERVAL + ").")
+    private @Nullable String overridesInterval;
+
+    boolean isSet() {
+      return overridesDb != null;
+    }
+
+    /** The table, null without a database. Reads the file with the password. */
+    ServerConfig.@Nullable Table table() {
+      String period = overridesInterval == null ? USUAL_INTERVAL : overridesInterval;
+      Duration every = Quantities.positive("--overrides-interval", period);
+      if (overridesDb == null && (overridesInterval != null || dbPassword != null)) {
+        throw new InputException(
+            "%s requires --overrides-db URL"
+                .formatted(dbPassword == null ? "--overrides-interval" : "--db-password-file"));
+      }
+      return overridesDb == null
+          ? null
+          : new ServerConfig.Table(
+              DatabaseOptions.source(overridesDb, DatabaseOptions.password(dbPassword)), every);
+    }
   }
 }

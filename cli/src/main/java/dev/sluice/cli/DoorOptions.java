@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Quota;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.InsecureException;
 import dev.sluice.server.service.Service;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.server.tls.TlsFiles.ClientCertificates;
 import dev.sluice.text.SafeText;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.ProxyHeader;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -24,6 +36,12 @@ import picocli.CommandLine.Option;
 final class DoorOptions {
 
   private static final String USUAL_HTTP = "127.0.0.1:8080";
+
+  /** The header that holds with --trusted-proxies. */
+  static final String USUAL_HEADER = "x-forwarded-for";
+
+  /** The policy that holds with --tls-client-ca. */
+  static final String USUAL_AUTH = "required";
 
   @Option(
       names = "--http",
@@ -216,5 +234,291 @@ final class DoorOptions {
               "--rls-overrides: found %s, expected allow or ignore"
                   .formatted(SafeText.quote(policy)));
     };
+  }
+
+  /** The options about clients of the HTTP door: who they are, and whose requests are answered. */
+  private static final class HttpOptions {
+
+    private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
+    private static final Pattern ORIGIN =
+        Pattern.compile("\\*|null|[a-zA-Z][a-zA-Z0-9+.-]*://[^/?#\\s]+");
+
+    @Option(
+        names = "--trusted-proxies",
+        paramLabel = "RANGE",
+        split = ",",
+        description =
+            "Addresses of proxies, such as 10.0.0.0/8, that are believed when they say for whom they"
+                + " ask (X-Forwarded-For, -Method, -Host, -Uri). Repeatable, or with commas.")
+    private List<String> trustedProxies = new ArrayList<>();
+
+    @Option(
+        names = "--proxy-header",
+        paramLabel = "HEADER",
+        description =
+            "The header in which all trusted proxies name the client: x-forwarded-for (the default)"
+                + " or forwarded (RFC 7239). The other one is not looked at.")
+    private @Nullable String proxyHeader;
+
+    @Option(
+        names = "--host",
+        paramLabel = "NAME",
+        split = ",",
+        description =
+            "A name that clients use for this server, besides localhost and IP addresses; * allows"
+                + " any. Requests for another Host are refused. Repeatable.")
+    private List<String> hosts = new ArrayList<>();
+
+    @Option(
+        names = "--allow-origin",
+        paramLabel = "ORIGIN",
+        split = ",",
+        description =
+            "An origin, such as https://example.com, whose web pages may ask this server; * allows"
+                + " any. Others are refused. Repeatable.")
+    private List<String> origins = new ArrayList<>();
+
+    @Option(names = "--request-log", description = "Log each request, with the client's address.")
+    private boolean requestLog;
+
+    /** What throws for a value that is wrong, each on its own. */
+    List<Supplier<?>> each() {
+      List<Supplier<?>> checks = new ArrayList<>();
+      hosts.forEach(host -> checks.add(() -> host(host)));
+      origins.forEach(origin -> checks.add(() -> origin(origin)));
+      trustedProxies.forEach(proxy -> checks.add(() -> clientAddress(List.of(proxy))));
+      checks.add(this::proxyHeader);
+      return checks;
+    }
+
+    ServerConfig.Http http(InetSocketAddress address) {
+      return new ServerConfig.Http(
+          address,
+          clientAddress(),
+          hosts.stream().map(HttpOptions::host).collect(Collectors.toSet()),
+          origins.stream().map(HttpOptions::origin).collect(Collectors.toSet()),
+          requestLog);
+    }
+
+    private static String host(String text) {
+      return one(
+          "--host", text, HOST, "a name such as sluice.example.com, without scheme and port");
+    }
+
+    private static String origin(String text) {
+      return one("--allow-origin", text, ORIGIN, "an origin such as https://example.com");
+    }
+
+    /** A value of a list; there may be spaces around its commas. */
+    private static String one(String option, String text, Pattern form, String expected) {
+      String one = text.strip();
+      if (!form.matcher(one).matches()) {
+        throw new InputException(
+            "%s: found %s, expected %s".formatted(option, SafeText.quote(one), expected));
+      }
+      return one;
+    }
+
+    private ProxyHeader proxyHeader() {
+      String name = proxyHeader == null ? USUAL_HEADER : proxyHeader;
+      ProxyHeader header =
+          switch (name.toLowerCase(Locale.ROOT)) {
+            case USUAL_HEADER -> ProxyHeader.X_FORWARDED_FOR;
+            case "forwarded" -> ProxyHeader.FORWARDED;
+            default ->
+                throw new InputException(
+                    "--proxy-header: found %s, expected x-forwarded-for or forwarded"
+                        .formatted(SafeText.quote(name)));
+          };
+      if (proxyHeader != null && trustedProxies.isEmpty()) {
+        throw new InputException("--proxy-header requires --trusted-proxies RANGE");
+      }
+      return header;
+    }
+
+    private ClientAddress clientAddress() {
+      return trustedProxies.isEmpty() ? ClientAddress.direct() : clientAddress(trustedProxies);
+    }
+
+    private ClientAddress clientAddress(List<String> proxies) {
+      ProxyHeader header = proxyHeader();
+      try {
+        return ClientAddress.behind(header, proxies.toArray(String[]::new));
+      } catch (IllegalArgumentException e) {
+        throw new InputException(
+            "--trusted-proxies: "
+                + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));
+      }
+    }
+  }
+
+  /** The options that encrypt the connections of all doors. */
+  private static final class TlsOptions {
+
+    private static final String CERTIFICATE = "--tls-certificate";
+    private static final String KEY = "--tls-key";
+    private static final String CLIENT_CA = "--tls-client-ca";
+    private static final String CLIENT_AUTH = "--tls-client-auth";
+
+    @Option(
+        names = CERTIFICATE,
+        paramLabel = "FILE",
+        description =
+            "The server's certificate and those between it and its root, as PEM: every door speaks"
+                + " TLS 1.2 or 1.3. The file is watched, and so are the next two.")
+    private @Nullable Path certificate;
+
+    @Option(
+        names = KEY,
+        paramLabel = "FILE",
+        description = "The key of that certificate, as PEM without a password.")
+    private @Nullable Path key;
+
+    @Option(
+        names = CLIENT_CA,
+        paramLabel = "FILE",
+        description = "The authorities that sign the certificates of clients, as PEM.")
+    private @Nullable Path clientCa;
+
+    @Option(
+        names = CLIENT_AUTH,
+        paramLabel = "POLICY",
+        description =
+            "With --tls-client-ca: whether a client's certificate is required or optional"
+                + " ("
+                + USUAL_AUTH
+                + ").")
+    private @Nullable String clientAuth;
+
+    /** The files, null without TLS. */
+    @Nullable TlsFiles files() {
+      TlsFiles files = settings();
+      if (files != null) {
+        Stream.of(certificate, key, clientCa).filter(Objects::nonNull).forEach(InputFiles::require);
+      }
+      return files;
+    }
+
+    /** The same, without a look at any file. */
+    @Nullable TlsFiles settings() {
+      boolean required = isRequired();
+      if (clientAuth != null && clientCa == null) {
+        throw new InputException(CLIENT_AUTH + " requires " + CLIENT_CA + " FILE");
+      }
+      if (certificate == null && key == null) {
+        if (clientCa != null) {
+          throw new InputException(CLIENT_CA + " requires " + CERTIFICATE + " FILE");
+        }
+        return null;
+      }
+      if (certificate == null) {
+        throw new InputException(KEY + " requires " + CERTIFICATE + " FILE");
+      }
+      if (key == null) {
+        throw new InputException(CERTIFICATE + " requires " + KEY + " FILE");
+      }
+      return new TlsFiles(
+          certificate, key, clientCa == null ? null : new ClientCertificates(clientCa, required));
+    }
+
+    boolean areSet() {
+      return certificate != null;
+    }
+
+    private boolean isRequired() {
+      String policy = clientAuth == null ? USUAL_AUTH : clientAuth;
+      return switch (policy) {
+        case USUAL_AUTH -> true;
+        case "optional" -> false;
+        default ->
+            throw new InputException(
+                "%s: found %s, expected required or optional"
+                    .formatted(CLIENT_AUTH, SafeText.quote(policy)));
+      };
+    }
+  }
+
+  /** The options of a server that say who may do what, and where changes are noted and kept. */
+  static final class AccessOptions {
+
+    private static final String UNLIMITED = "unlimited";
+    private static final String WITH_TOKENS = "100/1s,burst=1000";
+
+    @Option(
+        names = "--tokens",
+        paramLabel = "FILE",
+        description =
+            "The hashes of the tokens, and the names in certificates, of the clients that may ask,"
+                + " with their roles. Everybody may do everything if not given.")
+    private @Nullable Path tokens;
+
+    @Option(
+        names = "--audit-log",
+        paramLabel = "FILE",
+        description =
+            "Append who has reset or refunded a bucket, changed an override or a penalty, reloaded,"
+                + " or failed to authenticate, as JSON lines; - is standard error.")
+    private @Nullable String auditLog;
+
+    @Option(
+        names = "--override-store",
+        paramLabel = "FILE",
+        description =
+            "Keep overrides and penalties that are set while the server runs, in this file and in"
+                + " FILE.penalties. They end with the server if not given.")
+    private @Nullable Path overrideStore;
+
+    @Option(
+        names = "--requests-per-address",
+        paramLabel = "QUOTA",
+        description =
+            "How many requests an address may send without a token or a certificate that --tokens"
+                + " names: COUNT/PERIOD, COUNT/PERIOD,burst=BURST, or unlimited. With --tokens "
+                + WITH_TOKENS
+                + " if not given, otherwise unlimited. Health checks are not counted.")
+    private @Nullable String requestsPerAddress;
+
+    boolean hasTokens() {
+      return tokens != null;
+    }
+
+    /** What a server makes of the options. */
+    ServerConfig.Control control(boolean hasTable) {
+      requireFiles();
+      return settings(hasTable);
+    }
+
+    /** Looks whether the files are there that must be. */
+    @CanIgnoreReturnValue
+    boolean requireFiles() {
+      return InputFiles.require("--tokens", tokens);
+    }
+
+    /** The same as {@link #control}, without a look at any file. */
+    ServerConfig.Control settings(boolean hasTable) {
+      if (overrideStore != null && hasTable) {
+        throw new InputException(
+            "--override-store and --overrides-db both keep overrides; give only one");
+      }
+      return new ServerConfig.Control(tokens, auditLog, overrideStore, perAddress());
+    }
+
+    /** What holds if the option is not given. */
+    static String perAddress(boolean hasTokens) {
+      return hasTokens ? WITH_TOKENS : UNLIMITED;
+    }
+
+    /** Without tokens, most clients are proxies, which send the requests of all their clients. */
+    private @Nullable Quota perAddress() {
+      String text = requestsPerAddress;
+      if (text == null) {
+        text = perAddress(hasTokens());
+      }
+      try {
+        return text.equals(UNLIMITED) ? null : Quantities.quota(text);
+      } catch (IllegalArgumentException e) {
+        throw new InputException("--requests-per-address: " + e.getMessage() + ", or " + UNLIMITED);
+      }
+    }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import org.jspecify.annotations.Nullable;
+
 /** The exit codes, the same for every command. */
 final class Exit {
 
@@ -16,4 +18,21 @@ final class Exit {
   static final int OUT_OF_MEMORY = 71;
 
   private Exit() {}
+
+  /** Ends a command with an exit code and a message for its user. */
+  static class ExitException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    private final int code;
+
+    ExitException(int code, String message, @Nullable Throwable cause) {
+      super(message, cause);
+      this.code = code;
+    }
+
+    int code() {
+      return code;
+    }
+  }
 }

@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.Transaction;
+import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
@@ -295,7 +296,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
                     .formatted(
                         quota.burst(),
                         quota.count(),
-                        Periods.brief(quota.period()),
+                        Quantities.brief(quota.period()),
                         excess(cost, excess, quota)));
   }
 

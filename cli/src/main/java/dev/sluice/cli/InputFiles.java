@@ -2,7 +2,9 @@
 package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.IOException;
 import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Objects;
@@ -16,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class InputFiles {
 
   private static final int PATIENCE_SECONDS = 2;
+  private static final int LONGEST_SECRET = 4096;
 
   private InputFiles() {}
 
@@ -84,5 +87,42 @@ final class InputFiles {
       Thread.currentThread().interrupt();
       throw new InputException(file + ": the opening was interrupted");
     }
+  }
+
+  /**
+   * Returns a secret from a file, or else from an environment variable. None needs to stand on a
+   * command line: there, every user of the machine can see it, and crash reports of the JVM have
+   * it.
+   *
+   * @param option the option that names the file, for messages
+   * @return null if there is neither
+   */
+  static @Nullable String secret(String option, @Nullable Path file, String variable) {
+    return file == null ? secretOfEnvironment(variable) : secretOfFile(option, file);
+  }
+
+  private static @Nullable String secretOfEnvironment(String variable) {
+    String value = System.getenv(variable);
+    return value == null || value.isEmpty() ? null : value;
+  }
+
+  /** The first line, which is all that a file with a password holds. */
+  private static String secretOfFile(String option, Path file) {
+    byte[] bytes;
+    try (InputStream in = InputFiles.open(option, file)) {
+      bytes = in.readNBytes(LONGEST_SECRET + 1);
+    } catch (IOException e) {
+      throw new InputException("%s: %s: can't be read: %s".formatted(option, file, e.getMessage()));
+    }
+    String text = new String(bytes, StandardCharsets.UTF_8);
+    String line = text.lines().findFirst().orElse("");
+    if (line.isEmpty()
+        || bytes.length > LONGEST_SECRET
+        || text.lines().skip(1).anyMatch(more -> !more.isBlank())) {
+      throw new InputException(
+          "%s: %s: expected one line of at most %s bytes: the secret, and nothing else"
+              .formatted(option, file, LONGEST_SECRET));
+    }
+    return line;
   }
 }

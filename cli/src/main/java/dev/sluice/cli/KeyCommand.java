@@ -55,7 +55,7 @@ final class KeyCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
-    console.line(KnownNames.catalogue(names).get(limit).keyOf(id, strictness));
+    console.line(LimitFileOptions.catalogue(names).get(limit).keyOf(id, strictness));
     return Exit.DONE;
   }
 }

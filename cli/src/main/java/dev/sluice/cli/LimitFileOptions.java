@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.function.Supplier;
@@ -42,6 +48,15 @@ final class LimitFileOptions {
       description = "Limits of your own: number, name, id format, message.")
   private @Nullable Path names;
 
+  /** The names that a command knows: the bundled ones, and those of a file, if there is one. */
+  static Catalogue catalogue(@Nullable Path names) {
+    if (names == null) {
+      return BundledNames.catalogue();
+    }
+    InputFiles.require(names);
+    return BundledNames.files().names(names).build().load().catalogue();
+  }
+
   boolean none() {
     return limits == null && overrides == null && names == null;
   }
@@ -52,6 +67,10 @@ final class LimitFileOptions {
 
   @Nullable Path overrides() {
     return overrides;
+  }
+
+  @Nullable Path names() {
+    return names;
   }
 
   /**
@@ -85,15 +104,6 @@ final class LimitFileOptions {
     }
   }
 
-  /** The files, for a server. */
-  ServerConfig.Files forServer(RulesOption rules, LimitsCopyOptions copy) {
-    if (copy.startsWithLastGood()) {
-      return new ServerConfig.Files(limits, overrides, names, rules.named(this));
-    }
-    requireReadable();
-    return new ServerConfig.Files(limits, overrides, names, rules.file(this));
-  }
-
   /** Looks for each file, for messages that name all that are missing. */
   List<Supplier<?>> each() {
     return List.of(
@@ -102,7 +112,7 @@ final class LimitFileOptions {
         () -> InputFiles.require("--names", names));
   }
 
-  private void requireReadable() {
+  void requireReadable() {
     Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
   }
 
@@ -147,5 +157,146 @@ final class LimitFileOptions {
       files.companion(keys, Tokens.reader(true));
     }
     return files.build();
+  }
+
+  /** The option that names a rule book; the same for every command that reads one. */
+  static final class RulesOption {
+
+    @Option(
+        names = "--rules",
+        paramLabel = "FILE",
+        description =
+            "Which limits a descriptor or a request spends from, for proxies that name no limit.")
+    private @Nullable Path rules;
+
+    @Nullable Path file() {
+      return rules;
+    }
+
+    void set(Path file) {
+      this.rules = file;
+    }
+
+    /**
+     * The file, null if there is none.
+     *
+     * @throws InputException if it cannot be read, or there are no limits that its rules could name
+     */
+    @Nullable Path file(LimitFileOptions limits) {
+      Path named = named(limits);
+      if (named != null) {
+        InputFiles.require("--rules", named);
+      }
+      return named;
+    }
+
+    /** The same, without a look at the file. */
+    @Nullable Path named(LimitFileOptions limits) {
+      if (rules != null && limits.limits() == null) {
+        throw new InputException(
+            "--rules requires --limits FILE: the rules name its limits. One file with both is named by"
+                + " --limits");
+      }
+      return rules;
+    }
+  }
+
+  /** The option that names a file of tokens, for a command that only checks it. */
+  static final class TokensOption {
+
+    @Option(
+        names = "--tokens",
+        paramLabel = "FILE",
+        description = "Tokens and names of certificates, with what each may do.")
+    private @Nullable Path tokens;
+
+    @Nullable Path file() {
+      return tokens;
+    }
+
+    void set(Path file) {
+      this.tokens = file;
+    }
+  }
+
+  /** The option that names the limits that must not be missing; the same for every command. */
+  static final class AskedFor {
+
+    @Option(
+        names = "--for",
+        paramLabel = "NAME",
+        split = ",",
+        description =
+            "A limit that clients ask for: a mistake where it has neither a default nor an override;"
+                + " may be repeated.")
+    private List<String> names = new ArrayList<>();
+
+    List<Requirement> requirements(MissingDefault onMissing) {
+      return names.stream().map(name -> new Requirement(name, "--for", onMissing)).toList();
+    }
+  }
+
+  /** Which of the kinds of limit files a file is, by its first lines. */
+  private enum LimitFileKind {
+    DEFAULTS("defaults"),
+    OVERRIDES("overrides"),
+    NAMES("names"),
+    RULES("rules"),
+    TOKENS("tokens");
+
+    private static final int LOOKED_AT = 1 << 16;
+
+    private final String word;
+
+    LimitFileKind(String word) {
+      this.word = word;
+    }
+
+    /**
+     * Overrides are a list. A file with a section of limits or overrides counts as defaults. A file
+     * with nothing but the section {@code names:} declares names. One that starts with a field of
+     * rule books, such as {@code rules:}, is a rule book, and one that starts with {@code tokens:}
+     * or {@code certificates:} is a file of tokens.
+     */
+    static LimitFileKind of(Path file) {
+      InputFiles.require(file);
+      if (!Files.isRegularFile(file)) { // opening a pipe waits for somebody who writes to it
+        return DEFAULTS; // the reader of limit files reports it
+      }
+      byte[] start;
+      try (InputStream in = InputFiles.open(file)) {
+        start = in.readNBytes(LOOKED_AT);
+      } catch (IOException e) {
+        throw new InputException(file + ": can't be read: " + e.getMessage());
+      }
+      List<String> top =
+          new String(start, StandardCharsets.UTF_8)
+              .replace("\uFEFF", "")
+              .lines()
+              .filter(line -> line.matches("[^\\s#].*") && !line.matches("(---|%).*"))
+              .toList();
+      if (!top.isEmpty() && top.get(0).matches("[-\\[].*")) {
+        return OVERRIDES;
+      }
+      if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
+        return DEFAULTS; // a file of sections, whichever they are
+      }
+      if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
+        return RULES;
+      }
+      if (!top.isEmpty() && top.get(0).matches("(tokens|certificates):.*")) {
+        return TOKENS;
+      }
+      boolean names =
+          !top.isEmpty()
+              && top.get(0).startsWith("names:")
+              && top.stream().skip(1).allMatch(line -> line.startsWith("-")); // its list
+      return names ? NAMES : DEFAULTS;
+    }
+
+    @Override
+    public String toString() {
+      return word;
+    }
   }
 }

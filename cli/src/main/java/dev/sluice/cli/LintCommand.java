@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.LimitFileOptions.AskedFor;
+import dev.sluice.cli.LimitFileOptions.RulesOption;
+import dev.sluice.cli.LimitFileOptions.TokensOption;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
@@ -102,7 +105,7 @@ final class LintCommand implements Callable<Integer> {
             .err()
             .printf(
                 "%s: at most %s in any %s, %s of them at once%n",
-                name, most, Periods.brief(quota.period()), quota.burst());
+                name, most, Quantities.brief(quota.period()), quota.burst());
       }
     }
   }

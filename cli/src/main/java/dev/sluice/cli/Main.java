@@ -2,6 +2,9 @@
 package dev.sluice.cli;
 
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.cli.Console.OutputException;
+import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.cli.SluiceCommand.HelpWords;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.net.ConnectionBudget.OpenFileLimit;
 import dev.sluice.server.net.HostPort.AddressException;
@@ -15,8 +18,11 @@ import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.function.Supplier;
 import picocli.CommandLine;
 import picocli.CommandLine.Help;
@@ -66,7 +72,7 @@ public final class Main {
     Console console = new Console(in, out, err);
     int code;
     try {
-      code = commandLine(console, first(args)).execute(args);
+      code = commandLine(console, args).execute(args);
     } catch (OutOfMemoryError e) {
       throw e;
     } catch (Error e) { // the library catches exceptions only
@@ -80,30 +86,25 @@ public final class Main {
     return code;
   }
 
-  /** Help and completion are about all commands. */
-  private static String first(String... args) {
-    return args.length == 0 || args[0].equals("help") || args[0].equals("completion")
-        ? ""
-        : args[0];
-  }
-
-  /** All commands, for help, completion and suggestions. */
-  static CommandLine commandLine(Console console) {
-    return commandLine(console, "");
+  /** The commands that the arguments are about: help, completion and suggestions need all. */
+  private static Collection<String> needed(Set<String> all, String... args) {
+    String first = args.length == 0 ? "" : args[0];
+    if (args.length == 1 && first.equals("--version")) {
+      return Set.of();
+    }
+    boolean isOne = all.contains(first) && !first.equals("help") && !first.equals("completion");
+    return isOne ? Set.of(first) : all;
   }
 
   /**
-   * The command that the first word names, alone; all of them if it names none. Reading what each
-   * command takes is most of the time of a short one.
+   * The command line with the commands that the arguments need; with all if there are none. Reading
+   * what each command takes is most of the time of a short one.
    */
-  private static CommandLine commandLine(Console console, String first) {
+  static CommandLine commandLine(Console console, String... args) {
     CommandLine root = new CommandLine(new SluiceCommand());
     Map<String, Supplier<CommandLine>> all = commands(console, root);
-    Supplier<CommandLine> one = all.get(first);
-    if (one == null) {
-      all.forEach((name, command) -> root.addSubcommand(name, command.get()));
-    } else {
-      root.addSubcommand(first, one.get());
+    for (String name : needed(all.keySet(), args)) {
+      root.addSubcommand(name, Objects.requireNonNull(all.get(name)).get());
     }
     return root.setExpandAtFiles(false) // an id may start with "@"
         .setColorScheme(Help.defaultColorScheme(Help.Ansi.OFF))
@@ -111,14 +112,14 @@ public final class Main {
         .setErr(console.err())
         .setUsageHelpWidth(WIDTH)
         .setResourceBundle(new HelpWords())
-        .setParameterExceptionHandler((e, args) -> misused(e, console))
+        .setParameterExceptionHandler((e, words) -> misused(e, console))
         .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
   }
 
   /** The commands by their names, in the order of the help. */
   private static Map<String, Supplier<CommandLine>> commands(Console console, CommandLine root) {
     Map<String, Supplier<CommandLine>> all = new LinkedHashMap<>();
-    all.put("serve", () -> serve(console));
+    all.put("serve", () -> ServeCommand.commandLine(console));
     all.put("lint", () -> new CommandLine(new LintCommand(console)));
     all.put("key", () -> new CommandLine(new KeyCommand(console)));
     all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
@@ -130,53 +131,17 @@ public final class Main {
     all.put("spend", () -> ActCommand.commandLine(Act.SPEND, console));
     all.put("refund", () -> ActCommand.commandLine(Act.REFUND, console));
     all.put("reset", () -> ActCommand.commandLine(Act.RESET, console));
-    all.put("overrides", () -> overrides(console));
-    all.put("penalty", () -> penalty(console));
-    all.put("token", () -> token(console));
+    all.put("overrides", () -> OverridesCommand.commandLine(console));
+    all.put("penalty", () -> PenaltyCommand.commandLine(console));
+    all.put("token", () -> TokenCommand.commandLine(console));
     all.put("completion", () -> new CommandLine(new CompletionCommand(console, root)));
     all.put("help", () -> new CommandLine(new HelpCommand(console, root)));
     return all;
   }
 
-  private static CommandLine serve(Console console) {
-    CommandLine serve = new CommandLine(new ServeCommand(console, System.getenv()));
-    ServeHelp.apply(serve);
-    return serve;
-  }
-
-  private static CommandLine overrides(Console console) {
-    CommandLine overrides = new CommandLine(new OverridesCommand());
-    overrides
-        .addSubcommand(new OverridesDumpCommand(console))
-        .addSubcommand(new OverridesMigrateCommand(console))
-        .addSubcommand(new OverridesImportCommand(console))
-        .addSubcommand(new OverridesAddCommand(console))
-        .addSubcommand(new OverridesServerCommands.SetOne(console))
-        .addSubcommand(new OverridesServerCommands.RemoveOne(console))
-        .addSubcommand(new OverridesServerCommands.ListAll(console))
-        .addSubcommand("enable", OverridesSwitchCommand.commandLine(console, true))
-        .addSubcommand("disable", OverridesSwitchCommand.commandLine(console, false));
-    return overrides;
-  }
-
-  private static CommandLine penalty(Console console) {
-    CommandLine penalty = new CommandLine(new PenaltyCommand());
-    penalty
-        .addSubcommand(new PenaltyCommand.SetOne(console))
-        .addSubcommand(new PenaltyCommand.RemoveOne(console))
-        .addSubcommand(new PenaltyCommand.ListAll(console));
-    return penalty;
-  }
-
-  private static CommandLine token(Console console) {
-    CommandLine token = new CommandLine(new TokenCommand());
-    token.addSubcommand(new TokenCommand.New(console));
-    return token;
-  }
-
   private static int misused(ParameterException e, Console console) {
-    console.err().println("sluice: " + Misuse.of(e));
-    console.err().println(Misuse.advice(e.getCommandLine()));
+    console.err().println("sluice: " + UsageErrors.of(e));
+    console.err().println(UsageErrors.advice(e.getCommandLine()));
     return Exit.BROKEN_INPUT;
   }
 
@@ -189,29 +154,22 @@ public final class Main {
       console.err().println("sluice: the files have mistakes; nothing of them was applied");
       return Exit.BROKEN_INPUT;
     }
-    if (e instanceof MistakesException several) {
-      several.mistakes().forEach(console.err()::println);
-      console.err().println("sluice: " + several.getMessage());
-      return Exit.BROKEN_INPUT;
+    if (e instanceof InputException input) {
+      input.mistakes().forEach(console.err()::println);
     }
-    if (e instanceof NotDoneException) {
-      console.err().println("sluice: " + e.getMessage());
-      return Exit.NO;
+    int code =
+        e instanceof ExitException exit
+            ? exit.code()
+            : e instanceof StoreException
+                ? Exit.UNREACHABLE
+                : e instanceof InvalidRequestException || e instanceof AddressException
+                    ? Exit.BROKEN_INPUT
+                    : Exit.BUG;
+    if (code == Exit.BUG) {
+      return bug(e, console);
     }
-    boolean input =
-        e instanceof InputException
-            || e instanceof InvalidRequestException
-            || e instanceof AddressException
-            || e instanceof OutputException;
-    boolean unreachable =
-        e instanceof StoreException
-            || e instanceof DatabaseException
-            || e instanceof ServerException;
-    if (input || unreachable) {
-      console.err().println("sluice: " + e.getMessage());
-      return input ? Exit.BROKEN_INPUT : Exit.UNREACHABLE;
-    }
-    return bug(e, console);
+    console.err().println("sluice: " + e.getMessage());
+    return code;
   }
 
   private static int bug(Throwable e, Console console) {

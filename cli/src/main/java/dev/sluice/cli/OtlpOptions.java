@@ -63,7 +63,7 @@ final class OtlpOptions {
   }
 
   private Duration every() {
-    return Periods.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
+    return Quantities.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
   }
 
   /** The settings; null where nothing is sent. */
@@ -77,7 +77,7 @@ final class OtlpOptions {
       }
       return null;
     }
-    String secret = Passwords.of(HEADERS, headers, "SLUICE_OTLP_HEADERS");
+    String secret = InputFiles.secret(HEADERS, headers, "SLUICE_OTLP_HEADERS");
     String place = headers == null ? "SLUICE_OTLP_HEADERS" : HEADERS;
     try {
       return new OtlpSettings(

@@ -1,8 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.OutputException;
+import dev.sluice.cli.ServerSettings.ListCommand;
+import dev.sluice.cli.ServerSettings.RemoveCommand;
+import dev.sluice.cli.ServerSettings.SetCommand;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.postgres.OverridesTable;
+import dev.sluice.postgres.PutResult;
+import dev.sluice.postgres.TableContent;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.OverridesCsv;
+import java.io.IOException;
+import java.io.OutputStreamWriter;
+import java.io.Writer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
 /** {@code sluice overrides}: what can be done with overrides. */
@@ -24,10 +55,442 @@ import picocli.CommandLine.Spec;
     synopsisSubcommandLabel = "COMMAND")
 final class OverridesCommand implements Runnable {
 
+  private static final String PATH = "/v1/admin/overrides";
+
   @Spec private CommandSpec spec = CommandSpec.create();
+
+  private OverridesCommand() {}
+
+  static CommandLine commandLine(Console console) {
+    return new CommandLine(new OverridesCommand())
+        .addSubcommand(new DumpOverrides(console))
+        .addSubcommand(new MigrateTable(console))
+        .addSubcommand(new ImportOverrides(console))
+        .addSubcommand(new AddOverride(console))
+        .addSubcommand(new SetOverride(console))
+        .addSubcommand(new RemoveOverride(console))
+        .addSubcommand(new ListOverrides(console))
+        .addSubcommand("enable", SwitchOverride.commandLine(console, true))
+        .addSubcommand("disable", SwitchOverride.commandLine(console, false));
+  }
 
   @Override
   public void run() {
-    throw Misuse.commandMissing(spec);
+    throw UsageErrors.commandMissing(spec);
+  }
+
+  /** {@code sluice overrides dump}: overrides as CSV. */
+  @Command(
+      name = "dump",
+      description = {
+        "Prints overrides as CSV, sorted: name,id,count,burst,period,comment.",
+        "",
+        "From a file, or, with --db, those of a table that hold; rows that can't hold are named on"
+            + " standard error, and the exit code is 1."
+      },
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  sluice overrides dump --overrides overrides.yml",
+        "  sluice overrides dump --overrides overrides.yml --names names.yml \\",
+        "       > overrides.csv",
+        "  sluice overrides dump --db postgresql://sluice@db.example.com/limits"
+      })
+  private static final class DumpOverrides implements Callable<Integer> {
+
+    private final Console console;
+
+    @Spec private CommandSpec spec = CommandSpec.create();
+    @Mixin private LimitFileOptions files = new LimitFileOptions();
+    @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+    DumpOverrides(Console console) {
+      this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+      boolean fromTable = spec.commandLine().getParseResult().hasMatchedOption("--db");
+      if (files.overrides() != null && fromTable) {
+        throw new InputException("found --overrides and --db, expected one or the other");
+      }
+      if (files.overrides() != null || (files.limits() != null && database.none())) {
+        print(files.files(Strictness.LENIENT).load());
+        return Exit.DONE;
+      }
+      if (database.none()) {
+        throw new InputException(
+            "the option --overrides FILE or --db URL is missing: the overrides to print");
+      }
+      Catalogue catalogue =
+          files.none()
+              ? LimitFileOptions.catalogue(null)
+              : files.files(Strictness.LENIENT).load().catalogue();
+      TableContent content = database.onTable(catalogue, OverridesTable::load);
+      print(Limits.builder(catalogue).build().withOverrides(content.overrides()));
+      content
+          .bad()
+          .forEach(
+              row ->
+                  console
+                      .err()
+                      .println(
+                          "bad row " + SafeText.quote(row.bucketKey()) + ": " + row.message()));
+      return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
+    }
+
+    private void print(Limits limits) {
+      try {
+        Writer target = new OutputStreamWriter(console.out(), StandardCharsets.UTF_8);
+        OverridesCsv.write(limits, target);
+        target.flush();
+      } catch (IOException e) {
+        throw new OutputException(e);
+      }
+    }
+  }
+
+  /** {@code sluice overrides migrate}: makes or updates the table. */
+  @Command(
+      name = "migrate",
+      description = "Makes the table of overrides, or brings it to the schema of this version.",
+      footerHeading = "%nExample:%n",
+      footer = "  sluice overrides migrate --db postgresql://sluice@db.example.com/limits")
+  private static final class MigrateTable implements Callable<Integer> {
+
+    private final Console console;
+
+    @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+    MigrateTable(Console console) {
+      this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+      int applied = database.onTable(Catalogue.samples(), OverridesTable::migrate);
+      console.err().println(applied == 0 ? "the schema is up to date" : "the schema was updated");
+      return Exit.DONE;
+    }
+  }
+
+  /** {@code sluice overrides import}: a file of overrides into the table. */
+  @Command(
+      name = "import",
+      description = {
+        "Writes the overrides of a file into the table: all or, if one is wrong, none.",
+        "",
+        "New ones are enabled. Those that are there get the new quota, and the new comment if there is"
+            + " one; they stay disabled if they are. Others are left alone. Where one would become"
+            + " lower, nothing is written without --force, and the exit code is 1."
+      },
+      footerHeading = "%nExample:%n",
+      footer = {
+        "  sluice overrides import --overrides overrides.yml \\",
+        "       --db postgresql://sluice@db/limits"
+      })
+  private static final class ImportOverrides implements Callable<Integer> {
+
+    private final Console console;
+
+    @Mixin private LimitFileOptions files = new LimitFileOptions();
+    @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+    @Option(
+        names = "--strict",
+        description = "Refuse ids that are not canonical, and special-purpose addresses.")
+    private boolean strict;
+
+    @Option(
+        names = "--force",
+        description =
+            "Lower overrides too: to a lower rate, or to a smaller burst at the same rate.")
+    private boolean force;
+
+    ImportOverrides(Console console) {
+      this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+      if (files.overrides() == null && files.limits() == null) {
+        throw new InputException("the option --overrides FILE is missing: the file to import");
+      }
+      LimitFiles read = files.files(strict ? Strictness.STRICT : Strictness.LENIENT);
+      Limits limits = read.load();
+      read.lint().forEach(console.err()::println); // warnings: a mistake ended the load
+      List<LimitOverride> overrides =
+          limits.catalogue().names().stream()
+              .flatMap(name -> limits.overridesOf(name).stream())
+              .toList();
+      PutResult written =
+          database.onTable(limits.catalogue(), table -> table.put(overrides, force));
+      console
+          .err()
+          .printf(
+              "%s added, %s that were there written again%s%n",
+              written.added(),
+              written.again(),
+              written.disabled() == 0
+                  ? ""
+                  : ", of which %s disabled".formatted(written.disabled()));
+      return Exit.DONE;
+    }
+  }
+
+  /** {@code sluice overrides add}: one override into the table. */
+  @Command(
+      name = "add",
+      description = {
+        "Writes one override into the table.",
+        "",
+        "A new one is enabled. One that is there gets the new quota and comment, and stays disabled"
+            + " if it is."
+      },
+      footerHeading = "%nExample:%n",
+      footer = {
+        "  sluice overrides add NewOrdersPerAccount 12345678 --burst 300 --count 600 \\",
+        "       --period 3h --comment 'Ticket 17' --db postgresql://sluice@db/limits"
+      })
+  private static final class AddOverride implements Callable<Integer> {
+
+    private final Console console;
+
+    @Mixin private OverrideIdOptions override = new OverrideIdOptions();
+    @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+    @Mixin private QuotaOptions quota = new QuotaOptions();
+
+    @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
+    private String comment = "";
+
+    @Option(
+        names = "--strict",
+        description = "Refuse an id that is not canonical, and special-purpose addresses.")
+    private boolean strict;
+
+    @Option(
+        names = "--force",
+        description =
+            "Lower overrides too: to a lower rate, or to a smaller burst at the same rate.")
+    private boolean force;
+
+    AddOverride(Console console) {
+      this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+      Catalogue catalogue = override.catalogue();
+      String id = override.canonical(catalogue, strict ? Strictness.STRICT : Strictness.LENIENT);
+      LimitOverride made =
+          new LimitOverride(catalogue.get(override.limit()), id, quota.quota(), comment);
+      PutResult written = database.onTable(catalogue, table -> table.put(List.of(made), force));
+      console
+          .err()
+          .printf(
+              "%s %s%s%n",
+              written.added() == 1 ? "added" : "written again",
+              made.name().bucketKey(id),
+              written.disabled() == 1 ? ", which is disabled: see sluice overrides enable" : "");
+      return Exit.DONE;
+    }
+  }
+
+  /** {@code sluice overrides set}. */
+  @Command(
+      name = "set",
+      description = {
+        "Sets the override of one id on a running server, and prints it.",
+        "",
+        "It is in force there at once, and on servers that share its table or file soon after."
+      },
+      footerHeading = "%nExample:%n",
+      footer = {
+        "  sluice overrides set ApiCallsPerKey k --burst 500 --count 500 --period 1m \\",
+        "       --server http://127.0.0.1:8080 --token-file ops.token"
+      })
+  private static final class SetOverride extends SetCommand {
+
+    @Mixin private QuotaOptions quota = new QuotaOptions();
+
+    @Option(
+        names = "--force",
+        description =
+            "Lower an override too: to a lower rate, or to a smaller burst at the same rate.")
+    private boolean force;
+
+    SetOverride(Console console) {
+      super(console, PATH);
+    }
+
+    @Override
+    boolean force() {
+      return force;
+    }
+
+    @Override
+    void addTo(Map<String, Object> body) {
+      body.put("burst", quota.burst());
+      body.put("count", quota.count());
+      body.put("period", quota.period());
+    }
+  }
+
+  /** {@code sluice overrides remove}. */
+  @Command(
+      name = "remove",
+      description = "Removes the override of one id that was set on a running server.",
+      footerHeading = "%nExample:%n",
+      footer = "  sluice overrides remove ApiCallsPerKey k --server http://127.0.0.1:8080")
+  private static final class RemoveOverride extends RemoveCommand {
+
+    RemoveOverride(Console console) {
+      super(console, PATH);
+    }
+  }
+
+  /** {@code sluice overrides list}. */
+  @Command(
+      name = "list",
+      description = "Prints the overrides that are in force on a running server, one a line.",
+      footerHeading = "%nExample:%n",
+      footer = "  sluice overrides list --limit ApiCallsPerKey --server http://127.0.0.1:8080")
+  private static final class ListOverrides extends ListCommand {
+
+    ListOverrides(Console console) {
+      super(console, PATH, "overrides");
+    }
+  }
+
+  /** {@code sluice overrides enable} and {@code disable}: whether an override holds. */
+  @Command
+  private static final class SwitchOverride implements Callable<Integer> {
+
+    private final Console console;
+    private final boolean enabled;
+
+    @Mixin private OverrideIdOptions override = new OverrideIdOptions();
+    @Mixin private DatabaseOptions database = new DatabaseOptions();
+
+    private SwitchOverride(Console console, boolean enabled) {
+      this.console = console;
+      this.enabled = enabled;
+    }
+
+    static CommandLine commandLine(Console console, boolean enabled) {
+      CommandLine command = new CommandLine(new SwitchOverride(console, enabled));
+      command
+          .getCommandSpec()
+          .usageMessage()
+          .description(
+              enabled
+                  ? "Puts a disabled override of the table in force again."
+                  : "Takes an override of the table out of force, and keeps it.")
+          .footerHeading("%nExample:%n")
+          .footer(
+              "  sluice overrides %s NewOrdersPerAccount 12345678 \\"
+                  .formatted(enabled ? "enable" : "disable"),
+              "       --db postgresql://sluice@db/limits");
+      return command;
+    }
+
+    @Override
+    public Integer call() {
+      Catalogue catalogue = override.catalogue();
+      LimitName name = catalogue.get(override.limit());
+      String id = override.canonical(catalogue, Strictness.LENIENT);
+      boolean found = database.onTable(catalogue, table -> table.setEnabled(name, id, enabled));
+      console
+          .err()
+          .println(
+              found
+                  ? (enabled ? "enabled " : "disabled ") + name.bucketKey(id)
+                  : "there is no override " + name.bucketKey(id) + " in the table");
+      return found ? Exit.DONE : Exit.NO;
+    }
+  }
+
+  /** Which override is meant; the same for every command on one. */
+  private static final class OverrideIdOptions {
+
+    @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
+    private String limit = "";
+
+    @Parameters(
+        index = "1",
+        paramLabel = "ID",
+        description = "The id with a quota of its own, as an override file writes it.")
+    private String id = "";
+
+    @Option(
+        names = "--names",
+        paramLabel = "FILE",
+        description = "Limits of your own: number, name, id format, message.")
+    private @Nullable Path names;
+
+    Catalogue catalogue() {
+      return LimitFileOptions.catalogue(names);
+    }
+
+    String limit() {
+      return limit;
+    }
+
+    /** The id that requests are counted under, in canonical form; refused if it is none. */
+    String canonical(Catalogue catalogue, Strictness strictness) {
+      IdFormat format = catalogue.get(limit).overrideId();
+      return format.widened(format.canonical(id, strictness));
+    }
+  }
+
+  /** The options that say how much an override allows. */
+  private static final class QuotaOptions {
+
+    @Option(
+        names = "--burst",
+        required = true,
+        paramLabel = "N",
+        description = "Tokens that the bucket holds.")
+    private long burst;
+
+    @Option(
+        names = "--count",
+        required = true,
+        paramLabel = "N",
+        description = "Tokens that are added every period.")
+    private long count;
+
+    @Option(
+        names = "--period",
+        required = true,
+        paramLabel = "PERIOD",
+        description = "The period, such as 1s, 180m, 1h30m, 7d or PT3H.")
+    private String period = "";
+
+    long burst() {
+      return burst;
+    }
+
+    long count() {
+      return count;
+    }
+
+    /** As it was typed: a server reads it itself. */
+    String period() {
+      return period;
+    }
+
+    /**
+     * The quota.
+     *
+     * @throws InputException if there is no such quota
+     */
+    Quota quota() {
+      try {
+        return Quota.of(burst, count, GoDuration.parse(period));
+      } catch (IllegalArgumentException e) {
+        throw new InputException(String.valueOf(e.getMessage()));
+      }
+    }
   }
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.ServerSettings.ListCommand;
+import dev.sluice.cli.ServerSettings.RemoveCommand;
+import dev.sluice.cli.ServerSettings.SetCommand;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -30,13 +34,22 @@ final class PenaltyCommand implements Runnable {
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
+  private PenaltyCommand() {}
+
+  static CommandLine commandLine(Console console) {
+    return new CommandLine(new PenaltyCommand())
+        .addSubcommand(new SetPenalty(console))
+        .addSubcommand(new RemovePenalty(console))
+        .addSubcommand(new ListPenalties(console));
+  }
+
   @Override
   public void run() {
-    throw Misuse.commandMissing(spec);
+    throw UsageErrors.commandMissing(spec);
   }
 
   /** How long a penalty holds: one of the three. */
-  static final class Length {
+  private static final class PenaltyEnd {
 
     @Option(
         names = "--until",
@@ -69,25 +82,25 @@ final class PenaltyCommand implements Runnable {
         "  sluice penalty set ApiCallsPerKey k --for 10m --comment 'Ticket 17' \\",
         "       --server http://127.0.0.1:8080 --token-file ops.token"
       })
-  static final class SetOne extends ServerSettings.SetOne {
+  private static final class SetPenalty extends SetCommand {
 
     @ArgGroup(multiplicity = "1")
-    private Length length = new Length();
+    private PenaltyEnd end = new PenaltyEnd();
 
-    SetOne(Console console) {
+    SetPenalty(Console console) {
       super(console, PATH);
     }
 
     @Override
     void addTo(Map<String, Object> body) {
-      if (length.until != null) {
-        body.put("until", length.until);
+      if (end.until != null) {
+        body.put("until", end.until);
       }
-      if (length.time != null) {
-        body.put("for", length.time);
+      if (end.time != null) {
+        body.put("for", end.time);
       }
-      if (length.owe != null) {
-        body.put("owe", length.owe);
+      if (end.owe != null) {
+        body.put("owe", end.owe);
       }
     }
   }
@@ -98,9 +111,9 @@ final class PenaltyCommand implements Runnable {
       description = "Removes the penalty on one id; what is left of a debt is given back.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty remove ApiCallsPerKey k --server http://127.0.0.1:8080")
-  static final class RemoveOne extends ServerSettings.RemoveOne {
+  private static final class RemovePenalty extends RemoveCommand {
 
-    RemoveOne(Console console) {
+    RemovePenalty(Console console) {
       super(console, PATH);
     }
   }
@@ -111,9 +124,9 @@ final class PenaltyCommand implements Runnable {
       description = "Prints the penalties in force on a running server, one a line.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty list --server http://127.0.0.1:8080")
-  static final class ListAll extends ServerSettings.ListAll {
+  private static final class ListPenalties extends ListCommand {
 
-    ListAll(Console console) {
+    ListPenalties(Console console) {
       super(console, PATH, "penalties");
     }
   }

@@ -1,16 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.TimeSource;
+import dev.sluice.wire.Mistakes.Mistake;
+import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireReader;
+import dev.sluice.wire.WireRequest;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -78,7 +97,8 @@ final class ReplayCommand implements Callable<Integer> {
       Limiter limiter = Limiter.builder(new CurrentLimits(limits), buckets).time(time).build();
       String source = standardInput ? "standard input" : file;
       switch (format) {
-        case trace -> new TraceReplay(limiter, time, limits).run(new Lines(in), source, console);
+        case trace ->
+            new TraceReplay(limiter, time, limits).run(new ByteLines(in), source, console);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -97,5 +117,254 @@ final class ReplayCommand implements Callable<Integer> {
   /** As people type them. */
   private enum Format {
     trace
+  }
+
+  /**
+   * Repeats the acts of a trace and prints what is decided on each. Streams: what it holds at a
+   * time is one line and the buckets. For one thread; blocks as the streams do.
+   */
+  private static final class TraceReplay {
+
+    static final String RESET = "{\"reset\":true}";
+
+    private final WireReader reader = WireReader.ofTrace();
+    private final Limiter limiter;
+    private final ReplayTime time;
+    private final Limits limits;
+    private final Set<String> disabled = new HashSet<>(); // limits that were warned of
+    private long latestNanos;
+
+    TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {
+      this.limiter = limiter;
+      this.time = time;
+      this.limits = limits;
+    }
+
+    /** Replays all lines; those before a broken one have been printed when it is refused. */
+    void run(ByteLines lines, String source, Console console) {
+      try {
+        while (lines.next(console::flush)) {
+          if (!lines.isBlank()) {
+            console.line(replay(lines, console));
+          }
+        }
+      } catch (WireException e) {
+        console.flush();
+        throw new InputException(
+            e.mistakes().stream()
+                .map(mistake -> said(mistake, source, lines.number()))
+                .collect(Collectors.joining("\n")));
+      } catch (InputException e) {
+        console.flush();
+        throw new InputException(source + ": " + e.getMessage());
+      } catch (IOException e) {
+        console.flush();
+        throw new InputException("%s: can't be read: %s".formatted(source, e.getMessage()));
+      }
+      console.flush();
+    }
+
+    private static String said(Mistake mistake, String source, long line) {
+      return "%s:%s: %s".formatted(source, line, mistake);
+    }
+
+    private String replay(ByteLines lines, Console console) {
+      WireRequest act = reader.read(lines.buffer(), lines.start(), lines.length());
+      Act what = what(act);
+      long at = at(act);
+      List<Transaction> transactions =
+          what == Act.RESET ? act.toResets(limits, limiter) : act.toTransactions(limits, limiter);
+      time.set(at);
+      warnOfDisabled(transactions, console);
+      try {
+        return switch (what) {
+          case CHECK -> line(limiter.check(transactions));
+          case SPEND -> line(limiter.spend(transactions));
+          case REFUND -> line(limiter.refund(transactions));
+          case RESET -> {
+            limiter.reset(transactions);
+            yield RESET;
+          }
+        };
+      } catch (InvalidRequestException e) {
+        throw WireException.of(e, "");
+      }
+    }
+
+    /** Once for each limit. The answers keep their form, which has no word for it. */
+    private void warnOfDisabled(List<Transaction> transactions, Console console) {
+      for (Transaction transaction : transactions) {
+        LimitName name = transaction.name();
+        boolean isDisabled = transaction.coverage() == Coverage.DISABLED && !name.overridesOnly();
+        if (isDisabled && disabled.add(name.name())) {
+          console
+              .err()
+              .println(
+                  "warning: %s has no default, so it is disabled in this replay; write burst, count and period, or unlimited: true"
+                      .formatted(name));
+        }
+      }
+    }
+
+    /** Returns when the act was recorded; 0 where that is a mistake, which the look-up throws. */
+    private long at(WireRequest act) {
+      Long at = act.at();
+      if (at == null || at < 0) {
+        act.add(
+            "at",
+            "%s, expected nanoseconds since the epoch, not negative"
+                .formatted(at == null ? "the time is missing" : "found " + at));
+        return 0;
+      }
+      long stepNanos = latestNanos - at;
+      if (stepNanos > Stores.REPLAY_STEPS_BACK.toNanos()) {
+        act.add(
+            "at",
+            "found %s before the latest act so far, expected at most %s: buckets that were full then are forgotten; sort the trace by \"at\""
+                .formatted(Duration.ofNanos(stepNanos), Stores.REPLAY_STEPS_BACK));
+      }
+      latestNanos = Math.max(latestNanos, at);
+      return at;
+    }
+
+    private static Act what(WireRequest act) {
+      Act what = act.act();
+      if (act.isBatch() && what.name().toLowerCase(Locale.ROOT).equals(act.op())) {
+        act.add(
+            "transactions",
+            "found a batch with the op " + act.op() + ", expected the op batchSpend");
+      }
+      return what;
+    }
+
+    static String line(Decision decision) {
+      return "{\"allowed\":"
+          + decision.allowed()
+          + ",\"remaining\":"
+          + decision.remaining()
+          + ",\"retryInNanos\":"
+          + decision.retryInNanos()
+          + ",\"resetInNanos\":"
+          + decision.resetInNanos()
+          + "}";
+    }
+  }
+
+  /** The recording's clock: stands at the act that is being replayed. For one thread. */
+  private static final class ReplayTime implements TimeSource {
+
+    private long nowNanos;
+
+    void set(long newNowNanos) {
+      this.nowNanos = newNowNanos;
+    }
+
+    @Override
+    public long nanos() {
+      return nowNanos;
+    }
+  }
+
+  /**
+   * The lines of a stream as they are: bytes in a buffer that the next line reuses. Bounded by the
+   * longest line that is allowed, whatever the length of the stream. For one thread; {@link #next}
+   * blocks as the stream does.
+   */
+  private static final class ByteLines {
+
+    static final int LONGEST = 1 << 20;
+
+    private static final int FIRST_BUFFER = 1 << 16;
+
+    private final InputStream in;
+    private byte[] buffer = new byte[FIRST_BUFFER];
+    private int start;
+    private int length;
+    private int filled;
+    private int next;
+    private long number;
+
+    ByteLines(InputStream in) {
+      this.in = in;
+    }
+
+    /**
+     * Goes to the next line.
+     *
+     * @param beforeWaiting called before more is read, which may take long
+     * @return false at the end
+     * @throws InputException if the line is too long
+     */
+    boolean next(Runnable beforeWaiting) throws IOException {
+      start = next;
+      int scanned = start;
+      while (true) {
+        for (; scanned < filled; scanned++) {
+          if (buffer[scanned] == '\n') {
+            return line(scanned, scanned + 1);
+          }
+        }
+        if (scanned - start > LONGEST) {
+          throw new InputException(
+              "line %1$s has more than %2$s bytes, %2$s are allowed"
+                  .formatted(number + 1, LONGEST));
+        }
+        scanned -= makeRoom();
+        beforeWaiting.run();
+        int read = in.read(buffer, filled, buffer.length - filled);
+        if (read < 0) {
+          return filled > start && line(filled, filled);
+        }
+        filled += read;
+      }
+    }
+
+    private boolean line(int end, int newNext) {
+      length = end - start;
+      next = newNext;
+      number++;
+      return true;
+    }
+
+    /** Moves the unfinished line to the front; returns by how far. */
+    private int makeRoom() {
+      int moved = start;
+      if (moved > 0) {
+        System.arraycopy(buffer, start, buffer, 0, filled - start);
+        filled -= moved;
+        start = 0;
+        next = 0;
+      }
+      if (filled == buffer.length) {
+        buffer = Arrays.copyOf(buffer, 2 * buffer.length);
+      }
+      return moved;
+    }
+
+    byte[] buffer() {
+      return buffer;
+    }
+
+    int start() {
+      return start;
+    }
+
+    int length() {
+      return length;
+    }
+
+    /** The number of the line, from 1. */
+    long number() {
+      return number;
+    }
+
+    boolean isBlank() {
+      for (int i = start; i < start + length; i++) {
+        if (buffer[i] != ' ' && buffer[i] != '\t' && buffer[i] != '\r') {
+          return false;
+        }
+      }
+      return true;
+    }
   }
 }

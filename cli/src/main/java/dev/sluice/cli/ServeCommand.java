@@ -1,21 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.FailureRule;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.cli.DatabaseOptions.OverrideTableOptions;
+import dev.sluice.cli.DoorOptions.AccessOptions;
+import dev.sluice.cli.LimitFileOptions.AskedFor;
+import dev.sluice.cli.LimitFileOptions.RulesOption;
+import dev.sluice.cli.log.LogFormat;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.ConfigException;
+import dev.sluice.server.service.ServerConfig.Copy;
 import dev.sluice.server.service.ServerConfig.Sources;
-import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
-import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.StoreException;
 import dev.sluice.text.SafeText;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -24,11 +32,18 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.slf4j.event.Level;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Help;
+import picocli.CommandLine.Help.Layout;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Model.OptionSpec;
+import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
@@ -89,31 +104,9 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private DoorOptions doors = new DoorOptions();
 
-  @Option(
-      names = "--store",
-      paramLabel = "STORE",
-      defaultValue = Stores.MEMORY,
-      description =
-          "The store of the buckets: memory (if not given), or redis://host:port/db. Its options,"
-              + " such as ?timeout=200ms, are in docs/stores.md.")
-  private String store = Stores.MEMORY;
-
-  @Mixin private StorePasswordOptions storePasswords = new StorePasswordOptions();
-
-  @Mixin private SnapshotOptions snapshot = new SnapshotOptions();
-
-  @Mixin private TokenKeyOption tokenKey = new TokenKeyOption();
+  @Mixin private StorageOptions storage = new StorageOptions();
 
   @Mixin private OverrideTableOptions table = new OverrideTableOptions();
-
-  @Option(
-      names = "--ready-without-store",
-      description =
-          "With a rule of --on-failure that decides without the store: be ready before the store has"
-              + " answered once. If not given, a server waits for its first answer.")
-  private boolean readyWithoutStore;
-
-  @Mixin private FailureRuleOptions failureRules = new FailureRuleOptions();
 
   @Mixin private AccessOptions access = new AccessOptions();
 
@@ -145,24 +138,35 @@ final class ServeCommand implements Callable<Integer> {
    *
    * @param environment all variables of the process
    */
-  ServeCommand(Console console, Map<String, String> environment) {
+  private ServeCommand(Console console, Map<String, String> environment) {
     this.console = console;
     this.environment = environment;
+  }
+
+  static CommandLine commandLine(Console console) {
+    CommandLine serve = new CommandLine(new ServeCommand(console, System.getenv()));
+    ServeHelp.apply(serve);
+    return serve;
   }
 
   @Override
   public Integer call() throws InterruptedException {
     OutOfMemoryExit.install();
     Settings settings = Settings.of(spec.commandLine().getParseResult(), config, environment);
-    if (printConfig) {
+    boolean printsOnly = printConfig; // the second reading forgets it
+    if (printsOnly) {
       SettingsPage.lines(settings).forEach(console::line);
       console.flush(); // the page comes first, then the mistakes
-      spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
-      requireValid(settings, withoutFiles());
-      return Exit.DONE;
     }
     spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
-    requireValid(settings, Stream.of(withoutFiles(), withFiles()).flatMap(List::stream).toList());
+    List<Supplier<?>> checks = withoutFiles();
+    if (!printsOnly) {
+      checks.addAll(withFiles());
+    }
+    requireValid(settings, checks);
+    if (printsOnly) {
+      return Exit.DONE;
+    }
     Service service;
     try {
       service = start(config());
@@ -174,13 +178,13 @@ final class ServeCommand implements Callable<Integer> {
     }
     // Before the line that says that it listens: a signal sent then must not end the process.
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service), "sluice-shutdown"));
-    boolean ignoresHangUp = HangUp.run(service::reload);
+    boolean ignoresHangUp = SighupReload.run(service::reload);
     log.say(
         console,
         "listening on %s (%s store, %s)"
             .formatted(
                 doors.addresses(service),
-                Stores.shown(store),
+                storage.shown(),
                 files.none() ? "sample limits" : "watching the limit files"));
     if (ignoresHangUp) { // behind the first line, which programs read
       log.warn(
@@ -204,17 +208,14 @@ final class ServeCommand implements Callable<Integer> {
   /** The checks that look at nothing but the settings. */
   private List<Supplier<?>> withoutFiles() {
     List<Supplier<?>> checks = new ArrayList<>(doors.each(access, table.isSet()));
-    checks.addAll(failureRules.each());
+    checks.addAll(storage.each(environment));
     checks.addAll(otlp.each());
     checks.addAll(
         List.<Supplier<?>>of(
             log::apply,
-            () -> Optional.ofNullable(snapshot.snapshot(store)),
             this::onMissing,
             () -> Optional.ofNullable(limitsCopy.settings(files)),
-            failureRules::all,
-            () -> access.settings(table.isSet()),
-            () -> storePasswords.requireUsable(store, environment)));
+            () -> access.settings(table.isSet())));
     return checks;
   }
 
@@ -233,8 +234,8 @@ final class ServeCommand implements Callable<Integer> {
             limitsCopy::requireFolder,
             () -> Optional.ofNullable(otlp.settings(environment)),
             () -> Optional.ofNullable(table.table()),
-            () -> storePasswords.access(store),
-            tokenKey::tokenKey,
+            storage::access,
+            storage::tokenKey,
             access::requireFiles));
     return checks;
   }
@@ -256,45 +257,37 @@ final class ServeCommand implements Callable<Integer> {
     if (mistakes.size() == 1 && settings.mistakes().isEmpty()) {
       throw new InputException(mistakes.get(0));
     }
-    refuse(mistakes);
-  }
-
-  private static void refuse(List<String> mistakes) {
     if (!mistakes.isEmpty()) {
-      throw new MistakesException(mistakes, Settings.OUTCOME);
+      throw new InputException(mistakes, Settings.OUTCOME);
     }
   }
 
   private ServerConfig config() {
     return new ServerConfig(
         doors.doors(access),
-        new Sources(
-            files.forServer(rules, limitsCopy),
-            table.table(),
-            required(),
-            onMissing(),
-            limitsCopy.copy()),
-        storage(),
+        new Sources(limitFiles(), table.table(), required(), onMissing(), limitsCopy.copy()),
+        storage.storage(),
         access.control(table.isSet()),
         new Telemetry(topDenied, otlp.settings(environment)));
   }
 
-  private List<Requirement> required() {
-    List<Requirement> required = new ArrayList<>(askedFor.requirements(onMissing()));
-    required.addAll(failureRules.requirements(onMissing()));
-    return required;
+  /** With the last good ones at hand, files that are missing are mistakes of the limits. */
+  private ServerConfig.Files limitFiles() {
+    boolean lastGood = limitsCopy.startsWithLastGood();
+    if (!lastGood) {
+      files.requireReadable();
+    }
+    return new ServerConfig.Files(
+        files.limits(),
+        files.overrides(),
+        files.names(),
+        lastGood ? rules.named(files) : rules.file(files));
   }
 
-  private Storage storage() {
-    Map<String, FailureRule> byLimit = failureRules.all();
-    FailureRule others = byLimit.remove("");
-    return new Storage(
-        storePasswords.access(store),
-        snapshot.snapshot(store),
-        tokenKey.tokenKey(),
-        others == null ? FailureRule.fail() : others,
-        byLimit,
-        readyWithoutStore);
+  private List<Requirement> required() {
+    List<Requirement> required = new ArrayList<>(askedFor.requirements(onMissing()));
+    required.addAll(storage.requirements(onMissing()));
+    return required;
   }
 
   private MissingDefault onMissing() {
@@ -329,5 +322,275 @@ final class ServeCommand implements Callable<Integer> {
       }
     }
     log.warn(console, "sluice: the store does not answer yet: " + failure);
+  }
+
+  /** The options of {@code sluice serve} under headings, instead of in one list. Stateless. */
+  private static final class ServeHelp {
+
+    private static final Map<String, List<String>> GROUPS = groups();
+
+    private ServeHelp() {}
+
+    private static Map<String, List<String>> groups() {
+      Map<String, List<String>> groups = new LinkedHashMap<>();
+      groups.put("Configuration", List.of("--config", "--print-config"));
+      groups.put(
+          "Limits",
+          List.of(
+              "--limits",
+              "--overrides",
+              "--names",
+              "--rules",
+              "--for",
+              "--missing-default",
+              "--limits-broken",
+              "--limits-copy",
+              "--overrides-db",
+              "--db-password-file",
+              "--overrides-interval",
+              "--override-store"));
+      groups.put(
+          "Store",
+          List.of(
+              "--store",
+              "--store-password-file",
+              "--sentinel-password-file",
+              "--on-failure",
+              "--ready-without-store",
+              "--snapshot",
+              "--snapshot-interval",
+              "--token-key-file"));
+      groups.put(
+          "Doors",
+          List.of(
+              "--http",
+              "--resp",
+              "--grpc",
+              "--host",
+              "--allow-origin",
+              "--trusted-proxies",
+              "--proxy-header",
+              "--rls-overrides"));
+      groups.put(
+          "TLS and access",
+          List.of(
+              "--tls-certificate",
+              "--tls-key",
+              "--tls-client-ca",
+              "--tls-client-auth",
+              "--tokens",
+              "--requests-per-address",
+              "--audit-log",
+              "--plaintext",
+              "--open",
+              "--insecure"));
+      groups.put(
+          "Observation",
+          List.of(
+              "--log-format",
+              "--request-log",
+              "--top-denied",
+              "--otlp",
+              "--otlp-headers-file",
+              "--otlp-interval",
+              "--otlp-traced"));
+      groups.put("Help", List.of("--help", "--version"));
+      return groups;
+    }
+
+    /** Makes a command show its options in groups. */
+    static void apply(CommandLine serve) {
+      serve.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, ServeHelp::list);
+    }
+
+    private static String list(Help help) {
+      List<OptionSpec> all =
+          help.commandSpec().options().stream().filter(option -> !option.hidden()).toList();
+      StringBuilder text = new StringBuilder();
+      GROUPS.forEach(
+          (heading, names) -> {
+            List<OptionSpec> options =
+                names.stream()
+                    .flatMap(name -> all.stream().filter(one -> one.longestName().equals(name)))
+                    .toList();
+            Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
+            layout.addOptions(options, help.createDefaultParamLabelRenderer());
+            text.append("%n%s:%n%s".formatted(heading, layout));
+          });
+      return text.toString();
+    }
+  }
+
+  /*
+   * The JDK has no supported way to receive a signal, and the compiler warns of sun.misc.Signal
+   * whatever one does. The class has been there, exported by jdk.unsupported, in every JDK; it is
+   * looked up, so that a runtime without that module still starts the server.
+   */
+  /** The signal SIGHUP, which tells a server to read its files again. Stateless. */
+  private static final class SighupReload {
+
+    private SighupReload() {}
+
+    /**
+     * Runs a task at each SIGHUP, in a thread of its own.
+     *
+     * @return whether the process was started to ignore that signal, as by nohup: then the task is
+     *     never run, since the JVM leaves such a signal alone
+     */
+    static boolean run(Runnable task) {
+      try {
+        Class<?> signal = Class.forName("sun.misc.Signal");
+        Class<?> handler = Class.forName("sun.misc.SignalHandler");
+        Object onSignal =
+            Proxy.newProxyInstance(
+                SighupReload.class.getClassLoader(),
+                new Class<?>[] {handler},
+                (proxy, method, arguments) -> {
+                  switch (method.getName()) {
+                    case "handle" -> task.run();
+                    case "equals" -> {
+                      return proxy == arguments[0];
+                    }
+                    case "hashCode" -> {
+                      return System.identityHashCode(proxy);
+                    }
+                    default -> {
+                      return "reload";
+                    }
+                  }
+                  return null;
+                });
+        Object before =
+            signal
+                .getMethod("handle", signal, handler)
+                .invoke(null, signal.getConstructor(String.class).newInstance("HUP"), onSignal);
+        return handler.getField("SIG_IGN").get(null).equals(before);
+      } catch (ReflectiveOperationException e) {
+        if (e instanceof InvocationTargetException
+            && !(e.getCause() instanceof IllegalArgumentException)) {
+          throw new IllegalStateException(e);
+        }
+        return false; // there is no such signal, as on Windows
+      }
+    }
+  }
+
+  /** {@code --log-format}: how the log of a command looks that runs for long. */
+  private static final class LogOptions {
+
+    private static final Logger log = LoggerFactory.getLogger(ServeCommand.class);
+
+    @Option(
+        names = "--log-format",
+        paramLabel = "FORMAT",
+        defaultValue = "text",
+        description = "How the log looks: text, or json, one object a line (${DEFAULT-VALUE}).")
+    private String format = "text";
+
+    private LogFormat parsed() {
+      return switch (format) {
+        case "text" -> LogFormat.TEXT;
+        case "json" -> LogFormat.JSON;
+        default ->
+            throw new InputException(
+                "--log-format: found %s, expected text or json".formatted(SafeText.quote(format)));
+      };
+    }
+
+    /**
+     * Applies the format to the lines to come.
+     *
+     * @return the format
+     * @throws InputException if there is no such format
+     */
+    LogFormat apply() {
+      LogFormat used = parsed();
+      LogFormat.use(used);
+      return used;
+    }
+
+    /**
+     * Tells people a line; as JSON it is a line of the log, so that a reader finds nothing else.
+     */
+    void say(Console console, String line) {
+      say(console, line, Level.INFO);
+    }
+
+    /** Tells people of something that is not as it should be. */
+    void warn(Console console, String line) {
+      say(console, line, Level.WARN);
+    }
+
+    private void say(Console console, String line, Level level) {
+      if (parsed() == LogFormat.JSON) {
+        log.atLevel(level).log(line);
+      } else {
+        console.err().println(line);
+      }
+    }
+  }
+
+  /** The options of a server that say how it starts while its limit files have mistakes. */
+  private static final class LimitsCopyOptions {
+
+    private static final String REFUSE = "refuse";
+    private static final String LAST_GOOD = "last-good";
+
+    @Option(
+        names = "--limits-broken",
+        paramLabel = "POLICY",
+        defaultValue = REFUSE,
+        description =
+            "How to start while the limit files or the rules have mistakes: refuse (exit code 2), or"
+                + " last-good, with the limits of --limits-copy (${DEFAULT-VALUE}).")
+    private String broken = REFUSE;
+
+    @Option(
+        names = "--limits-copy",
+        paramLabel = "FILE",
+        description =
+            "Keep a copy of the limit files and the rules, written after each good load, in a folder"
+                + " that outlives the server. Its owner alone may read it.")
+    private @Nullable Path file;
+
+    boolean startsWithLastGood() {
+      return broken.equals(LAST_GOOD);
+    }
+
+    /** The copy, null for none. */
+    @Nullable Copy copy() {
+      return file == null ? null : new Copy(file, startsWithLastGood());
+    }
+
+    /** The same, for certain limit files; without a look at any file. */
+    @Nullable Copy settings(LimitFileOptions files) {
+      if (!broken.equals(REFUSE) && !startsWithLastGood()) {
+        throw new InputException(
+            "--limits-broken: found %s, expected refuse or last-good"
+                .formatted(SafeText.quote(broken)));
+      }
+      if (startsWithLastGood() && file == null) {
+        throw new InputException("--limits-broken last-good requires --limits-copy FILE");
+      }
+      if (file != null && files.none()) {
+        throw new InputException("--limits-copy requires --limits FILE");
+      }
+      return copy();
+    }
+
+    /** Looks whether the copy could be written. */
+    @CanIgnoreReturnValue
+    boolean requireFolder() {
+      Path folder = file == null ? null : file.toAbsolutePath().getParent();
+      if (folder != null && !Files.isWritable(folder)) {
+        throw new InputException(
+            "--limits-copy: %s: the folder does not exist, or is not writable".formatted(folder));
+      }
+      if (file != null && Files.isDirectory(file)) {
+        throw new InputException(
+            "--limits-copy: %s: found a folder, expected a file".formatted(file));
+      }
+      return true;
+    }
   }
 }

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.cli.Exit.ExitException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -23,7 +24,6 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.net.http.HttpTimeoutException;
 import java.nio.channels.UnresolvedAddressException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -85,15 +85,13 @@ final class ServerClient {
    * Returns a client, and warns of a token that would be sent unencrypted to another machine.
    *
    * @param url the server's address, {@code http://host:port}
-   * @param tokenFile where the token is that the server knows the client by; null for {@link
-   *     TokenFile}'s variable, or nothing
+   * @param token the token that the server knows the client by, null for none
    * @param tls whom to trust and what to show, null for what Java trusts, and nothing
-   * @throws InputException if the address or the file cannot be used
+   * @throws InputException if the address cannot be used
    */
   static ServerClient of(
-      String url, @Nullable Path tokenFile, @Nullable SSLContext tls, Console console) {
+      String url, @Nullable String token, @Nullable SSLContext tls, Console console) {
     URI server = parse(url);
-    String token = TokenFile.read(tokenFile);
     if (token != null && "http".equals(server.getScheme()) && !isLoopback(server.getHost())) {
       console
           .err()
@@ -128,7 +126,7 @@ final class ServerClient {
    *
    * @param cost null for the default
    * @throws InputException if the server refused the request
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if there was no answer, or none to rely on
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -141,7 +139,7 @@ final class ServerClient {
     try {
       return ActAnswer.parse(answer);
     } catch (IllegalArgumentException e) {
-      throw new ServerException(server + ": the answer does not come from a Sluice server", e);
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
     }
   }
 
@@ -156,8 +154,7 @@ final class ServerClient {
    * @return the answer, as JSON
    * @param force whether what is there may be lowered
    * @throws InputException if the server refused the request
-   * @throws NotDoneException if it would lower what is there
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if it would lower what is there, or there was no answer to rely on
    */
   String put(String path, String limit, String id, Map<String, Object> fields, boolean force) {
     String where = path(path, limit, id);
@@ -171,7 +168,7 @@ final class ServerClient {
    * @param path of what was set
    * @return the answer, as JSON
    * @throws InputException if the server refused the request
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if there was no answer, or none to rely on
    */
   String delete(String path, String limit, String id) {
     return send("DELETE", path(path, limit, id), null);
@@ -184,7 +181,7 @@ final class ServerClient {
    * @param limit the limit, null for all
    * @param each takes an item, as JSON
    * @throws InputException if the server refused the request
-   * @throws ServerException if there was no answer, or none to rely on
+   * @throws ExitException if there was no answer, or none to rely on
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -220,7 +217,7 @@ final class ServerClient {
       }
       return next;
     } catch (IOException e) {
-      throw new ServerException(server + ": the answer does not come from a Sluice server", e);
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
     }
   }
 
@@ -262,10 +259,10 @@ final class ServerClient {
     try {
       status = answer(request.build(), body);
     } catch (IOException e) {
-      throw new ServerException(server + ": " + reason(e, lost(method, path)), e);
+      throw noAnswer(server + ": " + reason(e, lost(method, path)), e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new ServerException(server + ": interrupted", e);
+      throw noAnswer(server + ": interrupted", e);
     }
     return read(
         status, body.toString(StandardCharsets.UTF_8), fields == null ? Set.of() : fields.keySet());
@@ -328,10 +325,11 @@ final class ServerClient {
     if (detail != null && status == UNAUTHORIZED && token == null) {
       throw new InputException(
           "%s asks for a token; give %s FILE, or set SLUICE_TOKEN"
-              .formatted(server, TokenFile.OPTION));
+              .formatted(server, ServerClientOptions.TOKEN));
     }
     if (detail != null && String.valueOf(field(body, "type")).endsWith("lowered-override")) {
-      throw new NotDoneException(detail.replace("add force=true to the query", "use --force"));
+      throw new ExitException(
+          Exit.NO, detail.replace("add force=true to the query", "use --force"), null);
     }
     if (detail != null && status >= FIRST_CLIENT_FAULT && status < FIRST_SERVER_FAULT) {
       List<String> errors = errors(body);
@@ -341,7 +339,7 @@ final class ServerClient {
               : asOption(field(body, "field"), detail, sent));
     }
     String incident = field(body, "incident");
-    throw new ServerException(
+    throw noAnswer(
         "%s: status %s%s%s"
             .formatted(
                 server,
@@ -349,6 +347,10 @@ final class ServerClient {
                 detail == null ? ", not from a Sluice server" : ": " + detail,
                 incident == null ? "" : " (incident " + incident + " in the server's log)"),
         null);
+  }
+
+  private static ExitException noAnswer(String message, @Nullable Throwable cause) {
+    return new ExitException(Exit.UNREACHABLE, message, cause);
   }
 
   /** The fields of a setting stand on the command line as options of their names. */

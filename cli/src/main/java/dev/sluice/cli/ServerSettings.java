@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import dev.sluice.cli.Console.JsonOption;
+import dev.sluice.text.GoDuration;
 import dev.sluice.text.SafeText;
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -22,13 +30,24 @@ final class ServerSettings {
     final Console console;
     final String path;
 
-    @Mixin ServerOptions server = new ServerOptions();
+    @Option(
+        names = "--server",
+        required = true,
+        paramLabel = "URL",
+        description = "The server, such as http://127.0.0.1:8080.")
+    private String server = "";
+
+    @Mixin private ServerClientOptions client = new ServerClientOptions();
 
     @Mixin private JsonOption json = new JsonOption();
 
     Base(Console console, String path) {
       this.console = console;
       this.path = path;
+    }
+
+    final ServerClient client() {
+      return client.client(server, console);
     }
 
     final boolean toPeople() {
@@ -69,12 +88,12 @@ final class ServerSettings {
   }
 
   /** Sets the setting of one id, and prints it. */
-  abstract static class SetOne extends OfOneId {
+  abstract static class SetCommand extends OfOneId {
 
     @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
     private @Nullable String comment;
 
-    SetOne(Console console, String path) {
+    SetCommand(Console console, String path) {
       super(console, path);
     }
 
@@ -93,28 +112,28 @@ final class ServerSettings {
       if (comment != null) {
         body.put("comment", comment);
       }
-      print(server.client(console).put(path, limit, id, body, force()));
+      print(client().put(path, limit, id, body, force()));
       return Exit.DONE;
     }
   }
 
   /** Removes the setting of one id. */
-  abstract static class RemoveOne extends OfOneId {
+  abstract static class RemoveCommand extends OfOneId {
 
-    RemoveOne(Console console, String path) {
+    RemoveCommand(Console console, String path) {
       super(console, path);
     }
 
     @Override
     public final Integer call() {
-      String answer = server.client(console).delete(path, limit, id);
+      String answer = client().delete(path, limit, id);
       console.line(toPeople() ? SettingText.subject(limit, id) + ": removed" : answer);
       return Exit.DONE;
     }
   }
 
   /** Prints the settings, one a line. */
-  abstract static class ListAll extends Base {
+  abstract static class ListCommand extends Base {
 
     private final String field;
 
@@ -124,7 +143,7 @@ final class ServerSettings {
         description = "Those of one limit; of all limits, if not given.")
     private @Nullable String limit;
 
-    ListAll(Console console, String path, String field) {
+    ListCommand(Console console, String path, String field) {
       super(console, path);
       this.field = field;
     }
@@ -132,8 +151,7 @@ final class ServerSettings {
     @Override
     public final Integer call() {
       AtomicBoolean none = new AtomicBoolean(true);
-      server
-          .client(console)
+      client()
           .list(
               path,
               field,
@@ -146,6 +164,98 @@ final class ServerSettings {
         console.line("no " + field);
       }
       return Exit.DONE;
+    }
+  }
+
+  /** An override or a penalty, as a server's JSON tells it, in a sentence for people. Immutable. */
+  private static final class SettingText {
+
+    private static final JsonFactory JSON = new JsonFactory();
+
+    private final Map<String, String> fields = new LinkedHashMap<>();
+    private final List<String> warnings = new ArrayList<>();
+
+    private SettingText() {}
+
+    /**
+     * Reads one setting.
+     *
+     * @return null if the answer is not such an object
+     */
+    static @Nullable SettingText parse(String json) {
+      SettingText read = new SettingText();
+      try (JsonParser parser = JSON.createParser(json)) {
+        if (parser.nextToken() != JsonToken.START_OBJECT) {
+          return null;
+        }
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+          String field = parser.currentName();
+          JsonToken value = parser.nextToken();
+          if (value.isScalarValue()) {
+            read.fields.put(field, parser.getText());
+          } else if (field.equals("warnings") && value == JsonToken.START_ARRAY) {
+            while (parser.nextToken() != JsonToken.END_ARRAY) {
+              read.warnings.add(parser.getText());
+            }
+          } else {
+            parser.skipChildren();
+          }
+        }
+      } catch (IOException e) {
+        return null;
+      }
+      return read.fields.containsKey("limit") && read.fields.containsKey("id") ? read : null;
+    }
+
+    /** What the server warns of. */
+    List<String> warnings() {
+      return warnings;
+    }
+
+    /**
+     * Says it on one line: {@code ApiCallsPerKey k1: burst 500, then 500 per 7d (from the limit
+     * files)}.
+     */
+    String text() {
+      StringBuilder text = new StringBuilder(subject(field("limit"), field("id"))).append(": ");
+      if (fields.containsKey("until")) {
+        text.append("nothing until ").append(field("until"));
+        if (fields.containsKey("owed")) {
+          text.append(", owes ").append(field("owed"));
+        }
+      } else {
+        text.append("burst %s, then %s per %s".formatted(field("burst"), field("count"), period()));
+      }
+      text.append(" (").append(place(field("keptIn"))).append(')');
+      return fields.containsKey("comment")
+          ? text.append(": ").append(SafeText.printable(field("comment"))).toString()
+          : text.toString();
+    }
+
+    static String subject(String limit, String id) {
+      return SafeText.printable(limit) + " " + SafeText.printable(id);
+    }
+
+    private String field(String name) {
+      return fields.getOrDefault(name, "?");
+    }
+
+    private String period() {
+      try {
+        return Quantities.brief(GoDuration.parse(field("period")));
+      } catch (IllegalArgumentException e) {
+        return SafeText.printable(field("period")); // of a newer server
+      }
+    }
+
+    private static String place(String keptIn) {
+      return switch (keptIn) {
+        case "memory" -> "kept in memory until the server ends";
+        case "file" -> "kept in the file of --override-store";
+        case "table" -> "kept in the table";
+        case "files" -> "from the limit files";
+        default -> "kept in " + SafeText.printable(keptIn);
+      };
     }
   }
 }

@@ -47,7 +47,7 @@ final class SettingsPage {
   }
 
   private static String[] notSet(String key, Settings settings) {
-    String usual = DependentDefaults.of(key, settings);
+    String usual = settings.dependentDefault(key);
     return usual == null
         ? new String[] {"# " + key + ":", "not set"}
         : new String[] {"# " + key + ": " + shown(usual), Settings.DEFAULT};

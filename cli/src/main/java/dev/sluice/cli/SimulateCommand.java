@@ -4,20 +4,32 @@ package dev.sluice.cli;
 import dev.sluice.gcra.Quota;
 import dev.sluice.lab.Algorithm;
 import dev.sluice.lab.ClientGroup;
+import dev.sluice.lab.ComparisonTable;
 import dev.sluice.lab.Drip;
 import dev.sluice.lab.Report;
 import dev.sluice.lab.RunResult;
 import dev.sluice.lab.RunResultsJson;
 import dev.sluice.lab.Scenario;
 import dev.sluice.lab.Subject;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.service.ServerConfig.BundledNames;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
+import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -144,7 +156,7 @@ final class SimulateCommand implements Callable<Integer> {
     if (json) {
       console.line(RunResultsJson.of(scenario, outcomes));
     } else {
-      SimulationTable.lines(scenario, outcomes, console.width()).forEach(console::line);
+      ComparisonTable.lines(scenario, outcomes, console.width()).forEach(console::line);
     }
     if (report != null) {
       write(report, Report.html(scenario, outcomes, asTyped()));
@@ -177,15 +189,17 @@ final class SimulateCommand implements Callable<Integer> {
     Duration longestFill =
         Duration.ofNanos(quotas.stream().mapToLong(Quota::offsetNanos).max().orElseThrow());
     Duration time =
-        length == null ? longestFill.multipliedBy(USUAL_FILLS) : Periods.positive("--for", length);
+        length == null
+            ? longestFill.multipliedBy(USUAL_FILLS)
+            : Quantities.positive("--for", length);
     if (time.compareTo(Scenario.LONGEST) > 0) {
       throw new InputException(
           length == null
               ? "--for TIME is needed: the time to fill the bucket (%s) times %s is more than 10 years"
-                  .formatted(Periods.brief(longestFill), USUAL_FILLS)
+                  .formatted(Quantities.brief(longestFill), USUAL_FILLS)
               : "--for: found %s, expected at most 10 years".formatted(length));
     }
-    Duration step = bin == null ? Scenario.usualBin(time) : Periods.positive("--bin", bin);
+    Duration step = bin == null ? Scenario.usualBin(time) : Quantities.positive("--bin", bin);
     List<ClientGroup> groups =
         (traffic.isEmpty() ? List.of("rogue") : traffic)
             .stream()
@@ -273,6 +287,226 @@ final class SimulateCommand implements Callable<Integer> {
     @Override
     public Iterator<String> iterator() {
       return ClientGroup.kinds().iterator();
+    }
+  }
+
+  /** How the process runs that drains leaky buckets. */
+  private static final class DripOptions {
+
+    @Option(
+        names = "--drip-every",
+        paramLabel = "TIME",
+        description =
+            "How often the leaky bucket's process runs; if not given, once for each token.")
+    private @Nullable String every;
+
+    @Option(
+        names = "--drip-buckets",
+        paramLabel = "N",
+        description = "How many buckets it gets done in a run; if not given, all.")
+    private @Nullable Integer buckets;
+
+    @Option(
+        names = "--drip-stall",
+        paramLabel = "FROM+TIME",
+        description = "When it does not run: 1h+30m is half an hour, from the first hour on.")
+    private List<String> stalls = List.of();
+
+    /** Only one algorithm has such a process: without it, nothing that is said of it could hold. */
+    void requireLeakyBucket(boolean isThere) {
+      if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
+        throw new InputException(
+            (every != null ? "--drip-every" : buckets != null ? "--drip-buckets" : "--drip-stall")
+                + " requires leaky-bucket in --algorithm: no other algorithm has a drip");
+      }
+    }
+
+    Drip drip() {
+      if (buckets != null && buckets < 1) {
+        throw new InputException(
+            "--drip-buckets: found " + buckets + ", expected a whole number > 0");
+      }
+      Drip drip =
+          new Drip(
+              every == null ? Duration.ZERO : Quantities.positive("--drip-every", every),
+              buckets == null ? 0 : buckets,
+              List.of());
+      for (String stall : stalls) {
+        int plus = stall.indexOf('+');
+        if (plus < 1) {
+          throw new InputException(
+              "--drip-stall: found \"" + stall + "\", expected FROM+TIME such as 1h+30m");
+        }
+        Duration from = start(stall.substring(0, plus));
+        Duration length = Quantities.positive("--drip-stall", stall.substring(plus + 1));
+        try {
+          drip = drip.stalledFrom(from, length);
+        } catch (IllegalArgumentException e) {
+          throw new InputException("--drip-stall: " + e.getMessage());
+        }
+      }
+      return drip;
+    }
+
+    private static Duration start(String text) {
+      try {
+        return GoDuration.parse(text);
+      } catch (IllegalArgumentException e) {
+        throw new InputException("--drip-stall: " + e.getMessage());
+      }
+    }
+  }
+
+  /** The limits that are simulated: as they are typed, or by their names in a limit file. */
+  private static final class SimulatedLimits {
+
+    private static final String USUAL = "100/1h";
+
+    @Option(
+        names = "--limit",
+        paramLabel = "LIMIT",
+        description =
+            "COUNT/PERIOD such as 100/1h or 100/1h,burst=20, or the name of a limit in --limits;"
+                + " several times for several limits. If not given: "
+                + USUAL
+                + ".")
+    private List<String> limits = List.of();
+
+    @Option(
+        names = "--limits",
+        paramLabel = "FILE",
+        description = "Where limits with names are looked up; if not given, in the samples.")
+    private @Nullable Path file;
+
+    @Option(
+        names = "--names",
+        paramLabel = "FILE",
+        description = "Declares names: number, id format, message.")
+    private @Nullable Path names;
+
+    /** At least one. */
+    List<Quota> quotas() {
+      List<String> texts = limits.isEmpty() ? List.of(USUAL) : limits;
+      boolean named = !texts.stream().allMatch(Quantities::isQuota);
+      requireNoFileForNothing(named);
+      Limits known = named ? known() : null;
+      return texts.stream().map(text -> quota(text, known)).toList();
+    }
+
+    /** A file that nothing is taken from is a slip. */
+    private void requireNoFileForNothing(boolean named) {
+      if (file != null && !named) {
+        throw new InputException(
+            "--limits: no --limit names a limit of "
+                + file
+                + ", expected one such as --limit LoginsPerIPAddress");
+      }
+      if (names != null && file == null) {
+        throw new InputException("--names requires --limits, the file whose names these are");
+      }
+    }
+
+    private static Quota quota(String text, @Nullable Limits known) {
+      if (known == null || Quantities.isQuota(text)) {
+        try {
+          return Quantities.quota(text);
+        } catch (IllegalArgumentException e) {
+          throw new InputException("--limit: " + e.getMessage());
+        }
+      }
+      LimitName name = known.catalogue().find(text);
+      Quota quota = name == null ? null : known.defaultFor(name);
+      if (quota == null) {
+        List<String> named =
+            known.catalogue().names().stream()
+                .filter(one -> known.defaultFor(one) != null)
+                .map(LimitName::name)
+                .toList();
+        throw new InputException(
+            "--limit: found \"%s\", expected the name of a limit with a default, or COUNT/PERIOD"
+                    .formatted(text)
+                + " such as 100/1h"
+                + Suggestion.didYouMean(text, named));
+      }
+      return quota;
+    }
+
+    private Limits known() {
+      if (file == null) {
+        return SampleLimits.make();
+      }
+      InputFiles.require(file);
+      LimitFiles.Builder files = BundledNames.files().defaults(file);
+      if (names != null) {
+        InputFiles.require(names);
+        files.names(names);
+      }
+      return files.build().load();
+    }
+  }
+
+  /**
+   * One line on a terminal that says how far a long run is, and is gone when it has ended. Prints
+   * nothing if standard error is not a terminal, or if the run ends at once. For one thread.
+   */
+  static final class ProgressLine {
+
+    private static final String TERMINAL = "sluice.terminal"; // said by the launcher
+    private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
+    private static final long BETWEEN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+    private static final int CELLS = 30;
+
+    private final PrintWriter err;
+    private final boolean watched;
+    private final LongSupplier ticker;
+    private long drawnNanos;
+    private int drawnLength;
+
+    ProgressLine(PrintWriter err) {
+      this(err, Boolean.getBoolean(TERMINAL), System::nanoTime);
+    }
+
+    ProgressLine(PrintWriter err, boolean watched, LongSupplier ticker) {
+      this.err = err;
+      this.watched = watched;
+      this.ticker = ticker;
+      // As if drawn a moment ahead: the first line comes when patience is at an end.
+      this.drawnNanos = ticker.getAsLong() + PATIENCE_NANOS - BETWEEN_NANOS;
+    }
+
+    /** Prints the progress, 0 to 1, unless it was printed a moment ago. */
+    void at(String what, double share) {
+      long now = ticker.getAsLong();
+      if (!watched || now - drawnNanos < BETWEEN_NANOS) {
+        return;
+      }
+      drawnNanos = now;
+      int full = (int) (share * CELLS);
+      String line =
+          String.format(
+              Locale.ROOT,
+              "[%s%s] %3d %% %s",
+              "#".repeat(full),
+              "-".repeat(CELLS - full),
+              (int) (100 * share),
+              what);
+      draw(line);
+    }
+
+    void clear() {
+      if (drawnLength > 0) {
+        draw("");
+        err.print('\r');
+        err.flush();
+      }
+    }
+
+    private void draw(String line) {
+      err.print('\r');
+      err.print(line);
+      err.print(" ".repeat(Math.max(drawnLength - line.length(), 0)));
+      err.flush();
+      drawnLength = line.length();
     }
   }
 }

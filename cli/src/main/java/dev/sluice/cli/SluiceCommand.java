@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import java.util.ListResourceBundle;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.IVersionProvider;
 import picocli.CommandLine.Model.CommandSpec;
@@ -36,7 +37,7 @@ final class SluiceCommand implements Runnable {
 
   @Override
   public void run() {
-    throw Misuse.mistake(spec, "the command is missing");
+    throw UsageErrors.mistake(spec, "the command is missing");
   }
 
   /** The version in the manifest of the jar. */
@@ -45,6 +46,18 @@ final class SluiceCommand implements Runnable {
     public String[] getVersion() {
       String version = SluiceCommand.class.getPackage().getImplementationVersion();
       return new String[] {"sluice " + (version == null ? "development" : version)};
+    }
+  }
+
+  /** Our words for the two options that picocli brings to each command. */
+  static final class HelpWords extends ListResourceBundle {
+
+    @Override
+    protected Object[][] getContents() {
+      return new Object[][] {
+        {"mixinStandardHelpOptions.help", "Prints this help."},
+        {"mixinStandardHelpOptions.version", "Prints the version."},
+      };
     }
   }
 }

@@ -42,8 +42,8 @@ final class StorePasswordOptions {
   StoreAccess access(String address) {
     return access(
         address,
-        () -> Passwords.of(STORE, store, STORE_VARIABLE),
-        () -> Passwords.of(SENTINEL, sentinel, SENTINEL_VARIABLE));
+        () -> InputFiles.secret(STORE, store, STORE_VARIABLE),
+        () -> InputFiles.secret(SENTINEL, sentinel, SENTINEL_VARIABLE));
   }
 
   /**

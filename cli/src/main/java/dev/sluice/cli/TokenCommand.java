@@ -5,6 +5,7 @@ import dev.sluice.server.access.Tokens;
 import dev.sluice.text.SafeText;
 import java.util.List;
 import java.util.concurrent.Callable;
+import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -26,9 +27,15 @@ final class TokenCommand implements Runnable {
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
+  private TokenCommand() {}
+
+  static CommandLine commandLine(Console console) {
+    return new CommandLine(new TokenCommand()).addSubcommand(new NewToken(console));
+  }
+
   @Override
   public void run() {
-    throw Misuse.commandMissing(spec);
+    throw UsageErrors.commandMissing(spec);
   }
 
   /** {@code sluice token new}: a fresh token. */
@@ -43,7 +50,7 @@ final class TokenCommand implements Runnable {
       footer = {
         "  sluice token new checkout --role decide --limit 'Orders*' > checkout.token",
       })
-  static final class New implements Callable<Integer> {
+  private static final class NewToken implements Callable<Integer> {
 
     private final Console console;
 
@@ -69,7 +76,7 @@ final class TokenCommand implements Runnable {
                 + " Repeatable, or with commas.")
     private List<String> limits = List.of();
 
-    New(Console console) {
+    NewToken(Console console) {
       this.console = console;
     }
 

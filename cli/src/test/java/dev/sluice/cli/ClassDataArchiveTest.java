@@ -3,9 +3,12 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
@@ -46,5 +49,14 @@ final class ClassDataArchiveTest {
         warning -> {
           throw new AssertionError(warning);
         });
+  }
+
+  @Test
+  void main_ofTheWholeApp_endsWithoutAnError() throws IOException, InterruptedException {
+    try (CliProcess training = CliProcess.start(List.of(), Map.of(), ClassDataArchive.class)) {
+      String said = String.join("\n", training.err().lines().toList());
+
+      assertThat(training.process().waitFor()).as(said).isZero();
+    }
   }
 }

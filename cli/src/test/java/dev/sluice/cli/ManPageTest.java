@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.cli.HelpCommand.ManPage;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.List;

@@ -138,7 +138,7 @@ class ServerSettingsTest {
     "PT1H1S, 1h0m1s", "PT24H, 24h", "PT36H, 36h", "PT48H, 2d", "PT168H, 7d", "PT168H1S, 168h0m1s",
   })
   void briefPeriods_areReadBackAsTheSame(Duration period, String text) {
-    assertThat(Periods.brief(period)).isEqualTo(text);
-    assertThat(Periods.positive("--for", text)).isEqualTo(period);
+    assertThat(Quantities.brief(period)).isEqualTo(text);
+    assertThat(Quantities.positive("--for", text)).isEqualTo(period);
   }
 }

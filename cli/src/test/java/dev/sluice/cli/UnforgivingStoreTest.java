@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.sluice.cli.ActCommand.UnforgivingStore;
 import dev.sluice.gcra.Effect;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;

@@ -18,7 +18,7 @@ import java.util.function.ToLongFunction;
  */
 
 /** The conclusion of a comparison, in a few sentences. */
-public final class Conclusion {
+final class Conclusion {
 
   private static final int NOTABLE = 3;
 
@@ -39,7 +39,7 @@ public final class Conclusion {
    * @param results the results that are compared, at least one
    * @return a few sentences
    */
-  public static String of(List<RunResult> results) {
+  static String of(List<RunResult> results) {
     return new Conclusion(results).text();
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.lab;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.text.GoDuration;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
@@ -10,7 +11,7 @@ import java.util.Locale;
 /**
  * Numbers and durations as text for people. The text is the same on every JDK and in every locale.
  */
-public final class Format {
+final class Format {
 
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1000 * MILLI;
@@ -19,13 +20,8 @@ public final class Format {
 
   private Format() {}
 
-  /**
-   * Formats a whole number, with a comma between thousands.
-   *
-   * @param number the number
-   * @return text such as {@code 12,345}
-   */
-  public static String whole(long number) {
+  /** Formats a whole number, with a comma between thousands: {@code 12,345}. */
+  static String whole(long number) {
     return String.format(Locale.ROOT, "%,d", number);
   }
 
@@ -50,14 +46,15 @@ public final class Format {
 
   /**
    * Formats a duration exactly, without zeros at the end: {@code 1h}, {@code 1h30m}, {@code 36s}.
-   *
-   * @param nanos the duration, not negative
-   * @return text that {@link GoDuration} reads
    */
-  public static String duration(long nanos) {
-    return GoDuration.format(Duration.ofNanos(nanos))
-        .replaceFirst("(?<=[hm])0s$", "")
-        .replaceFirst("(?<=h)0m$", "");
+  static String duration(long nanos) {
+    return GoDuration.shortened(Duration.ofNanos(nanos));
+  }
+
+  /** Formats a quota as {@code 100/1h}, or {@code 100/1h,burst=20} where the burst differs. */
+  static String quota(Quota quota) {
+    String rate = quota.count() + "/" + GoDuration.shortened(quota.period());
+    return quota.burst() == quota.count() ? rate : rate + ",burst=" + quota.burst();
   }
 
   /** Formats a duration that is not negative, to about three digits: {@code 59m24s}. */

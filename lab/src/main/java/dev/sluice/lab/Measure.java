@@ -2,7 +2,7 @@
 package dev.sluice.lab;
 
 /** The figures by which algorithms are compared, in the order of the table and the report. */
-public enum Measure {
+enum Measure {
   /** All requests. */
   REQUESTS(
       "requests",
@@ -49,7 +49,7 @@ public enum Measure {
    * @param binNanos the time step over which requests are counted
    * @return a few words
    */
-  public String label(long binNanos) {
+  String label(long binNanos) {
     return this == PEAK ? text + " in " + Format.duration(binNanos) : text;
   }
 
@@ -64,7 +64,7 @@ public enum Measure {
    * @param result the result of a run
    * @return text for people
    */
-  public String of(RunResult result) {
+  String of(RunResult result) {
     return switch (this) {
       case REQUESTS -> Format.whole(result.requests());
       case ADMITTED -> Format.whole(result.totalAdmitted());

@@ -157,8 +157,7 @@ public record Scenario(
       if (client.cost() > subject.quota().burst()) {
         throw new IllegalArgumentException(
             "cost %s exceeds the burst (%s) of the limit %s"
-                .formatted(
-                    client.cost(), subject.quota().burst(), QuotaText.format(subject.quota())));
+                .formatted(client.cost(), subject.quota().burst(), Format.quota(subject.quota())));
       }
     }
   }

@@ -29,7 +29,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
     if (quota.offsetNanos() > Scenario.LONGEST.toNanos()) {
       throw new IllegalArgumentException(
           "limit: the bucket of %s takes %s to fill; at most 10 years are allowed"
-              .formatted(QuotaText.format(quota), Format.roundedDuration(quota.offsetNanos())));
+              .formatted(Format.quota(quota), Format.roundedDuration(quota.offsetNanos())));
     }
   }
 
@@ -62,7 +62,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
    * @param subjects the subjects that are compared
    * @return a label for each subject, in the same order: its algorithm, its limit, or both
    */
-  public static List<String> labels(List<Subject> subjects) {
+  static List<String> labels(List<Subject> subjects) {
     boolean oneLimit = subjects.stream().map(Subject::quota).distinct().count() == 1;
     boolean oneAlgorithm = subjects.stream().map(Subject::algorithm).distinct().count() == 1;
     return subjects.stream()
@@ -71,7 +71,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
               if (oneLimit) {
                 return subject.algorithm.toString();
               }
-              return oneAlgorithm ? QuotaText.format(subject.quota) : subject.toString();
+              return oneAlgorithm ? Format.quota(subject.quota) : subject.toString();
             })
         .toList();
   }
@@ -79,6 +79,6 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
   /** Returns the algorithm and the limit. */
   @Override
   public String toString() {
-    return algorithm + " " + QuotaText.format(quota);
+    return algorithm + " " + Format.quota(quota);
   }
 }

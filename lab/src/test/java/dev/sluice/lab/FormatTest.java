@@ -3,6 +3,8 @@ package dev.sluice.lab;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -35,5 +37,18 @@ final class FormatTest {
   })
   void durationInWords_hasOneUnit(long nanos, String words) {
     assertThat(Format.durationInWords(nanos)).isEqualTo(words);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "100 | 100 | PT1H | 100/1h",
+        "20 | 50 | PT1S | 50/1s,burst=20",
+        "3 | 3 | PT1H30M | 3/1h30m",
+        "7 | 7 | PT168H | 7/168h"
+      })
+  void quota_isWrittenAsPeopleTypeIt(long burst, long count, Duration period, String text) {
+    assertThat(Format.quota(Quota.of(burst, count, period))).isEqualTo(text);
   }
 }

@@ -110,6 +110,14 @@ final class ReportPageTest {
         .isEqualTo(narrow);
   }
 
+  /** Reads {@code COUNT/PERIOD} or {@code COUNT/PERIOD,burst=BURST}. */
+  private static Quota quota(String text) {
+    String[] parts = text.split("/|,burst=", -1);
+    long count = Long.parseLong(parts[0]);
+    long burst = parts.length == 3 ? Long.parseLong(parts[2]) : count;
+    return Quota.of(burst, count, GoDuration.parse(parts[1]));
+  }
+
   /** Long names, large numbers, days instead of hours; and runs with almost no requests. */
   @ParameterizedTest
   @CsvSource({
@@ -122,7 +130,7 @@ final class ReportPageTest {
   void page_fitsTheScreen_whateverIsCompared(
       int width, String length, String bin, String limits, String traffic) throws IOException {
     Duration time = GoDuration.parse(length);
-    List<Quota> quotas = Stream.of(limits.split(";", -1)).map(QuotaText::parse).toList();
+    List<Quota> quotas = Stream.of(limits.split(";", -1)).map(ReportPageTest::quota).toList();
     Scenario scenario =
         new Scenario(
             List.of(ClientGroup.parse(traffic, quotas.get(0), time)),

@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli.log;
 
+import java.time.Instant;
+import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.ILoggerFactory;
 import org.slf4j.IMarkerFactory;
 import org.slf4j.Logger;
+import org.slf4j.Marker;
+import org.slf4j.event.DefaultLoggingEvent;
+import org.slf4j.event.Level;
+import org.slf4j.event.LoggingEvent;
 import org.slf4j.helpers.BasicMarkerFactory;
+import org.slf4j.helpers.LegacyAbstractLogger;
 import org.slf4j.helpers.NOPMDCAdapter;
+import org.slf4j.spi.LoggingEventAware;
 import org.slf4j.spi.MDCAdapter;
 import org.slf4j.spi.SLF4JServiceProvider;
 
@@ -43,5 +52,101 @@ public final class LogProvider implements SLF4JServiceProvider {
   @Override
   public void initialize() {
     // There is nothing to prepare.
+  }
+
+  /** Writes what is worth a line to standard error. Thread-safe; a line is written in one piece. */
+  static final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware {
+
+    private static final long serialVersionUID = 1;
+
+    /** The least level of loggers by the beginning of their names; the longest one decides. */
+    private static final Map<String, Level> LEAST =
+        Map.of(
+            "dev.sluice",
+            Level.INFO,
+            // The store says itself when a server is marked down and when it is back; its client
+            // would say so at each attempt.
+            "io.lettuce",
+            Level.ERROR,
+            // Clients can cause these; the server reports them itself, in one line and not each.
+            "com.linecorp.armeria.internal.common.AbstractHttp2ConnectionHandler",
+            Level.ERROR,
+            "com.linecorp.armeria.server.HttpServerHandler",
+            Level.ERROR,
+            "com.linecorp.armeria.logging.access",
+            Level.INFO);
+
+    private final int least;
+
+    LineLogger(String name) {
+      this.name = name;
+      this.least = least(name).toInt();
+    }
+
+    private static Level least(String logger) {
+      for (String prefix = logger; !prefix.isEmpty(); prefix = parent(prefix)) {
+        Level level = LEAST.get(prefix);
+        if (level != null) {
+          return level;
+        }
+      }
+      return Level.WARN;
+    }
+
+    private static String parent(String logger) {
+      return logger.substring(0, Math.max(0, logger.lastIndexOf('.')));
+    }
+
+    @Override
+    public boolean isTraceEnabled() {
+      return Level.TRACE.toInt() >= least;
+    }
+
+    @Override
+    public boolean isDebugEnabled() {
+      return Level.DEBUG.toInt() >= least;
+    }
+
+    @Override
+    public boolean isInfoEnabled() {
+      return Level.INFO.toInt() >= least;
+    }
+
+    @Override
+    public boolean isWarnEnabled() {
+      return Level.WARN.toInt() >= least;
+    }
+
+    @Override
+    public boolean isErrorEnabled() {
+      return true;
+    }
+
+    @Override
+    protected @Nullable String getFullyQualifiedCallerName() {
+      return null; // lines do not tell where they come from
+    }
+
+    @Override
+    protected void handleNormalizedLoggingCall(
+        Level level,
+        @Nullable Marker marker,
+        String pattern,
+        Object @Nullable [] arguments,
+        @Nullable Throwable thrown) {
+      DefaultLoggingEvent event = new DefaultLoggingEvent(level, this);
+      event.setMessage(pattern);
+      if (arguments != null) {
+        event.addArguments(arguments);
+      }
+      event.setThrowable(thrown);
+      log(event);
+    }
+
+    /** As it stands: whether the level is enabled was asked before an event was made. */
+    @Override
+    public void log(LoggingEvent event) {
+      System.err.println(LogFormat.current().line(Instant.now(), event));
+    }
   }
 }

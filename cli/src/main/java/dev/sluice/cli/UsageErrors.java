@@ -20,9 +20,9 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /** The messages for mistakes on the command line, instead of the library's own. Stateless. */
-final class Misuse {
+final class UsageErrors {
 
-  private Misuse() {}
+  private UsageErrors() {}
 
   /** Thrown by a command that is not complete without one of its subcommands. */
   static ParameterException commandMissing(CommandSpec command) {
@@ -127,8 +127,8 @@ final class Misuse {
       if (group.exclusive() && !found.isEmpty()) {
         return "found %s, expected one of %s"
             .formatted(
-                found.stream().map(Misuse::name).collect(Collectors.joining(" and ")),
-                group.args().stream().map(Misuse::label).collect(Collectors.joining(", ")));
+                found.stream().map(UsageErrors::name).collect(Collectors.joining(" and ")),
+                group.args().stream().map(UsageErrors::label).collect(Collectors.joining(", ")));
       }
     }
     return "the command line cannot be read: " + shown(message);
@@ -140,7 +140,7 @@ final class Misuse {
       return "%s needs one of %s"
           .formatted(
               command.qualifiedName(),
-              missing.stream().map(Misuse::label).collect(Collectors.joining(", ")));
+              missing.stream().map(UsageErrors::label).collect(Collectors.joining(", ")));
     }
     if (first.isOption() && isWithoutValue(first, command)) {
       return "%s: the value is missing, expected %s".formatted(name(first), first.paramLabel());
@@ -201,7 +201,7 @@ final class Misuse {
   }
 
   private static String labels(Stream<? extends ArgSpec> arguments) {
-    return arguments.map(Misuse::label).collect(Collectors.joining(" and "));
+    return arguments.map(UsageErrors::label).collect(Collectors.joining(" and "));
   }
 
   private static String label(ArgSpec argument) {

@@ -20,14 +20,21 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** Which servers a command trusts over TLS, and what it shows to them. */
-final class ServerTlsOptions {
+/** How a command asks a server: its own token and certificate, and whom it trusts over TLS. */
+final class ServerClientOptions {
 
+  static final String TOKEN = "--token-file";
   private static final String CA = "--cacert";
   private static final String CERTIFICATE = "--cert";
   private static final String KEY = "--key";
   private static final int LARGEST = 1 << 20;
   private static final char[] NO_PASSWORD = {};
+
+  @Option(
+      names = TOKEN,
+      paramLabel = "FILE",
+      description = "A file with the token for a server with access control; or set SLUICE_TOKEN.")
+  private @Nullable Path token;
 
   @Option(
       names = CA,
@@ -49,12 +56,25 @@ final class ServerTlsOptions {
       description = "The key of that certificate, as PEM without a password.")
   private @Nullable Path key;
 
-  boolean none() {
-    return ca == null && certificate == null && key == null;
+  /** The options that are set, for a message; null if there are none. */
+  @Nullable String given() {
+    return token != null
+        ? TOKEN
+        : ca != null || certificate != null || key != null ? "--cacert, --cert or --key" : null;
+  }
+
+  /**
+   * A client of a server.
+   *
+   * @param url the server's address, {@code http://host:port}
+   */
+  ServerClient client(String url, Console console) {
+    return ServerClient.of(
+        url, InputFiles.secret(TOKEN, token, "SLUICE_TOKEN"), context(), console);
   }
 
   /** What connections to a server are made with; null for Java's own. */
-  @Nullable SSLContext context() {
+  private @Nullable SSLContext context() {
     if ((certificate == null) != (key == null)) {
       throw new InputException(
           certificate == null

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.cli;
+package dev.sluice.lab;
 
-import dev.sluice.lab.Conclusion;
-import dev.sluice.lab.Format;
-import dev.sluice.lab.Measure;
-import dev.sluice.lab.QuotaText;
-import dev.sluice.lab.RunResult;
-import dev.sluice.lab.Scenario;
-import dev.sluice.lab.Subject;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -17,21 +10,29 @@ import java.util.stream.Collectors;
  * A comparison for a terminal: a line for each measure, a column for each subject; columns that do
  * not fit beside each other follow below. Pure.
  */
-final class SimulationTable {
+public final class ComparisonTable {
 
   private static final String GAP = "  ";
 
-  private SimulationTable() {}
+  private ComparisonTable() {}
 
-  static List<String> lines(Scenario scenario, List<RunResult> outcomes, int width) {
+  /**
+   * Writes the table.
+   *
+   * @param scenario the scenario that was simulated
+   * @param results the results that are compared, at least one
+   * @param width how many characters fit on a line
+   * @return the lines
+   */
+  public static List<String> lines(Scenario scenario, List<RunResult> results, int width) {
     String title =
         "%s: %s %s, limit %s, %s in steps of %s, seed %s"
             .formatted(
                 scenario.traffic().stream().map(Object::toString).collect(Collectors.joining("; ")),
-                Format.whole(outcomes.get(0).clients()),
-                outcomes.get(0).clients() == 1 ? "client" : "clients",
-                outcomes.stream()
-                    .map(outcome -> QuotaText.format(outcome.subject().quota()))
+                Format.whole(results.get(0).clients()),
+                results.get(0).clients() == 1 ? "client" : "clients",
+                results.stream()
+                    .map(result -> Format.quota(result.subject().quota()))
                     .distinct()
                     .collect(Collectors.joining("; ")),
                 Format.duration(scenario.length().toNanos()),
@@ -40,11 +41,11 @@ final class SimulationTable {
     List<String> lines = new ArrayList<>(wrapped(title, width));
     List<List<String>> rows = new ArrayList<>();
     List<String> head = new ArrayList<>(List.of(""));
-    head.addAll(Subject.labels(outcomes.stream().map(RunResult::subject).toList()));
+    head.addAll(Subject.labels(results.stream().map(RunResult::subject).toList()));
     rows.add(head);
     for (Measure measure : Measure.values()) {
       List<String> row = new ArrayList<>(List.of(measure.label(scenario.bin().toNanos())));
-      outcomes.forEach(outcome -> row.add(measure.of(outcome)));
+      results.forEach(result -> row.add(measure.of(result)));
       rows.add(row);
     }
     int[] widths = new int[head.size()];
@@ -58,7 +59,7 @@ final class SimulationTable {
       from = to;
     }
     lines.add("");
-    lines.addAll(wrapped("Verdict: " + Conclusion.of(outcomes), width));
+    lines.addAll(wrapped("Verdict: " + Conclusion.of(results), width));
     return lines;
   }
 

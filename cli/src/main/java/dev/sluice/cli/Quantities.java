@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.text.GoDuration;
+import dev.sluice.text.SafeText;
+import java.time.Duration;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Durations and quotas, as options give them and as people read them. Stateless. */
+final class Quantities {
+
+  private static final Pattern QUOTA =
+      Pattern.compile("(\\d{1,18})/([^,]+)(?:,burst=(\\d{1,18}))?");
+  private static final long HOURS_PER_DAY = 24;
+  private static final long SECONDS_PER_MINUTE = 60;
+  private static final long SECONDS_PER_HOUR = 3600;
+  private static final long SECONDS_PER_DAY = 86_400;
+
+  private Quantities() {}
+
+  /**
+   * Writes a duration for people, in a form that limit files take: {@code 1m}, {@code 1h30m},
+   * {@code 24h}, and {@code 7d} for two days and more.
+   */
+  static String brief(Duration duration) {
+    long hours = duration.toHours();
+    if (hours > HOURS_PER_DAY
+        && hours % HOURS_PER_DAY == 0
+        && duration.equals(Duration.ofHours(hours))) {
+      return hours / HOURS_PER_DAY + "d";
+    }
+    return GoDuration.shortened(duration);
+  }
+
+  /** Reads a duration > 0 that an option gives. */
+  static Duration positive(String option, String text) {
+    Duration period;
+    try {
+      period = GoDuration.parse(text);
+    } catch (IllegalArgumentException e) {
+      throw new InputException(option + ": " + e.getMessage());
+    }
+    if (period.isZero() || period.isNegative()) {
+      throw new InputException(option + ": found " + text + ", expected a duration > 0");
+    }
+    return period;
+  }
+
+  /**
+   * Writes a span in two units at most, rounded up: {@code 30 s}, {@code 1 min 30 s}, {@code 2 h 5
+   * min}, {@code 3 d 4 h}.
+   */
+  static String rounded(long nanos) {
+    long millis = roundedUp(nanos, TimeUnit.MILLISECONDS.toNanos(1));
+    if (millis < TimeUnit.SECONDS.toMillis(1)) {
+      return millis + " ms";
+    }
+    long seconds = roundedUp(nanos, TimeUnit.SECONDS.toNanos(1));
+    if (seconds < SECONDS_PER_HOUR) {
+      return two(seconds, SECONDS_PER_MINUTE, "min", 1, "s");
+    }
+    // By the minutes that would be shown: 23 h 59 min 56 s is 1 d, not 24 h.
+    long minutes = roundedUp(seconds, SECONDS_PER_MINUTE);
+    return minutes * SECONDS_PER_MINUTE < SECONDS_PER_DAY
+        ? two(seconds, SECONDS_PER_HOUR, "h", SECONDS_PER_MINUTE, "min")
+        : two(seconds, SECONDS_PER_DAY, "d", SECONDS_PER_HOUR, "h");
+  }
+
+  private static String two(long seconds, long large, String name, long small, String smallName) {
+    long smalls = roundedUp(seconds, small);
+    long whole = smalls / (large / small);
+    long rest = smalls % (large / small);
+    String tail = rest + " " + smallName;
+    return whole == 0 ? tail : whole + " " + name + (rest == 0 ? "" : " " + tail);
+  }
+
+  private static long roundedUp(long value, long unit) {
+    return value / unit + (value % unit == 0 ? 0 : 1);
+  }
+
+  /** Whether a text is a quota, and not the name of a limit, which has no slash. */
+  static boolean isQuota(String text) {
+    return text.indexOf('/') >= 0;
+  }
+
+  /**
+   * Reads a quota: {@code 100/1h}, or {@code 100/1h,burst=20} where the burst is not the count.
+   *
+   * @throws IllegalArgumentException for any other text; the message says which form is expected
+   */
+  static Quota quota(String text) {
+    Matcher parts = QUOTA.matcher(text);
+    if (!parts.matches()) {
+      throw new IllegalArgumentException(
+          "found %s, expected COUNT/PERIOD such as 100/1h, or 100/1h,burst=20"
+              .formatted(SafeText.quote(text)));
+    }
+    String count = parts.group(1);
+    String burst = parts.group(3) == null ? count : parts.group(3);
+    return Quota.of(Long.parseLong(burst), Long.parseLong(count), GoDuration.parse(parts.group(2)));
+  }
+}

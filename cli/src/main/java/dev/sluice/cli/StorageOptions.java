@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.FailureRule;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.ServerConfig.Storage;
+import dev.sluice.server.service.StoreAccess;
+import dev.sluice.server.service.StoreAccess.Stores;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/**
+ * The options of a server about its buckets: where they are, and what holds while they are away.
+ */
+final class StorageOptions {
+
+  static final String USUAL_SNAPSHOT_INTERVAL = "1m";
+
+  private static final String TOKEN_KEY = "--token-key-file";
+  private static final String LOCAL = "local:";
+
+  @Option(
+      names = "--store",
+      paramLabel = "STORE",
+      defaultValue = Stores.MEMORY,
+      description =
+          "The store of the buckets: memory (if not given), or redis://host:port/db. Its options,"
+              + " such as ?timeout=200ms, are in docs/stores.md.")
+  private String store = Stores.MEMORY;
+
+  @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
+
+  @Option(
+      names = "--snapshot",
+      paramLabel = "FILE",
+      description =
+          "Keep the buckets of the memory store over restarts: read from this file, which is saved"
+              + " periodically and at shutdown. A crash loses what was charged since the last"
+              + " save.")
+  private @Nullable Path snapshot;
+
+  @Option(
+      names = "--snapshot-interval",
+      paramLabel = "PERIOD",
+      description = "How often to write it (" + USUAL_SNAPSHOT_INTERVAL + ").")
+  private @Nullable String snapshotInterval;
+
+  @Option(
+      names = TOKEN_KEY,
+      paramLabel = "FILE",
+      description =
+          "A file with the secret that signs the tokens of reservations, 32 bytes or more; or set"
+              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it the server"
+              + " knows only its own tokens, until it ends.")
+  private @Nullable Path tokenKey;
+
+  @Option(
+      names = "--ready-without-store",
+      description =
+          "With a rule of --on-failure that decides without the store: be ready before the store has"
+              + " answered once. If not given, a server waits for its first answer.")
+  private boolean readyWithoutStore;
+
+  @Option(
+      names = "--on-failure",
+      paramLabel = "[LIMIT=]RULE",
+      split = ",",
+      description = {
+        "The outcome of a check or spend when the store can't decide: fail (an error, what holds"
+            + " without this), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
+            + " processes).",
+        "With LIMIT= for that limit only; may be repeated."
+      })
+  private List<String> onFailure = List.of();
+
+  /** The address of the store, without secrets. */
+  String shown() {
+    return Stores.shown(store);
+  }
+
+  /** What a server makes of the options. Reads files with secrets. */
+  Storage storage() {
+    Map<String, FailureRule> byLimit = rules();
+    FailureRule others = byLimit.remove("");
+    return new Storage(
+        access(),
+        snapshot(),
+        tokenKey(),
+        others == null ? FailureRule.fail() : others,
+        byLimit,
+        readyWithoutStore);
+  }
+
+  /**
+   * What throws for a value that is wrong, each on its own, without a look at any file.
+   *
+   * @param environment all variables of the process
+   */
+  List<Supplier<?>> each(Map<String, String> environment) {
+    List<Supplier<?>> checks = new ArrayList<>(eachRule());
+    checks.addAll(
+        List.<Supplier<?>>of(
+            () -> Optional.ofNullable(snapshot()),
+            this::rules,
+            () -> passwords.requireUsable(store, environment)));
+    return checks;
+  }
+
+  StoreAccess access() {
+    return passwords.access(store);
+  }
+
+  /** The secret of the tokens of reservations; a random one if none is given. */
+  TokenKey tokenKey() {
+    String secret = InputFiles.secret(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
+    try {
+      return secret == null
+          ? TokenKey.random()
+          : TokenKey.of(secret.getBytes(StandardCharsets.UTF_8));
+    } catch (IllegalArgumentException e) {
+      throw new InputException(
+          "%s: %s".formatted(tokenKey == null ? "SLUICE_TOKEN_KEY" : TOKEN_KEY, e.getMessage()));
+    }
+  }
+
+  private ServerConfig.@Nullable Snapshot snapshot() {
+    String period = snapshotInterval == null ? USUAL_SNAPSHOT_INTERVAL : snapshotInterval;
+    Duration every = Quantities.positive("--snapshot-interval", period);
+    if (snapshot == null) {
+      if (snapshotInterval != null) {
+        throw new InputException("--snapshot-interval requires --snapshot FILE");
+      }
+      return null;
+    }
+    if (!store.equals(Stores.MEMORY)) {
+      throw new InputException(
+          "--snapshot works with the memory store only; %s persists its own buckets"
+              .formatted(Stores.shown(store)));
+    }
+    return new ServerConfig.Snapshot(snapshot, every);
+  }
+
+  /** The limits that are named, which should not be missing. */
+  List<Requirement> requirements(MissingDefault onMissing) {
+    return onFailure.stream()
+        .filter(option -> option.indexOf('=') > 0)
+        .map(option -> option.substring(0, option.indexOf('=')))
+        .distinct()
+        .map(limit -> new Requirement(limit, "--on-failure", onMissing))
+        .toList();
+  }
+
+  private List<Supplier<?>> eachRule() {
+    return onFailure.stream()
+        .<Supplier<?>>map(option -> () -> rule(option, option.substring(option.indexOf('=') + 1)))
+        .toList();
+  }
+
+  /**
+   * The rules by limit; that of all others has the empty name.
+   *
+   * @throws InputException if one is none, or stands there twice
+   */
+  private Map<String, FailureRule> rules() {
+    Map<String, FailureRule> rules = new LinkedHashMap<>();
+    for (String option : onFailure) {
+      int equals = option.indexOf('=');
+      String limit = equals < 0 ? "" : option.substring(0, equals);
+      if (rules.put(limit, rule(option, option.substring(equals + 1))) != null) {
+        throw new InputException(
+            "--on-failure: found %s twice, expected one rule"
+                .formatted(limit.isEmpty() ? "a rule for all limits" : limit));
+      }
+    }
+    return rules;
+  }
+
+  private static FailureRule rule(String option, String rule) {
+    return switch (rule) {
+      case "fail" -> FailureRule.fail();
+      case "allow" -> FailureRule.allow();
+      case "deny" -> FailureRule.deny();
+      default -> {
+        if (rule.matches(LOCAL + "[1-9][0-9]{0,5}")) {
+          yield FailureRule.local(Integer.parseInt(rule.substring(LOCAL.length())));
+        }
+        throw new InputException(
+            "--on-failure: found \"%s\", expected fail, allow, deny, or local:N for N processes that"
+                    .formatted(option)
+                + " share the limits, such as local:4; for a single limit with its name before it,"
+                + " such as LoginsPerIPAddress=deny");
+      }
+    };
+  }
+}
