@@ -111,7 +111,8 @@ final class BookOfAFilterTest {
 
   @Test
   void rulesForDescriptors_areIgnored_withAWarning() throws IOException {
-    RuleBookFixture.files(
+    var unused =
+        RuleBookFixture.files(
         folder,
         BOOK + "  - {entries: [a], unlimited: true}\n  - {entries: [b], unlimited: true}\n");
     List<Problem> problems =
