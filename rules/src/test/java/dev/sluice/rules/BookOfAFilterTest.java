@@ -113,8 +113,8 @@ final class BookOfAFilterTest {
   void rulesForDescriptors_areIgnored_withAWarning() throws IOException {
     var unused =
         RuleBookFixture.files(
-        folder,
-        BOOK + "  - {entries: [a], unlimited: true}\n  - {entries: [b], unlimited: true}\n");
+            folder,
+            BOOK + "  - {entries: [a], unlimited: true}\n  - {entries: [b], unlimited: true}\n");
     List<Problem> problems =
         LimitFiles.builder()
             .defaults(folder.resolve("limits.yml"))
