@@ -102,7 +102,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (rules.file(files) == null) {
+    if (rules.file(files) == null && files.limits() == null) {
       throw new InputException("explain-rule needs --rules FILE and --limits FILE");
     }
     if (hits() < 0) {
@@ -110,6 +110,11 @@ final class ExplainRuleCommand implements Callable<Integer> {
     }
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     RuleBook book = RuleBook.of(limits);
+    if (book.size() == 0) {
+      throw new InputException(
+          "found no rules in %s; write a section rules there, or name a file with --rules"
+              .formatted(files.limits()));
+    }
     try {
       return entries.isEmpty() ? tellRequest(book, limits) : tell(ofDescriptor(book), book, limits);
     } catch (UnusableRequestException e) {

@@ -190,6 +190,7 @@ final class ServeCommand implements Callable<Integer> {
     }
     doors.insecure().ifPresent(warning -> log.warn(console, warning));
     sayIfAway(service);
+    ClassDataArchive.make(warning -> log.warn(console, warning));
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
   }

@@ -24,6 +24,7 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,6 +35,8 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
 
   private static final String RULES = "rules";
   private static final String RULES_ONLY = "rulesOnly";
+  private static final List<String> SECTIONS =
+      Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
   /** About a second. A reload must not take minutes for the sake of warnings. */
   private static final int MOST_COMPARED = 5_000_000;
@@ -58,6 +61,11 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   }
 
   @Override
+  public List<String> sections() {
+    return SECTIONS;
+  }
+
+  @Override
   public String expected() {
     return "a map with the field rules: a list of rules";
   }
@@ -69,9 +77,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     if (map == null) {
       return null;
     }
-    List<String> names = new ArrayList<>(List.of(RULES_ONLY, RULES));
-    names.addAll(RuleReader.COMPARING);
-    Fields fields = Fields.of(map, root, names, problems);
+    Fields fields = Fields.of(map, root, sections(), problems);
     Node list = fields.require(RULES);
     List<AnyRule> rules = new ArrayList<>();
     Set<String> named = new LinkedHashSet<>();

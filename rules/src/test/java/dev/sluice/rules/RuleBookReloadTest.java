@@ -72,6 +72,24 @@ class RuleBookReloadTest implements ReloadListener {
   }
 
   @Test
+  void reload_ofRulesInTheLimitFile_replacesThem() throws IOException {
+    write("limits.yml", RuleBookFixture.LIMITS + RULES);
+    LimitFiles files =
+        LimitFiles.builder()
+            .defaults(folder.resolve("limits.yml"))
+            .companion(RuleBook.reader())
+            .build();
+    try (LimitFilesWatcher one = files.watch(limits, Duration.ofDays(1), this)) {
+      write("limits.yml", RuleBookFixture.LIMITS + RULES.replace("]", ", {path: /a, deny: true}]"));
+      assertThat(one.reloadNow()).isTrue();
+      assertThat(rules()).isEqualTo(2);
+      write("limits.yml", RuleBookFixture.LIMITS + RULES.replace("PerKey", "PerKye"));
+      assertThat(one.reloadNow()).isFalse();
+      assertThat(rules()).isEqualTo(2);
+    }
+  }
+
+  @Test
   void reload_ofLimitsThatLackWhatARuleNames_isRefusedAsAWhole() throws IOException {
     Limits before = limits.get();
     write(

@@ -24,6 +24,10 @@ import java.util.stream.Collectors;
  */
 final class ConvertedFiles {
 
+  /** Keys at the top of a limit file, which no limit may have as its name. */
+  private static final List<String> SECTIONS =
+      List.of("names", "limits", "overrides", "rules", "rulesOnly", "ignoreCase", "methodOverride");
+
   private static final int FIRST_NUMBER = 1001;
   private static final int LONGEST_NAME = 90;
 
@@ -38,7 +42,7 @@ final class ConvertedFiles {
   private int numbers = FIRST_NUMBER;
 
   ConvertedFiles(Domains converted) {
-    taken.add("names"); // a word of the files
+    taken.addAll(SECTIONS);
     for (Catalogue known : List.of(Catalogue.samples(), AcmeLimits.bundled().catalogue())) {
       known.names().forEach(one -> taken.add(one.name()));
     }

@@ -37,7 +37,6 @@ import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import io.netty.handler.codec.http.ContentLengthNotAllowedException;
 import io.netty.handler.codec.http.InvalidLineSeparatorException;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -277,26 +276,19 @@ final class HttpFailures implements ServerErrorHandler {
   /** In which form bodies are accepted. Stateless. */
   static final class Bodies {
 
-    private static final String IDENTITY = "identity";
-
     private Bodies() {}
 
     /** Returns the mistake in the way the body is written; null if there is none. */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
-      if (type == null || !type.is(expected.withoutParameters()) || !isUtf8(type)) {
+      if (type == null
+          || !type.is(expected.withoutParameters())
+          || !Requests.isUtf8(request.headers())) {
         return Fault.wrongMediaType(
             request.headers().get(HttpHeaderNames.CONTENT_TYPE), expected.withoutParameters());
       }
-      String encoding = request.headers().get(HttpHeaderNames.CONTENT_ENCODING, IDENTITY);
-      return encoding.equalsIgnoreCase(IDENTITY) ? null : Fault.wrongEncoding(encoding);
-    }
-
-    /** JSON is UTF-8, so a body that says it is in another charset is not what it says. */
-    private static boolean isUtf8(MediaType type) {
-      return type.parameters().getOrDefault("charset", List.of()).stream()
-          .allMatch(
-              charset -> charset.equalsIgnoreCase("utf-8") || charset.equalsIgnoreCase("utf8"));
+      String encoding = Requests.compression(request.headers());
+      return encoding == null ? null : Fault.wrongEncoding(encoding);
     }
   }
 }

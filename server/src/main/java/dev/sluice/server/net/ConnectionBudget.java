@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
@@ -72,6 +73,7 @@ public final class ConnectionBudget {
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final int IPV6_PREFIX_BYTES = 8;
+  private static final int MOST_LOOKS = 100;
   private static final Duration IDLE_AT_THE_END = Duration.ofSeconds(1);
   private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
 
@@ -87,7 +89,7 @@ public final class ConnectionBudget {
   private final PacedLog closed = new PacedLog(log, System::nanoTime);
   private final PacedLog refused = new PacedLog(log, System::nanoTime);
 
-  private final Set<Channel> listeners = ConcurrentHashMap.newKeySet();
+  private final ConcurrentHashMap<Channel, Listening> listeners = new ConcurrentHashMap<>();
   private volatile Stage stage = Stage.OPEN;
   private final LongAdder answeredAtTheEnd = new LongAdder();
   private final LongAdder cut = new LongAdder();
@@ -203,8 +205,8 @@ public final class ConnectionBudget {
    */
   @CanIgnoreReturnValue
   public <C extends Client> C admit(Channel channel, Function<Accepted, C> kind) {
-    if (channel.parent() != null && listeners.add(channel.parent())) {
-      channel.parent().pipeline().addLast(new AcceptFailures());
+    if (channel.parent() != null) {
+      listeners.computeIfAbsent(channel.parent(), this::listening);
     }
     Object key = key(channel);
     Peer peer =
@@ -434,7 +436,14 @@ public final class ConnectionBudget {
   /** Accepts nobody any more; from now on each answer over HTTP/1.1 ends its connection. */
   private void startClosing() {
     stage = Stage.CLOSING;
-    listeners.forEach(accepting -> accepting.close().awaitUninterruptibly());
+    listeners.values().forEach(Listening::startClosing);
+    listeners.keySet().forEach(port -> port.closeFuture().awaitUninterruptibly());
+  }
+
+  private Listening listening(Channel port) {
+    Listening listening = new Listening(port);
+    port.pipeline().addLast(listening);
+    return listening;
   }
 
   /**
@@ -467,8 +476,44 @@ public final class ConnectionBudget {
     connections.forEach(Client::closeNow);
   }
 
-  /** Logs that a port cannot accept; the library would log a stack trace each second. */
-  private final class AcceptFailures extends ChannelInboundHandlerAdapter {
+  /**
+   * Closes a port when nobody is left in its queue: the system resets the connections that it has
+   * completed and that the server has not accepted. It also logs that the port cannot accept; the
+   * library would log a stack trace each second.
+   */
+  private final class Listening extends ChannelInboundHandlerAdapter {
+    private final Channel port;
+    private int looks; // read and written by the port's event loop
+    private boolean accepted;
+
+    Listening(Channel port) {
+      this.port = port;
+    }
+
+    void startClosing() {
+      try {
+        port.eventLoop().execute(() -> look(true));
+      } catch (RejectedExecutionException e) {
+        port.close(); // its event loop has ended
+      }
+    }
+
+    /** The event loop accepts between two looks. */
+    private void look(boolean again) {
+      if (again && looks++ < MOST_LOOKS) {
+        accepted = false;
+        port.eventLoop().schedule(() -> look(accepted), 1, TimeUnit.MILLISECONDS);
+      } else {
+        port.close();
+      }
+    }
+
+    @Override
+    public void channelReadComplete(ChannelHandlerContext context) {
+      accepted = true;
+      context.fireChannelReadComplete();
+    }
+
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
       if (cause instanceof Error) { // otherwise no class more than needed: no descriptor is left

@@ -4,11 +4,14 @@ package dev.sluice.server.net;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
 
 /** Helpers for requests, which several parts of the server share. Stateless. */
 public final class Requests {
@@ -37,6 +40,39 @@ public final class Requests {
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
+  }
+
+  /**
+   * Returns whether a body is text in UTF-8, as far as the header {@code Content-Type} says so.
+   * JSON has no other charset.
+   *
+   * @param headers of the request
+   * @return true without the header, or without a charset in it; false if it is malformed
+   */
+  public static boolean isUtf8(RequestHeaders headers) {
+    return headers.getAll(HttpHeaderNames.CONTENT_TYPE).stream().allMatch(Requests::isUtf8);
+  }
+
+  private static boolean isUtf8(String contentType) {
+    try {
+      return MediaType.parse(contentType).parameters().getOrDefault("charset", List.of()).stream()
+          .allMatch(set -> set.equalsIgnoreCase("utf-8") || set.equalsIgnoreCase("utf8"));
+    } catch (IllegalArgumentException e) {
+      return false;
+    }
+  }
+
+  /**
+   * Returns how a body is compressed, which this server does not undo.
+   *
+   * @param headers of the request
+   * @return the value of the header {@code Content-Encoding}; null if the body is sent as it is
+   */
+  public static @Nullable String compression(RequestHeaders headers) {
+    return headers.getAll(HttpHeaderNames.CONTENT_ENCODING).stream()
+        .filter(encoding -> !encoding.equalsIgnoreCase("identity"))
+        .findFirst()
+        .orElse(null);
   }
 
   /** Is told of a body while it arrives, on the event loop of its request. */

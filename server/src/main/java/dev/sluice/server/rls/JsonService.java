@@ -10,6 +10,7 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.HttpService;
@@ -36,7 +37,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * {@code POST /json}: the same question as JSON, for clients without gRPC. As the reference server
  * has it: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must be changed,
- * 500 where nothing was decided. Thread-safe; runs on event loops, so nothing in it blocks.
+ * 415 for a body in another charset or compressed, 500 where nothing was decided. Thread-safe; runs
+ * on event loops, so nothing in it blocks.
  */
 final class JsonService implements HttpService {
 
@@ -73,6 +75,10 @@ final class JsonService implements HttpService {
           HttpStatus.METHOD_NOT_ALLOWED,
           "found %s, expected one of %s".formatted(request.method(), ALLOWED));
     }
+    String unreadable = unreadable(request.headers());
+    if (unreadable != null) {
+      return fault(HttpStatus.UNSUPPORTED_MEDIA_TYPE, unreadable);
+    }
     long start = System.nanoTime();
     CompletionStage<RateLimitResponse> decided;
     try {
@@ -84,6 +90,19 @@ final class JsonService implements HttpService {
         decided.handle(
             (response, failure) ->
                 failure == null ? answer(response, start) : fault(failure, start)));
+  }
+
+  /** What the headers say of the body that is not so for JSON; null if there is nothing. */
+  private static @Nullable String unreadable(RequestHeaders headers) {
+    if (!Requests.isUtf8(headers)) {
+      return "found Content-Type: %s, expected application/json, whose charset is UTF-8"
+          .formatted(headers.get(HttpHeaderNames.CONTENT_TYPE));
+    }
+    String compression = Requests.compression(headers);
+    return compression == null
+        ? null
+        : "found Content-Encoding: %s, expected a body that is not compressed"
+            .formatted(compression);
   }
 
   /** A lenient decoder would make one id of different bytes. */

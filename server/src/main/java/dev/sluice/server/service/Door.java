@@ -26,9 +26,11 @@ import dev.sluice.server.service.Door.OpenServer;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
@@ -265,18 +267,29 @@ interface Door {
     }
 
     /**
-     * Makes the services before the door says that it listens: a proxy may wait 20 ms only for its
-     * first answer too. On a thread of its own, as any code of the process may hold the common
-     * pool.
+     * Makes the services and a first call before the door says that it listens: a proxy may wait 20
+     * ms only for its first answer too. On threads of their own, as any code of the process may
+     * hold the common pool.
      */
     private static void awaitPrepared(RlsPart rls) {
-      Future<Void> prepared = rls.prepare(GrpcDoor::aside).toCompletableFuture();
+      CompletableFuture<Void> called =
+          CompletableFuture.runAsync(GrpcDoor::callFirst, GrpcDoor::aside);
+      Future<Void> prepared =
+          CompletableFuture.allOf(rls.prepare(GrpcDoor::aside).toCompletableFuture(), called);
       try {
         prepared.get(PREPARATION_SECONDS, TimeUnit.SECONDS);
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
         // The requests that need them wait for them, or are told that they could not be made.
+      }
+    }
+
+    private static void callFirst() {
+      try {
+        FirstCall.make();
+      } catch (IOException | RuntimeException e) {
+        // Then the first call of a client takes longer.
       }
     }
 

@@ -20,6 +20,7 @@ import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.Service.ShutdownStack;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFiles.LastGood;
 import dev.sluice.yaml.LimitFilesException;
@@ -153,8 +154,11 @@ final class LoadedFiles {
     if (files.names() != null) {
       builder.names(files.names());
     }
-    if (files.rules() != null) {
-      builder.companion(files.rules(), RuleBook.reader(sources.onMissing()));
+    CompanionFile<RuleBook> rules = RuleBook.reader(sources.onMissing());
+    if (files.rules() == null) {
+      builder.companion(rules);
+    } else {
+      builder.companion(files.rules(), rules);
     }
     Copy copy = sources.copy();
     if (copy != null) {

@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Hostile clients that keep to every documented bound, against a server with small bounds. The same
- * attacks in their full size are {@code ./sluice bench attacks}.
+ * attacks in their full size are {@code ./sluice prove attacks}.
  */
 @Tag("slow")
 final class AttacksTest {

@@ -396,6 +396,16 @@ final class RateLimitServiceTest {
   }
 
   @Test
+  void valueThatIsNotAnId_isAProblemOfItsOwn_notAnExceededQuota() {
+    RateLimitResponse denied = server.ask(descriptor("PerIp", "not an address"));
+    assertThat(denied.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(headers(denied)).containsEntry("content-type", "application/problem+json");
+    assertThat(denied.getRawBody().toStringUtf8())
+        .contains("\"title\":\"Request denied\"", "\"status\":429")
+        .doesNotContain("quota-exceeded", "violated-policies");
+  }
+
+  @Test
   void answer_hasFields_andARefusalTheTimeToComeBackAndAProblem() {
     RateLimitResponse allowed = server.ask(descriptor("PerUser", "zoe"));
     assertThat(headers(allowed))
