@@ -494,7 +494,7 @@ public final class ConnectionBudget {
       try {
         port.eventLoop().execute(() -> look(true));
       } catch (RejectedExecutionException e) {
-        port.close(); // its event loop has ended
+        var unused = port.close(); // its event loop has ended
       }
     }
 
@@ -502,9 +502,9 @@ public final class ConnectionBudget {
     private void look(boolean again) {
       if (again && looks++ < MOST_LOOKS) {
         accepted = false;
-        port.eventLoop().schedule(() -> look(accepted), 1, TimeUnit.MILLISECONDS);
+        var unused = port.eventLoop().schedule(() -> look(accepted), 1, TimeUnit.MILLISECONDS);
       } else {
-        port.close();
+        var unused = port.close();
       }
     }
 
