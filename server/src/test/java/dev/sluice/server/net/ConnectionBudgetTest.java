@@ -132,7 +132,8 @@ final class ConnectionBudgetTest {
               @Override
               protected void initChannel(SocketChannel channel) {
                 channel.pipeline().addLast(traffic.admit(channel, Connection::new));
-                channel.writeAndFlush(Unpooled.copiedBuffer("x", StandardCharsets.US_ASCII));
+                var unused =
+                    channel.writeAndFlush(Unpooled.copiedBuffer("x", StandardCharsets.US_ASCII));
               }
             })
         .bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
