@@ -3,7 +3,7 @@
 module dev.sluice.rules {
   requires transitive dev.sluice.web;
   requires transitive dev.sluice.yaml;
-  requires dev.sluice.acme;
+  requires static dev.sluice.acme; // for the conversion of files
 
   exports dev.sluice.rules;
   exports dev.sluice.rules.convert;

@@ -111,9 +111,10 @@ final class BookOfAFilterTest {
 
   @Test
   void rulesForDescriptors_areIgnored_withAWarning() throws IOException {
-    RuleBookFixture.files(
-        folder,
-        BOOK + "  - {entries: [a], unlimited: true}\n  - {entries: [b], unlimited: true}\n");
+    var unused =
+        RuleBookFixture.files(
+            folder,
+            BOOK + "  - {entries: [a], unlimited: true}\n  - {entries: [b], unlimited: true}\n");
     List<Problem> problems =
         LimitFiles.builder()
             .defaults(folder.resolve("limits.yml"))

@@ -22,7 +22,8 @@ public record Conversion(
     Map<String, String> files, List<Problem> notExpressed, List<Renaming> renamed) {
 
   /**
-   * Converts a configuration of envoyproxy/ratelimit.
+   * Converts a configuration of envoyproxy/ratelimit. Needs {@code sluice-acme}, whose names no
+   * converted limit may have.
    *
    * @param configs its files, one for each domain; reading them may block
    * @return names, limits, overrides if there are any, and rules, of all domains together

@@ -10,9 +10,9 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
-import dev.sluice.server.admin.Keeper.Kept;
 import dev.sluice.server.admin.Keeper.ListKeeper;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.admin.Setting.Kept;
 import dev.sluice.server.base.SymlinkTargets;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.LimitFiles;
@@ -48,7 +48,6 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -172,7 +171,9 @@ final class FileKeeper extends ListKeeper {
     }
     PenaltiesFile.Content content = read.companion(PenaltiesFile.Content.class);
     List<Penalty> kept = content == null ? List.of() : content.penalties();
-    return new Kept(KeptNames.overrides(all, names), KeptNames.penalties(kept, names));
+    return new Kept(
+        KeptNames.fitting(Setting.OVERRIDE, all, names),
+        KeptNames.fitting(Setting.PENALTY, kept, names));
   }
 
   @CanIgnoreReturnValue
@@ -258,7 +259,7 @@ final class FileKeeper extends ListKeeper {
         Limits.Builder limits = Limits.builder(asTheyStand);
         for (LimitOverride one : kept.overrides()) {
           LimitName name = asTheyStand.get(one.name().name());
-          limits.override(new LimitOverride(name, one.id(), one.quota(), one.comment()));
+          limits.override(Setting.OVERRIDE.moved(one, name, one.id()));
         }
         StringBuilder text = new StringBuilder();
         LimitsYaml.writeOverrides(limits.build(), text);
@@ -349,53 +350,32 @@ final class FileKeeper extends ListKeeper {
       return Catalogue.of(names.toArray(LimitName[]::new));
     }
 
-    /** The overrides with the names that there are, as far as their ids fit. */
-    static List<LimitOverride> overrides(List<LimitOverride> read, Catalogue names) {
-      return fitting(read, one -> fit(one, names), LimitOverride::name, LimitOverride::id);
-    }
-
-    /** The penalties with the names that there are, as far as their ids fit. */
-    static List<Penalty> penalties(List<Penalty> read, Catalogue names) {
-      return fitting(read, one -> fit(one, names), Penalty::name, Penalty::id);
-    }
-
-    /** Of two spellings of one id, the canonical one counts; the other one stays as it stands. */
-    private static <T> List<T> fitting(
-        List<T> read,
-        Function<T, @Nullable T> fit,
-        Function<T, LimitName> name,
-        Function<T, String> id) {
+    /**
+     * The settings with the names that there are, as far as their ids fit. Of two spellings of one
+     * id, the canonical one counts; the other one stays as it stands.
+     */
+    static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {
       List<T> canonicalFirst = new ArrayList<>(read);
       canonicalFirst.sort(
           Comparator.comparing(
               one -> {
-                T fits = fit.apply(one);
-                return fits == null || !id.apply(fits).equals(id.apply(one));
+                T fits = fit(kind, one, names);
+                return fits == null || !kind.id(fits).equals(kind.id(one));
               }));
       List<T> fitting = new ArrayList<>();
       Set<String> taken = new HashSet<>();
       for (T one : canonicalFirst) {
-        T fits = fit.apply(one);
-        boolean isFirst = fits != null && taken.add(name.apply(fits).bucketKey(id.apply(fits)));
+        T fits = fit(kind, one, names);
+        boolean isFirst = fits != null && taken.add(kind.name(fits).bucketKey(kind.id(fits)));
         fitting.add(isFirst && fits != null ? fits : one);
       }
       return fitting;
     }
 
-    private static @Nullable LimitOverride fit(LimitOverride one, Catalogue names) {
-      LimitName name = names.find(one.name().name());
-      String id = name == null ? null : canonical(name.overrideId(), one.id());
-      return name == null || id == null
-          ? null
-          : new LimitOverride(name, id, one.quota(), one.comment());
-    }
-
-    private static @Nullable Penalty fit(Penalty one, Catalogue names) {
-      LimitName name = names.find(one.name().name());
-      String id = name == null ? null : canonical(name.id(), one.id());
-      return name == null || id == null
-          ? null
-          : new Penalty(name, id, one.until(), one.owed(), one.comment());
+    private static <T> @Nullable T fit(Setting<T> kind, T one, Catalogue names) {
+      LimitName name = names.find(kind.name(one).name());
+      String id = name == null ? null : canonical(kind.form(name), kind.id(one));
+      return name == null || id == null ? null : kind.moved(one, name, id);
     }
 
     private static @Nullable String canonical(IdFormat form, String id) {

@@ -4,12 +4,11 @@ package dev.sluice.server.admin;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
-import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.admin.Setting.Kept;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 
@@ -38,34 +37,19 @@ interface Keeper {
   Kept load(Catalogue names);
 
   /**
-   * Keeps an override, which replaces the id's existing one.
+   * Keeps a setting, which replaces the id's existing one of its kind.
    *
    * @throws KeepException if it cannot be written; then what was kept stays
    */
-  void put(LimitOverride override, Catalogue names);
+  <T> void put(Setting<T> kind, T one, Catalogue names);
 
   /**
-   * Forgets an override.
+   * Forgets a setting.
    *
    * @return false if there is none
    * @throws KeepException if it cannot be written; then what was kept stays
    */
-  boolean remove(LimitName name, String id, Catalogue names);
-
-  /**
-   * Keeps a penalty, which replaces the id's existing one.
-   *
-   * @throws KeepException if it cannot be written; then what was kept stays
-   */
-  void put(Penalty penalty, Catalogue names);
-
-  /**
-   * Forgets a penalty.
-   *
-   * @return false if there is none
-   * @throws KeepException if it cannot be written; then what was kept stays
-   */
-  boolean removePenalty(LimitName name, String id, Catalogue names);
+  <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
   /** Keeps nothing beyond the life of the process. */
   final class MemoryKeeper extends ListKeeper {
@@ -117,95 +101,36 @@ interface Keeper {
     abstract void save(Kept kept, Catalogue names);
 
     @Override
-    public final void put(LimitOverride override, Catalogue names) {
+    public final <T> void put(Setting<T> kind, T one, Catalogue names) {
       alone(
           () -> {
             Kept now = load(names);
-            List<LimitOverride> all = without(override.name(), override.id(), now.overrides());
-            all.add(override);
-            save(new Kept(all, living(now.penalties())), names);
+            List<T> all = kind.without(kind.name(one).name(), kind.id(one), now);
+            all.add(one);
+            save(living(kind.with(all, now)), names);
             return true;
           });
     }
 
     @Override
-    public final boolean remove(LimitName name, String id, Catalogue names) {
+    public final <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names) {
       return alone(
           () -> {
             Kept now = load(names);
-            List<LimitOverride> rest = without(name, id, now.overrides());
-            if (rest.size() == now.overrides().size()) {
+            List<T> rest = kind.without(name.name(), id, now);
+            if (rest.size() == kind.in(now).size()) {
               return false;
             }
-            save(new Kept(rest, living(now.penalties())), names);
+            save(living(kind.with(rest, now)), names);
             return true;
           });
     }
 
-    @Override
-    public final void put(Penalty penalty, Catalogue names) {
-      alone(
-          () -> {
-            Kept now = load(names);
-            List<Penalty> all = withoutPenalty(penalty.name(), penalty.id(), now.penalties());
-            all.add(penalty);
-            save(new Kept(now.overrides(), living(all)), names);
-            return true;
-          });
-    }
-
-    @Override
-    public final boolean removePenalty(LimitName name, String id, Catalogue names) {
-      return alone(
-          () -> {
-            Kept now = load(names);
-            List<Penalty> rest = withoutPenalty(name, id, now.penalties());
-            if (rest.size() == now.penalties().size()) {
-              return false;
-            }
-            save(new Kept(now.overrides(), living(rest)), names);
-            return true;
-          });
-    }
-
-    private static List<LimitOverride> without(
-        LimitName name, String id, List<LimitOverride> overrides) {
-      List<LimitOverride> rest = new ArrayList<>(overrides);
-      rest.removeIf(one -> isSame(one.name(), name) && one.id().equals(id));
-      return rest;
-    }
-
-    /** Names of limits that are gone have other numbers at each read. */
-    private static boolean isSame(LimitName one, LimitName other) {
-      return one.name().equals(other.name());
-    }
-
-    private static List<Penalty> withoutPenalty(
-        LimitName name, String id, List<Penalty> penalties) {
-      List<Penalty> rest = new ArrayList<>(penalties);
-      rest.removeIf(one -> isSame(one.name(), name) && one.id().equals(id));
-      return rest;
-    }
-
-    private static List<Penalty> living(List<Penalty> penalties) {
+    private static Kept living(Kept kept) {
       Instant longOver = Instant.now().minus(GRACE);
-      return penalties.stream().filter(one -> one.until().isAfter(longOver)).toList();
-    }
-  }
-
-  /**
-   * The settings that were made at run time. Immutable.
-   *
-   * @param overrides each id of a limit once
-   * @param penalties each id of a limit once
-   */
-  record Kept(List<LimitOverride> overrides, List<Penalty> penalties) {
-
-    static final Kept NOTHING = new Kept(List.of(), List.of());
-
-    public Kept {
-      overrides = List.copyOf(overrides);
-      penalties = List.copyOf(penalties);
+      List<Penalty> living =
+          kept.penalties().stream().filter(one -> one.until().isAfter(longOver)).toList();
+      return Setting.PENALTY.with(living, kept);
     }
   }
 }

@@ -7,7 +7,6 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.LimitName;
@@ -17,8 +16,8 @@ import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.rules.RuleBook;
-import dev.sluice.server.admin.Keeper.Kept;
 import dev.sluice.server.admin.Keeper.MemoryKeeper;
+import dev.sluice.server.admin.Setting.Kept;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.store.BucketStore;
@@ -37,7 +36,6 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
-import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -302,27 +300,25 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private void apply() {
     Limits now = base.get();
     Catalogue names = now.catalogue();
-    List<LimitOverride> overrides = new ArrayList<>();
-    for (LimitOverride one : kept.overrides()) {
-      LimitName name = fitting(one.name(), LimitName::overrideId, names);
-      if (name != null) {
-        overrides.add(new LimitOverride(name, one.id(), one.quota(), one.comment()));
-      } else {
-        log.warn("left out an override of {}: the limit has changed or is gone", one.name());
-      }
-    }
-    List<Penalty> penalties = new ArrayList<>();
-    for (Penalty one : kept.penalties()) {
-      LimitName name = fitting(one.name(), LimitName::id, names);
-      if (name != null) {
-        penalties.add(new Penalty(name, one.id(), one.until(), one.owed(), one.comment()));
-      } else {
-        log.warn("left out a penalty of {}: the limit has changed or is gone", one.name());
-      }
-    }
+    List<LimitOverride> overrides = fitting(Setting.OVERRIDE, names);
+    List<Penalty> penalties = fitting(Setting.PENALTY, names);
     keptOverrides = Set.copyOf(overrides);
     inForce.replace(now.withOverrides(overrides).withPenalties(penalties));
     warnOfUnasked(RuleBook.of(now), overrides, penalties);
+  }
+
+  /** What is kept, with the names that there are. To be called with this lock. */
+  private <T> List<T> fitting(Setting<T> kind, Catalogue names) {
+    List<T> fitting = new ArrayList<>();
+    for (T one : kind.in(kept)) {
+      LimitName name = kind.fitting(one, names);
+      if (name != null) {
+        fitting.add(kind.moved(one, name, kind.id(one)));
+      } else {
+        log.warn("left out {} of {}: the limit has changed or is gone", kind, kind.name(one));
+      }
+    }
+    return fitting;
   }
 
   /** Those of the files are warned of when the files are loaded; these, once for the same text. */
@@ -365,13 +361,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       }
     }
     return rows;
-  }
-
-  /** The limit of a kept entry; null if it is gone, or its ids have another form. */
-  private static @Nullable LimitName fitting(
-      LimitName kept, Function<LimitName, IdFormat> form, Catalogue names) {
-    LimitName name = names.find(kept.name());
-    return name != null && form.apply(name).name().equals(form.apply(kept).name()) ? name : null;
   }
 
   /**
@@ -436,7 +425,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       if (present != null && asked.comment().isEmpty()) {
         override = new LimitOverride(asked.name(), asked.id(), asked.quota(), present.comment());
       }
-      keeper.put(override, base.get().catalogue());
+      keeper.put(Setting.OVERRIDE, override, base.get().catalogue());
       reload();
     }
     LimitName name = override.name();
@@ -472,53 +461,30 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @throws KeepException if that could not be kept; then nothing has changed
    */
   public boolean remove(LimitName name, String id) {
-    synchronized (place) {
-      boolean removed = keeper.remove(name, id, base.get().catalogue());
-      reload();
-      return removed;
-    }
+    return remove(Setting.OVERRIDE, name, id);
   }
 
   /**
-   * Finds an override that is kept and cannot be in force: its limit is gone, or its id no longer
-   * has the right form.
+   * Finds a setting that is kept and cannot be in force: its limit is gone, or its id no longer has
+   * the right form.
    *
+   * @param kind an override or a penalty
    * @param limit the name of the limit that there was
    * @param id the id as it was kept
+   * @param <T> the settings of that kind
    * @return removes it, and says whether it was still there; null if none is kept so
    */
-  public @Nullable BooleanSupplier leftOutOverride(String limit, String id) {
-    return kept().overrides().stream()
-        .filter(one -> one.name().name().equals(limit) && one.id().equals(id))
-        .filter(one -> isLeftOut(one.name(), LimitName::overrideId))
+  public <T> @Nullable BooleanSupplier leftOut(Setting<T> kind, String limit, String id) {
+    return kind.in(kept()).stream()
+        .filter(one -> kind.isFor(one, limit, id))
+        .filter(one -> kind.fitting(one, base.get().catalogue()) == null)
         .findFirst()
-        .<BooleanSupplier>map(one -> () -> remove(one.name(), id))
-        .orElse(null);
-  }
-
-  /**
-   * Finds a penalty that is kept and cannot be in force, as {@link #leftOutOverride} does an
-   * override.
-   *
-   * @param limit the name of the limit that there was
-   * @param id the id as it was kept
-   * @return removes it, and says whether it was still there; null if none is kept so
-   */
-  public @Nullable BooleanSupplier leftOutPenalty(String limit, String id) {
-    return kept().penalties().stream()
-        .filter(one -> one.name().name().equals(limit) && one.id().equals(id))
-        .filter(one -> isLeftOut(one.name(), LimitName::id))
-        .findFirst()
-        .<BooleanSupplier>map(one -> () -> unkept(one.name(), id))
+        .<BooleanSupplier>map(one -> () -> remove(kind, kind.name(one), id))
         .orElse(null);
   }
 
   private synchronized Kept kept() {
     return kept;
-  }
-
-  private boolean isLeftOut(LimitName kept, Function<LimitName, IdFormat> form) {
-    return fitting(kept, form, base.get().catalogue()) == null;
   }
 
   /**
@@ -612,7 +578,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   public boolean acquit(LimitName name, String id) {
     Penalty penalty = inForce.get().penaltyFor(name, id);
-    boolean removed = unkept(name, id);
+    boolean removed = remove(Setting.PENALTY, name, id);
     if (penalty != null && penalty.owed() > 0) {
       Reading now = look(name, id, null);
       long leftNanos = penalty.untilNanos() - now.nowNanos();
@@ -623,9 +589,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return removed;
   }
 
-  private boolean unkept(LimitName name, String id) {
+  private <T> boolean remove(Setting<T> kind, LimitName name, String id) {
     synchronized (place) {
-      boolean removed = keeper.removePenalty(name, id, base.get().catalogue());
+      boolean removed = keeper.remove(kind, name, id, base.get().catalogue());
       reload();
       return removed;
     }
@@ -633,7 +599,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   private void set(Penalty penalty) {
     synchronized (place) {
-      keeper.put(penalty, base.get().catalogue());
+      keeper.put(Setting.PENALTY, penalty, base.get().catalogue());
       reload();
     }
   }

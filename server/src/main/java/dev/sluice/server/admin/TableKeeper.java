@@ -8,8 +8,8 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Penalty;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PenaltiesTable;
-import dev.sluice.server.admin.Keeper.Kept;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.admin.Setting.Kept;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
@@ -57,38 +57,35 @@ final class TableKeeper implements Keeper {
   }
 
   @Override
-  public void put(LimitOverride override, Catalogue names) {
-    onDatabase(
-        () -> {
-          OverridesTable table = new OverridesTable(database, names);
-          table.put(List.of(override));
-          return table.setEnabled(override.name(), override.id(), true);
-        });
-    refresh.run();
+  public <T> void put(Setting<T> kind, T one, Catalogue names) {
+    if (one instanceof LimitOverride override) {
+      onDatabase(
+          () -> {
+            OverridesTable table = new OverridesTable(database, names);
+            table.put(List.of(override));
+            return table.setEnabled(override.name(), override.id(), true);
+          });
+      refresh.run();
+    } else {
+      onDatabase(
+          () -> {
+            int removed = penalties.removeEnded(Instant.now().minus(GRACE)); // makes room
+            penalties.put((Penalty) one);
+            return removed;
+          });
+    }
   }
 
-  /** The row stays, disabled: a table without rows would be taken for a wrong database. */
+  /** The row of an override stays, disabled: a table without rows looks like a wrong database. */
   @Override
-  public boolean remove(LimitName name, String id, Catalogue names) {
+  public <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names) {
+    if (kind.equals(Setting.PENALTY)) {
+      return onDatabase(() -> penalties.remove(name, id));
+    }
     boolean removed =
         onDatabase(() -> new OverridesTable(database, names).setEnabled(name, id, false));
     refresh.run();
     return removed;
-  }
-
-  @Override
-  public void put(Penalty penalty, Catalogue names) {
-    onDatabase(
-        () -> {
-          int removed = penalties.removeEnded(Instant.now().minus(GRACE)); // makes room
-          penalties.put(penalty);
-          return removed;
-        });
-  }
-
-  @Override
-  public boolean removePenalty(LimitName name, String id, Catalogue names) {
-    return onDatabase(() -> penalties.remove(name, id));
   }
 
   private interface Work<T> {

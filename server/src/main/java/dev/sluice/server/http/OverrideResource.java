@@ -8,6 +8,7 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.admin.Setting;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.text.GoDuration;
 import dev.sluice.wire.DecisionWriter;
@@ -102,7 +103,7 @@ final class OverrideResource extends AdminResource {
 
   @Override
   @Nullable BooleanSupplier leftOut(String limit, String id) {
-    return limits.leftOutOverride(limit, id);
+    return limits.leftOut(Setting.OVERRIDE, limit, id);
   }
 
   static void write(

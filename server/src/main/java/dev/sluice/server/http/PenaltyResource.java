@@ -8,6 +8,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.admin.Setting;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.text.SafeText;
 import dev.sluice.wire.WireException;
@@ -118,7 +119,7 @@ final class PenaltyResource extends AdminResource {
 
   @Override
   @Nullable BooleanSupplier leftOut(String limit, String id) {
-    return limits.leftOutPenalty(limit, id);
+    return limits.leftOut(Setting.PENALTY, limit, id);
   }
 
   static void write(

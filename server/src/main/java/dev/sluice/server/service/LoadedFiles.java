@@ -11,6 +11,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.service.ReloadLog.CredentialsLog;
 import dev.sluice.server.service.ReloadLog.GenerationLog;
 import dev.sluice.server.service.ReloadLog.NamedByRules;
 import dev.sluice.server.service.ServerConfig.BundledNames;

@@ -264,4 +264,45 @@ final class ReloadLog implements ReloadListener {
       next.broke(at, failure);
     }
   }
+
+  /** Writes one line for each reload of the tokens or the certificates. */
+  static final class CredentialsLog implements ReloadListener {
+
+    private static final Logger log = LoggerFactory.getLogger(CredentialsLog.class);
+
+    private final Kind kind;
+    private final Runnable broken;
+
+    /**
+     * Makes a listener.
+     *
+     * @param broken counts a failure that no file should cause
+     */
+    CredentialsLog(Kind kind, Runnable broken) {
+      this.kind = kind;
+      this.broken = broken;
+    }
+
+    @Override
+    public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+      log.atLevel(warnings.isEmpty() ? Level.INFO : Level.WARN)
+          .log("{} loaded{}", kind.word(), ReloadLog.list(warnings));
+    }
+
+    @Override
+    public void failed(Instant at, List<Problem> problems) {
+      log.error(
+          "{} not loaded; the previous ones stay in force{}{}",
+          kind.word(),
+          kind == Kind.TOKENS ? " (a token that a readable file no longer names is refused)" : "",
+          ReloadLog.list(problems));
+    }
+
+    /** The watcher has logged it. */
+    @Override
+    public void broke(Instant at, Throwable failure) {
+      OutOfMemory.report(failure);
+      broken.run();
+    }
+  }
 }

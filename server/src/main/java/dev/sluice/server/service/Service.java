@@ -35,6 +35,7 @@ import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.Service.ShutdownStack;
+import dev.sluice.server.service.StoreAccess.NumberedServers;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;

@@ -9,8 +9,8 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Penalty;
-import dev.sluice.server.admin.Keeper.Kept;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.admin.Setting.Kept;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
@@ -95,13 +95,13 @@ class FileKeeperTest {
             FileChannel.open(folder.resolve("kept.yml.lock"), StandardOpenOption.WRITE);
         FileLock held = channel.lock()) {
       assertThat(held.isValid()).isTrue();
-      assertThatThrownBy(() -> keeper.put(override("a1"), NAMES))
+      assertThatThrownBy(() -> keeper.put(Setting.OVERRIDE, override("a1"), NAMES))
           .isInstanceOf(KeepException.class)
           .hasMessageContaining("another server has been changing it for 5 s")
           .hasMessageContaining("nothing was changed");
     }
     assertThat(keeper.load(NAMES).overrides()).isEmpty();
-    keeper.put(override("a2"), NAMES);
+    keeper.put(Setting.OVERRIDE, override("a2"), NAMES);
     assertThat(keeper.load(NAMES).overrides()).containsExactly(override("a2"));
   }
 
@@ -129,8 +129,8 @@ class FileKeeperTest {
     untilMade(() -> keeper[0] = new FileKeeper(file));
     for (int i = 0; i < CHANGES; i++) {
       String id = who + i;
-      untilMade(() -> keeper[0].put(override(id), NAMES));
-      untilMade(() -> keeper[0].put(penalty(id), NAMES));
+      untilMade(() -> keeper[0].put(Setting.OVERRIDE, override(id), NAMES));
+      untilMade(() -> keeper[0].put(Setting.PENALTY, penalty(id), NAMES));
     }
   }
 

@@ -32,7 +32,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** Descriptors for which the book has a rule. */
-final class RulesFirstTest {
+final class DescriptorChargesTest {
 
   private static final String NAMES =
       """

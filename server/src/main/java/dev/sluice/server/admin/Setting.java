@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.admin;
+
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Penalty;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A kind of setting that is made at run time for one id of a limit: an override or a penalty. Both
+ * are kept, found, replaced and left out alike. Immutable and thread-safe.
+ *
+ * @param <T> the settings of this kind
+ */
+public final class Setting<T> {
+
+  /** Another quota for an id. */
+  public static final Setting<LimitOverride> OVERRIDE =
+      new Setting<>(
+          "an override",
+          LimitOverride::name,
+          LimitOverride::id,
+          LimitName::overrideId,
+          (one, name, id) -> new LimitOverride(name, id, one.quota(), one.comment()),
+          Kept::overrides,
+          (kept, overrides) -> new Kept(overrides, kept.penalties()));
+
+  /** A ban or a debt of an id. */
+  public static final Setting<Penalty> PENALTY =
+      new Setting<>(
+          "a penalty",
+          Penalty::name,
+          Penalty::id,
+          LimitName::id,
+          (one, name, id) -> new Penalty(name, id, one.until(), one.owed(), one.comment()),
+          Kept::penalties,
+          (kept, penalties) -> new Kept(kept.overrides(), penalties));
+
+  private interface Moved<T> {
+    T to(T one, LimitName name, String id);
+  }
+
+  private interface Replaced<T> {
+    Kept in(Kept kept, List<T> all);
+  }
+
+  private final String words;
+  private final Function<T, LimitName> name;
+  private final Function<T, String> id;
+  private final Function<LimitName, IdFormat> form;
+  private final Moved<T> moved;
+  private final Function<Kept, List<T>> all;
+  private final Replaced<T> replaced;
+
+  private Setting(
+      String words,
+      Function<T, LimitName> name,
+      Function<T, String> id,
+      Function<LimitName, IdFormat> form,
+      Moved<T> moved,
+      Function<Kept, List<T>> all,
+      Replaced<T> replaced) {
+    this.words = words;
+    this.name = name;
+    this.id = id;
+    this.form = form;
+    this.moved = moved;
+    this.all = all;
+    this.replaced = replaced;
+  }
+
+  /**
+   * All settings that were made at run time. Immutable.
+   *
+   * @param overrides each id of a limit once
+   * @param penalties each id of a limit once
+   */
+  record Kept(List<LimitOverride> overrides, List<Penalty> penalties) {
+
+    static final Kept NOTHING = new Kept(List.of(), List.of());
+
+    Kept {
+      overrides = List.copyOf(overrides);
+      penalties = List.copyOf(penalties);
+    }
+  }
+
+  LimitName name(T one) {
+    return name.apply(one);
+  }
+
+  String id(T one) {
+    return id.apply(one);
+  }
+
+  /** The form of ids that these settings have. */
+  IdFormat form(LimitName limit) {
+    return form.apply(limit);
+  }
+
+  /** The same setting of another limit or id. */
+  T moved(T one, LimitName newName, String newId) {
+    return moved.to(one, newName, newId);
+  }
+
+  List<T> in(Kept kept) {
+    return all.apply(kept);
+  }
+
+  Kept with(List<T> settings, Kept kept) {
+    return replaced.in(kept, settings);
+  }
+
+  /** Whether it is for an id. Names of limits that are gone have other numbers at each read. */
+  boolean isFor(T one, String limit, String ofId) {
+    return name(one).name().equals(limit) && id(one).equals(ofId);
+  }
+
+  /** Those of other ids, in a list that may be changed. */
+  List<T> without(String limit, String ofId, Kept kept) {
+    List<T> rest = new ArrayList<>(in(kept));
+    rest.removeIf(one -> isFor(one, limit, ofId));
+    return rest;
+  }
+
+  /** The limit of a kept setting; null if it is gone, or its ids have another form. */
+  @Nullable LimitName fitting(T kept, Catalogue names) {
+    LimitName found = names.find(name(kept).name());
+    return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;
+  }
+
+  /** Such as {@code an override}. */
+  @Override
+  public String toString() {
+    return words;
+  }
+}
