@@ -24,6 +24,8 @@ module dev.sluice {
       dev.sluice.outbound,
       dev.sluice.postgres,
       dev.sluice.redis,
+      dev.sluice.rules,
       dev.sluice.web,
+      dev.sluice.wire,
       dev.sluice.yaml;
 }

@@ -7,7 +7,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.server.wire.DecisionWriter;
+import dev.sluice.wire.DecisionWriter;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.convert.Conversion;
-import dev.sluice.server.convert.Renaming;
+import dev.sluice.rules.convert.Conversion;
+import dev.sluice.rules.convert.Conversion.Renaming;
 import dev.sluice.text.SafeText;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;

@@ -21,7 +21,9 @@ final class DependentDefaults {
       case "overrides-interval" ->
           settings.has("--overrides-db") ? OverrideTableOptions.USUAL_INTERVAL : null;
       case "requests-per-address" -> AccessOptions.perAddress(settings.has("--tokens"));
-      case "rls-overrides" -> DoorOptions.usualRlsOverrides(settings.has("--tokens"));
+      case "rls-overrides" ->
+          DoorOptions.usualRlsOverrides(
+              settings.has("--tokens"), settings.isOn("--open") || settings.isOn("--insecure"));
       case "proxy-header" -> settings.has("--trusted-proxies") ? HttpOptions.USUAL_HEADER : null;
       case "snapshot-interval" ->
           settings.has("--snapshot") ? SnapshotOptions.USUAL_INTERVAL : null;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.HostPort;
-import dev.sluice.server.rls.OverridePolicy;
-import dev.sluice.server.service.InsecureException;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.InsecureException;
 import dev.sluice.server.service.Service;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.text.SafeText;
@@ -73,7 +73,7 @@ final class DoorOptions {
       paramLabel = "POLICY",
       description =
           "How to treat a limit that Envoy sends with a descriptor: allow (it takes the place of"
-              + " ours) or ignore. Without this option: ignore with --tokens, otherwise allow.")
+              + " ours) or ignore. Without this option: allow, but ignore with --tokens or --open.")
   private @Nullable String rlsOverrides;
 
   /** What throws for a value that is wrong, each on its own, without a look at any file. */
@@ -201,12 +201,13 @@ final class DoorOptions {
   }
 
   /** What holds if the option is not given: a client that may send one can refill a bucket. */
-  static String usualRlsOverrides(boolean hasTokens) {
-    return hasTokens ? "ignore" : "allow";
+  static String usualRlsOverrides(boolean hasTokens, boolean isOpen) {
+    return hasTokens || isOpen ? "ignore" : "allow";
   }
 
   private OverridePolicy rlsOverrides(AccessOptions access) {
-    String policy = rlsOverrides == null ? usualRlsOverrides(access.hasTokens()) : rlsOverrides;
+    String usual = usualRlsOverrides(access.hasTokens(), open || insecure);
+    String policy = rlsOverrides == null ? usual : rlsOverrides;
     return switch (policy) {
       case "allow" -> OverridePolicy.ALLOW;
       case "ignore" -> OverridePolicy.IGNORE;

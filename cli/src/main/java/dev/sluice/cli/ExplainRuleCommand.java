@@ -7,13 +7,13 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.rls.NamedDescriptors;
-import dev.sluice.server.rules.Entry;
-import dev.sluice.server.rules.Excess;
-import dev.sluice.server.rules.Explanation;
-import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.rules.RuleCharge;
-import dev.sluice.server.rules.RuleMatch;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleBook.Explanation;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.Excess;
+import dev.sluice.rules.RuleMatch.RuleCharge;
+import dev.sluice.server.rls.NamedLimits;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
@@ -102,7 +102,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (rules.file(files) == null) {
+    if (rules.file(files) == null && files.limits() == null) {
       throw new InputException("explain-rule needs --rules FILE and --limits FILE");
     }
     if (hits() < 0) {
@@ -110,6 +110,11 @@ final class ExplainRuleCommand implements Callable<Integer> {
     }
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     RuleBook book = RuleBook.of(limits);
+    if (book.size() == 0) {
+      throw new InputException(
+          "found no rules in %s; write a section rules there, or name a file with --rules"
+              .formatted(files.limits()));
+    }
     try {
       return entries.isEmpty() ? tellRequest(book, limits) : tell(ofDescriptor(book), book, limits);
     } catch (UnusableRequestException e) {
@@ -135,15 +140,15 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return book.explain(domain, descriptor());
   }
 
-  private List<Entry> descriptor() {
-    List<Entry> descriptor = new ArrayList<>();
+  private List<DescriptorEntry> descriptor() {
+    List<DescriptorEntry> descriptor = new ArrayList<>();
     for (String entry : entries) {
       int equals = entry.indexOf('=');
       if (equals < 1) {
         throw new InputException(
             "--entry: found %s, expected KEY=VALUE".formatted(SafeText.quote(entry)));
       }
-      descriptor.add(new Entry(entry.substring(0, equals), entry.substring(equals + 1)));
+      descriptor.add(new DescriptorEntry(entry.substring(0, equals), entry.substring(equals + 1)));
     }
     return descriptor;
   }
@@ -261,7 +266,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
 
   /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
   private int tellNamed(RuleBook book, Limits limits) {
-    Transaction named = NamedDescriptors.find(domain, descriptor(), limits);
+    Transaction named = NamedLimits.find(domain, descriptor(), limits);
     if (named == null) {
       console.line(
           !entries.isEmpty() && book.isRulesOnly(domain)

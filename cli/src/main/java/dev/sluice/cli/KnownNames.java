@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.server.service.BundledNames;
+import dev.sluice.server.service.ServerConfig.BundledNames;
 import java.nio.file.Path;
 import org.jspecify.annotations.Nullable;
 

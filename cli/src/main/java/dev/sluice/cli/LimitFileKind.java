@@ -25,9 +25,10 @@ enum LimitFileKind {
   }
 
   /**
-   * Overrides are a list. A file with nothing but the section {@code names:} declares names. One
-   * that starts with a field of rule books, such as {@code rules:}, is a rule book, and one that
-   * starts with {@code tokens:} or {@code certificates:} is a file of tokens.
+   * Overrides are a list. A file with a section of limits or overrides counts as defaults. A file
+   * with nothing but the section {@code names:} declares names. One that starts with a field of
+   * rule books, such as {@code rules:}, is a rule book, and one that starts with {@code tokens:} or
+   * {@code certificates:} is a file of tokens.
    */
   static LimitFileKind of(Path file) {
     InputFiles.require(file);
@@ -48,6 +49,9 @@ enum LimitFileKind {
             .toList();
     if (!top.isEmpty() && top.get(0).matches("[-\\[].*")) {
       return OVERRIDES;
+    }
+    if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
+      return DEFAULTS; // a file of sections, whichever they are
     }
     if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
       return RULES;

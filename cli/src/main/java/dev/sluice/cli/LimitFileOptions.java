@@ -3,10 +3,10 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Requirement;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.service.BundledNames;
 import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,13 +16,18 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** The options that name limit files; the same for every command that reads them. */
+/**
+ * The options that name limit files; the same for every command that reads them. A file may have
+ * sections of other kinds than the option says.
+ */
 final class LimitFileOptions {
 
   @Option(
       names = "--limits",
       paramLabel = "FILE",
-      description = "The default of each limit: burst, count and period.")
+      description =
+          "The default of each limit: burst, count and period. Perhaps also the sections names,"
+              + " overrides and rules.")
   private @Nullable Path limits;
 
   @Option(
@@ -131,7 +136,9 @@ final class LimitFileOptions {
       files.names(names);
     }
     Path book = rules.file(this);
-    if (book != null) {
+    if (book == null) {
+      files.companion(RuleBook.reader());
+    } else {
       files.companion(book, RuleBook.reader());
     }
     Path keys = tokens.file();

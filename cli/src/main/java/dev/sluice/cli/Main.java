@@ -3,8 +3,8 @@ package dev.sluice.cli;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.server.AddressException;
-import dev.sluice.server.Descriptors;
+import dev.sluice.server.net.ConnectionBudget.OpenFileLimit;
+import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.store.StoreException;
 import dev.sluice.yaml.LimitFilesException;
 import java.io.FileDescriptor;
@@ -38,7 +38,7 @@ public final class Main {
   public static void main(String[] args) {
     // Before anything else: with too few descriptors not even the classes of a command load.
     if (args.length > 0 && args[0].equals("serve")) {
-      Descriptors.tooFew()
+      OpenFileLimit.tooFew()
           .ifPresent(
               message -> {
                 System.err.println("sluice: " + message);

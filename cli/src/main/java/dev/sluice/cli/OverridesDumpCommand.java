@@ -48,10 +48,11 @@ final class OverridesDumpCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (files.overrides() != null && spec.commandLine().getParseResult().hasMatchedOption("--db")) {
+    boolean fromTable = spec.commandLine().getParseResult().hasMatchedOption("--db");
+    if (files.overrides() != null && fromTable) {
       throw new InputException("found --overrides and --db, expected one or the other");
     }
-    if (files.overrides() != null) {
+    if (files.overrides() != null || (files.limits() != null && database.none())) {
       print(files.files(Strictness.LENIENT).load());
       return Exit.DONE;
     }

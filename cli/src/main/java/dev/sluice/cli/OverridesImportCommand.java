@@ -50,7 +50,7 @@ final class OverridesImportCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    if (files.overrides() == null) {
+    if (files.overrides() == null && files.limits() == null) {
       throw new InputException("the option --overrides FILE is missing: the file to import");
     }
     LimitFiles read = files.files(strict ? Strictness.STRICT : Strictness.LENIENT);

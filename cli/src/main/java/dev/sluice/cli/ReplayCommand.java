@@ -4,7 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.server.Stores;
+import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.io.InputStream;

@@ -39,7 +39,9 @@ final class RulesOption {
   /** The same, without a look at the file. */
   @Nullable Path named(LimitFileOptions limits) {
     if (rules != null && limits.limits() == null) {
-      throw new InputException("--rules requires --limits FILE: the rules name its limits");
+      throw new InputException(
+          "--rules requires --limits FILE: the rules name its limits. One file with both is named by"
+              + " --limits");
     }
     return rules;
   }

@@ -5,13 +5,13 @@ import dev.sluice.FailureRule;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.server.Stores;
-import dev.sluice.server.service.ConfigException;
 import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
+import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.StoreException;
 import dev.sluice.text.SafeText;
 import java.nio.file.Path;
@@ -190,6 +190,7 @@ final class ServeCommand implements Callable<Integer> {
     }
     doors.insecure().ifPresent(warning -> log.warn(console, warning));
     sayIfAway(service);
+    ClassDataArchive.make(warning -> log.warn(console, warning));
     new CountDownLatch(1).await(); // until a signal ends the process
     return Exit.DONE;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.tls.PemCertificates;
 import dev.sluice.server.tls.PemKey;
+import dev.sluice.server.tls.TlsFiles.PemCertificates;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.Path;

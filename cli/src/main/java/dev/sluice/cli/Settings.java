@@ -287,6 +287,12 @@ final class Settings {
     return setting != null && !setting.values().isEmpty();
   }
 
+  /** Whether a switch is on. */
+  boolean isOn(String option) {
+    Setting setting = byName.get(option);
+    return setting != null && setting.values().equals(List.of("true"));
+  }
+
   /** The variables with secrets that are set. */
   List<String> secrets() {
     return secrets;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.Stores;
 import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.StoreAccess.Stores;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.StoreAccess;
-import dev.sluice.server.Stores;
+import dev.sluice.server.service.StoreAccess;
+import dev.sluice.server.service.StoreAccess.Stores;
 import java.nio.file.Path;
 import java.util.Map;
 import java.util.function.Supplier;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.server.tls.ClientCertificates;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.server.tls.TlsFiles.ClientCertificates;
 import dev.sluice.text.SafeText;
 import java.nio.file.Path;
 import java.util.Objects;

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -177,6 +178,50 @@ final class LintCommandTest {
     assertThat(Cli.run("lint", "--limits", limits, "--rules", rules).out()).isEqualTo(found);
     assertThat(Cli.run("lint", rules).err()).contains("--rules requires --limits FILE");
     assertThat(Cli.run("lint", limits, rules, rules).err()).contains("two files of rules");
+  }
+
+  private static final String ONE_FILE =
+      """
+      names: [{number: 1001, name: Widgets, id: string}]
+      limits:
+        Widgets: {burst: 1, count: 1, period: 1s}
+      overrides:
+        - Widgets: {burst: 2, count: 2, period: 1s, ids: [a]}
+      rulesOnly: [edge]
+      rules:
+        - {domain: edge, entries: [widget], limit: Widgets, id: "{widget}"}
+      """;
+
+  @Test
+  void sections_ofOneFile_areAllRead() throws IOException {
+    String file = write("all.yml", ONE_FILE);
+    assertThat(Cli.run("lint", file).code()).isEqualTo(Exit.DONE);
+    Cli twice = Cli.run("lint", "--limits", file, "--rules", file);
+    assertThat(twice.code()).as(twice.out()).isEqualTo(Exit.DONE);
+    String[] explain = {"explain-rule", "--limits", file, "--domain", "edge", "--entry"};
+    assertThat(
+            Cli.run(
+                    Stream.of(explain, new String[] {"widget=b"})
+                        .flatMap(Stream::of)
+                        .toArray(String[]::new))
+                .out())
+        .contains("Widgets", "burst 1");
+    assertThat(Cli.run("overrides", "dump", "--limits", file).out()).contains("Widgets,a,2,2,1s");
+    String bad = write("bad.yml", ONE_FILE.replace("limit: Widgets", "limit: Wigdets"));
+    assertThat(Cli.run("lint", bad).out())
+        .isEqualTo(
+            bad
+                + ":8:46: found \"Wigdets\", expected the name of a limit; did you mean"
+                + " \"Widgets\"?\n");
+  }
+
+  @Test
+  void file_namedAsRules_mustHaveRules() throws IOException {
+    String file = write("all.yml", ONE_FILE.substring(0, ONE_FILE.indexOf("rulesOnly")));
+    assertThat(Cli.run("lint", "--limits", file, "--rules", file).out())
+        .isEqualTo(file + ":1:1: the field rules is missing\n");
+    assertThat(Cli.run("explain-rule", "--limits", file, "GET", "/").err())
+        .contains("found no rules in " + file);
   }
 
   @Test

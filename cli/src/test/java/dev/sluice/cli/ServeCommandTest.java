@@ -8,7 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.service.SampleLimits;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.testkit.servers.LocalPostgres;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;

@@ -383,7 +383,7 @@ final class SettingsTest {
         .containsExactly(
             file + ":1:1: unknown option \"tokens-file\"; did you mean \"tokens\"?",
             file + ":2:1: unknown option \"store-password\"; did you mean \"store-password-file\"?",
-            file + ":3:1: unknown option (not shown, length 14)");
+            file + ":3:1: unknown option (not shown, as the file may be another one)");
   }
 
   @Test
@@ -408,6 +408,12 @@ final class SettingsTest {
         .containsPattern("(?m)^# proxy-header: +# not set$")
         .containsPattern("(?m)^# snapshot-interval: +# not set$")
         .containsPattern("(?m)^# tls-client-auth: +# not set$");
+    for (String open : List.of("--open", "--insecure")) {
+      assertThat(page(flags(open), Map.of()))
+          .containsPattern("(?m)^# rls-overrides: ignore +# default$");
+    }
+    assertThat(page(flags(), Map.of("SLUICE_OPEN", "false")))
+        .containsPattern("(?m)^# rls-overrides: allow +# default$");
     String[] others = {
       "--tokens=t",
       "--otlp=http://h:4318",

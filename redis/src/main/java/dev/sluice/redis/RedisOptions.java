@@ -75,6 +75,7 @@ final class RedisOptions {
 
   static final RedisOption<String> PREFIX =
       RedisOption.text()
+          .rule(RedisOptions::requireSpread)
           .optional(
               "prefix",
               "none",
@@ -299,6 +300,17 @@ final class RedisOptions {
     if (name.isEmpty() || name.chars().anyMatch(c -> c <= ' ' || c > '~')) {
       throw new IllegalArgumentException(
           "found \"" + name + "\", expected printable ASCII without spaces");
+    }
+  }
+
+  /** The first braces of a key decide on its server. */
+  private static void requireSpread(StoreUri uri, String prefix) {
+    boolean isSpread = uri.kind() == Kind.CLUSTER || uri.kind() == Kind.RING;
+    if (isSpread && prefix.contains("{")) {
+      throw new IllegalArgumentException(
+          "found a prefix with \"{\" (%s), expected one without: what stands in the first braces of"
+                  .formatted(prefix)
+              + " a key decides on its server, so all buckets would be on one");
     }
   }
 

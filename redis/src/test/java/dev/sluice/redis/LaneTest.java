@@ -362,7 +362,8 @@ final class LaneTest {
   @Test
   void callThatIsRefusedForItsKeys_andThenTimesOut_saysThatItsServerIsThere() {
     breaker = breaker("there", 1);
-    Request refused = submit(SHORT);
+    // Long enough to be sent before its time is up, on a machine whose threads pause for long.
+    Request refused = submit(Duration.ofSeconds(2));
     fail(0, "TRYAGAIN moving");
     assertThatThrownBy(refused::join).hasMessageContaining("timed out on there");
     assertThat(told).containsExactly("there TIMED_OUT");

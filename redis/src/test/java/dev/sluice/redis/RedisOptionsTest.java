@@ -153,6 +153,16 @@ class RedisOptionsTest {
         .hasMessageContaining(message);
   }
 
+  @Test
+  void prefix_withBraces_isRefusedWhereItWouldPutAllKeysOnOneServer() {
+    for (String uri : List.of("redis-cluster://h:1,h:2?", "redis-ring://h:1,h:2?")) {
+      assertThatThrownBy(() -> of(uri + "prefix=%7Bshop%7D:").check())
+          .hasMessageContaining("found a prefix with \"{\" ({shop}:), expected one without");
+      assertThatCode(() -> of(uri + "prefix=shop:").check()).doesNotThrowAnyException();
+    }
+    assertThatCode(() -> of("redis://h?prefix=%7Bshop%7D:").check()).doesNotThrowAnyException();
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {"timeout=1ms", "timeout=1h", "skew=0s", "skew=10m", "failures=1", "queue=1"})

@@ -2,65 +2,99 @@
 package dev.sluice.server;
 
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
-import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.assertj.core.api.Assertions.assertThat;
 
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
 import com.tngtech.archunit.core.importer.ClassFileImporter;
-import com.tngtech.archunit.library.dependencies.SliceAssignment;
-import com.tngtech.archunit.library.dependencies.SliceIdentifier;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.TestFactory;
 
-/** The arrows inside the server: no door sees another, and its packages have no circle. */
+/** The floors of the server: a package sees those of the floors below it, and no others. */
 class ArchitectureTest {
 
   private static final String SERVER = "dev.sluice.server";
-  private static final List<String> DOORS = List.of("http", "rls", "resp");
+
+  /** From the top. ARCHITECTURE.md draws them. */
+  private static final List<List<String>> FLOORS =
+      List.of(
+          List.of("service"),
+          List.of("http", "rls", "resp"),
+          List.of("access", "otlp"),
+          List.of("admin", "net", "stats"),
+          List.of("tls", "reservation"),
+          List.of("base"));
 
   private static final JavaClasses CLASSES =
       new ClassFileImporter()
           .withImportOption(location -> !location.contains("/test-classes/"))
           .importPackages(SERVER);
 
-  @ParameterizedTest
-  @ValueSource(strings = {"http", "rls", "resp"})
-  void door_seesNoOther(String door) {
-    String[] others =
-        DOORS.stream()
-            .filter(other -> !other.equals(door))
-            .map(other -> SERVER + "." + other + "..")
-            .toArray(String[]::new);
-
-    noClasses()
-        .that()
-        .resideInAPackage(SERVER + "." + door + "..")
-        .should()
-        .dependOnClassesThat()
-        .resideInAnyPackage(others)
-        .check(CLASSES);
+  @TestFactory
+  Stream<DynamicTest> package_seesOnlyTheFloorsBelow() {
+    List<DynamicTest> tests = new ArrayList<>();
+    List<String> above = new ArrayList<>();
+    for (List<String> floor : FLOORS) {
+      above.addAll(floor);
+      for (String one : floor) {
+        String[] forbidden =
+            above.stream()
+                .filter(other -> !other.equals(one))
+                .map(ArchitectureTest::packageOf)
+                .toArray(String[]::new);
+        tests.add(
+            DynamicTest.dynamicTest(
+                one,
+                () ->
+                    noClasses()
+                        .that()
+                        .resideInAPackage(packageOf(one))
+                        .should()
+                        .dependOnClassesThat()
+                        .resideInAnyPackage(forbidden)
+                        .check(CLASSES)));
+      }
+    }
+    return tests.stream();
   }
 
   @Test
-  void packages_haveNoCircle() {
-    slices().assignedFrom(new EachPackage()).should().beFreeOfCycles().check(CLASSES);
+  void everyPackage_hasAFloor() {
+    Set<String> packages =
+        CLASSES.stream()
+            .map(JavaClass::getPackageName)
+            .filter(name -> name.startsWith(SERVER))
+            .map(name -> name.equals(SERVER) ? "" : name.substring(SERVER.length() + 1))
+            .collect(Collectors.toCollection(TreeSet::new));
+
+    assertThat(packages)
+        .containsExactlyInAnyOrderElementsOf(FLOORS.stream().flatMap(List::stream).toList());
   }
 
-  /** The outer package, which all others see, is a slice too. */
-  private static final class EachPackage implements SliceAssignment {
+  /** Names that a reader meets without their class; builders and parts of one class may repeat. */
+  @Test
+  void noSimpleName_standsForTwoClasses() {
+    Set<String> seen = new TreeSet<>();
+    List<String> twice =
+        CLASSES.stream()
+            .filter(type -> type.getPackageName().startsWith(SERVER))
+            .filter(type -> !type.isAnonymousClass() && !type.getSimpleName().isEmpty())
+            .map(JavaClass::getSimpleName)
+            .filter(name -> !name.equals("package-info") && !name.equals("Builder"))
+            .filter(name -> !seen.add(name))
+            .toList();
 
-    @Override
-    public SliceIdentifier getIdentifierOf(JavaClass type) {
-      return type.getPackageName().startsWith(SERVER)
-          ? SliceIdentifier.of(type.getPackageName())
-          : SliceIdentifier.ignore();
-    }
+    assertThat(twice).isEmpty();
+  }
 
-    @Override
-    public String getDescription() {
-      return "each package of the server";
-    }
+  private static String packageOf(String one) {
+    return SERVER + "." + one + "..";
   }
 }

@@ -34,12 +34,15 @@ public final class Programs {
   }
 
   /**
-   * Returns whether the proxies and Node are installed.
+   * Returns whether the proxies and the applications behind them are installed: Express and Flask.
    *
    * @return true if all of them are
    */
-  public static boolean haveProxiesAndNode() {
-    return haveProxies() && areInstalled("node");
+  public static boolean haveProxiedApplications() {
+    return haveProxies()
+        && areInstalled("node")
+        && Files.isDirectory(Path.of("src/test/node/node_modules/express"))
+        && Files.isDirectory(Path.of("/usr/lib/python3/dist-packages/flask"));
   }
 
   /**

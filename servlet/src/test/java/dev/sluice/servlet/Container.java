@@ -14,6 +14,12 @@ enum Container {
     WebServer server() {
       return new TomcatServer();
     }
+  },
+  UNDERTOW {
+    @Override
+    WebServer server() {
+      return new UndertowServer();
+    }
   };
 
   /** A new one, not yet started. */

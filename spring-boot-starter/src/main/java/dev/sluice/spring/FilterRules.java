@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import dev.sluice.limit.Limits;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestWord;
 import dev.sluice.web.Rule;
+import dev.sluice.web.RuleBuilder;
 import dev.sluice.web.VaryBy;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,8 +24,35 @@ final class FilterRules {
 
   private FilterRules() {}
 
+  /** Adds the rules of the book, or those of the properties and those that are beans. */
+  static void addTo(
+      RuleBuilder<?> builder, SluiceProperties properties, Limits limits, Stream<Rule> beans) {
+    List<Rule> rules = of(properties.filter(), beans);
+    if (properties.rules() == null) {
+      rules.forEach(builder::rule);
+      return;
+    }
+    if (!rules.isEmpty()) {
+      throw new SluiceConfigurationException(
+          List.of(
+              properties.filter().rules().isEmpty()
+                  ? "sluice.rules: found a rule book beside beans of type Rule"
+                  : "sluice.rules: found a rule book beside sluice.filter.rules"),
+          "Keep the rules in the book (sluice.rules), or in sluice.filter.rules and beans, not in"
+              + " both: of a book, the first rule that matches decides; the others charge"
+              + " together.");
+    }
+    RuleBook book = RuleBook.of(limits);
+    if (book.isEmpty()) {
+      throw new SluiceConfigurationException(
+          List.of("sluice.rules: found no rule for requests in " + properties.rules()),
+          "Write at least one rule with path; rules with entries are for a proxy's descriptors.");
+    }
+    builder.rules(book);
+  }
+
   /** The rules of the properties, and those that are beans. */
-  static List<Rule> of(SluiceProperties.Filter filter, Stream<Rule> beans) {
+  private static List<Rule> of(SluiceProperties.Filter filter, Stream<Rule> beans) {
     List<Rule> rules = new ArrayList<>();
     List<String> problems = new ArrayList<>();
     for (int i = 0; i < filter.rules().size(); i++) {

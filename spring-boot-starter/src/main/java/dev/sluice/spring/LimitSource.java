@@ -4,6 +4,7 @@ package dev.sluice.spring;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitProperties;
 import java.io.IOException;
@@ -42,6 +43,12 @@ final class LimitSource {
           List.of("sluice.files: found files beside limits in the properties"),
           "Keep the limits in files (sluice.files.*) or in the properties (sluice.limits,"
               + " sluice.names, sluice.overrides), not in both.");
+    }
+    if (properties.rules() != null && properties.files().isEmpty()) {
+      throw new SluiceConfigurationException(
+          List.of("sluice.rules: found a rule book without files of limits"),
+          "Name the files of the limits that the rules name (sluice.files.*): they are read, and"
+              + " replaced, together.");
     }
   }
 
@@ -87,6 +94,10 @@ final class LimitSource {
     }
     if (files.names() != null) {
       builder.names(path(files.names()));
+    }
+    if (properties.rules() != null) {
+      builder.companion(
+          path(properties.rules()), RuleBook.readerForRequests(properties.missingDefault()));
     }
     return builder.build();
   }

@@ -5,6 +5,7 @@ import dev.sluice.web.Rule;
 import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
 import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
@@ -14,7 +15,7 @@ import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
-/** There are rules for a filter: as properties or as beans. */
+/** There are rules for a filter: as properties, in a book, or as beans. */
 final class OnFilterRules extends AnyNestedCondition {
 
   OnFilterRules() {
@@ -23,6 +24,9 @@ final class OnFilterRules extends AnyNestedCondition {
 
   @Conditional(OnRuleProperties.class)
   static class InProperties {}
+
+  @ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "rules")
+  static class InABook {}
 
   @ConditionalOnBean(Rule.class)
   static class AsBeans {}

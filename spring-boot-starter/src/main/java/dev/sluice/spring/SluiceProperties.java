@@ -23,6 +23,7 @@ record SluiceProperties(
     @Nullable List<Map<String, Object>> names,
     @Nullable List<Map<String, Object>> overrides,
     @DefaultValue Files files,
+    @Nullable String rules,
     @DefaultValue(StoreAddress.MEMORY) String store,
     @DefaultValue Redis redis,
     @DefaultValue OnFailure onFailure,

@@ -42,7 +42,7 @@ class SluiceServletAutoConfiguration {
         RateLimitFilter.builder(limiter)
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
             .headers(filter.headers());
-    FilterRules.of(filter, rules.orderedStream()).forEach(builder::rule);
+    FilterRules.addTo(builder, properties, limiter.limits().get(), rules.orderedStream());
     FilterRegistrationBean<RateLimitFilter> registration =
         new FilterRegistrationBean<>(FilterRules.build(builder::build));
     registration.setDispatcherTypes(EnumSet.of(DispatcherType.REQUEST));

@@ -38,7 +38,7 @@ class SluiceWebFluxAutoConfiguration {
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
             .headers(filter.headers())
             .order(filter.order());
-    FilterRules.of(filter, rules.orderedStream()).forEach(builder::rule);
+    FilterRules.addTo(builder, properties, limiter.limits().get(), rules.orderedStream());
     return FilterRules.build(builder::build);
   }
 

@@ -160,7 +160,7 @@ class FirstRequestsTest {
   /**
    * All of them wait for the one that makes the beans, and that connects for longer than the
    * time-out. The time-out itself is not the default: two hundred decisions of a process that has
-   * just started may take longer than that beside a build. {@code sluice bench faults
+   * just started may take longer than that beside a build. {@code sluice prove faults
    * COLD_BOOTS_200} tries the default.
    */
   @Test

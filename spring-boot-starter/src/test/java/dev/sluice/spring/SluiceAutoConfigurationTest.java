@@ -51,6 +51,9 @@ import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
+import org.springframework.mock.web.MockFilterChain;
+import org.springframework.mock.web.MockHttpServletRequest;
+import org.springframework.mock.web.MockHttpServletResponse;
 
 /** Which beans there are, and what the application is told where it cannot start. */
 class SluiceAutoConfigurationTest {
@@ -245,6 +248,74 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("limits.yml:1:1: the field period is missing")
                     .contains("sluice lint"));
+  }
+
+  private WebApplicationContextRunner withBook(String rules) throws IOException {
+    Path limits = folder.resolve("limits.yml");
+    Path book = folder.resolve("rules.yml");
+    Files.writeString(limits, "LoginsPerIPAddress: {burst: 2, count: 2, period: 1m}\n");
+    Files.writeString(book, rules);
+    return new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(
+            "sluice.files.limits=" + limits,
+            "sluice.files.reload=10ms",
+            "sluice.rules=file:" + book);
+  }
+
+  private static int status(RateLimitFilter filter, String path) throws Exception {
+    MockHttpServletRequest request = new MockHttpServletRequest("POST", path);
+    MockHttpServletResponse response = new MockHttpServletResponse();
+    filter.doFilter(request, response, new MockFilterChain());
+    return response.getStatus();
+  }
+
+  @Test
+  void ruleBook_makesAFilter_andIsFollowed() throws IOException {
+    withBook("rules: [{path: /login, limit: LoginsPerIPAddress, id: \"{ip}\"}]\n")
+        .run(
+            context -> {
+              RateLimitFilter filter =
+                  (RateLimitFilter) context.getBean(FilterRegistrationBean.class).getFilter();
+              assertThat(
+                      List.of(
+                          status(filter, "/login"),
+                          status(filter, "/login"),
+                          status(filter, "/login")))
+                  .containsExactly(200, 200, 429);
+              assertThat(status(filter, "/other")).isEqualTo(200);
+              Files.writeString(
+                  folder.resolve("rules.yml"), "rules: [{path: /other, deny: true}]\n");
+              await().until(() -> status(filter, "/other") == 429);
+              assertThat(status(filter, "/login")).isEqualTo(200);
+            });
+  }
+
+  @Test
+  void ruleBookBesideRulesOfTheFilter_namesBothProperties() throws IOException {
+    withBook("rules: [{path: /login, limit: LoginsPerIPAddress, id: \"{ip}\"}]\n")
+        .withPropertyValues(RULE)
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.rules: found a rule book beside sluice.filter.rules")
+                    .contains("Keep the rules in the book"));
+  }
+
+  @Test
+  void ruleBookWithoutFilesOfLimits_orWithoutRulesForRequests_isAnalysed() throws IOException {
+    application
+        .withPropertyValues(LOGINS)
+        .withPropertyValues("sluice.rules=classpath:rules.yml")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.rules: found a rule book without files of limits"));
+    withBook("rules: [{entries: [a], deny: true}]\n")
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains("sluice.rules: found no rule for requests"));
   }
 
   /** A limit that is known and has no default, named by a rule and by an annotation. */

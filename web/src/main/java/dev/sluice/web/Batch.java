@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.IntPredicate;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -26,14 +27,23 @@ import org.jspecify.annotations.Nullable;
  */
 final class Batch {
 
+  /** Every status counts: nothing is given back. */
+  static final IntPredicate ALWAYS = status -> true;
+
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  private final Map<String, List<Rule>> rules = new HashMap<>();
+  private final Map<String, List<IntPredicate>> counted = new HashMap<>();
   private volatile @Nullable Reservation reservation;
 
-  void add(Rule rule, Transaction transaction) {
+  /**
+   * Adds what a rule charges.
+   *
+   * @param counts whether a response with a status leaves the tokens spent; {@link #ALWAYS} for an
+   *     unconditional rule
+   */
+  void add(Transaction transaction, IntPredicate counts) {
     String bucket = transaction.bucketKey();
     byBucket.merge(bucket, transaction, (one, other) -> other.cost() > one.cost() ? other : one);
-    rules.computeIfAbsent(bucket, b -> new ArrayList<>(1)).add(rule);
+    counted.computeIfAbsent(bucket, b -> new ArrayList<>(1)).add(counts);
   }
 
   boolean isEmpty() {
@@ -45,11 +55,11 @@ final class Batch {
   }
 
   private boolean isConditional() {
-    return rules.values().stream().anyMatch(Batch::mayBeGivenBack);
+    return counted.values().stream().anyMatch(Batch::mayBeGivenBack);
   }
 
-  private static boolean mayBeGivenBack(List<Rule> rulesOfBucket) {
-    return rulesOfBucket.stream().allMatch(Rule::isConditional);
+  private static boolean mayBeGivenBack(List<IntPredicate> ofBucket) {
+    return !ofBucket.contains(ALWAYS);
   }
 
   Decision spend(Limiter limiter) {
@@ -111,7 +121,7 @@ final class Batch {
 
   private Predicate<Transaction> isFree(int status) {
     return transaction ->
-        rules.getOrDefault(transaction.bucketKey(), List.of()).stream()
-            .noneMatch(rule -> rule.counts(status));
+        counted.getOrDefault(transaction.bucketKey(), List.of()).stream()
+            .noneMatch(counts -> counts.test(status));
   }
 }

@@ -45,6 +45,13 @@ final class Escapes {
     return percent(text, true, true);
   }
 
+  /** As forms write them; a text whose bytes are not UTF-8 stays as it is, but for its pluses. */
+  static @Nullable String ofUtf8Form(String text) {
+    String decoded = ofForm(text);
+    boolean replaced = decoded != null && decoded.indexOf('\uFFFD') >= 0;
+    return replaced ? text.replace('+', ' ') : decoded;
+  }
+
   /** As lenient applications decode: a malformed escape stays as it is. */
   static String lenient(String text, boolean plusIsSpace) {
     String decoded = percent(text, plusIsSpace, false);

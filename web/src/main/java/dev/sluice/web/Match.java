@@ -5,6 +5,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 
 /**
  * The rules that are for one request, and what they charge it. Shadow rules stand apart, so that a
@@ -16,13 +17,33 @@ import java.util.List;
 public final class Match {
 
   private final List<Rule> rules;
+  private final boolean denied;
   private final Batch enforced;
   private final List<Trial> trials;
 
-  private Match(List<Rule> rules, Batch enforced, List<Trial> trials) {
+  private Match(List<Rule> rules, boolean denied, Batch enforced, List<Trial> trials) {
     this.rules = rules;
+    this.denied = denied;
     this.enforced = enforced;
     this.trials = trials;
+  }
+
+  static Match of(RequestRules.Charges charges) {
+    Batch enforced = new Batch();
+    charges.enforced().forEach(one -> enforced.add(one, Batch.ALWAYS));
+    List<Trial> trials =
+        charges.trials().stream()
+            .map(
+                one ->
+                    new Trial(
+                        one.name(),
+                        () -> {
+                          Batch batch = new Batch();
+                          batch.add(one, Batch.ALWAYS);
+                          return batch;
+                        }))
+            .toList();
+    return new Match(List.of(), charges.denied(), enforced, trials);
   }
 
   static Match of(List<Rule> rules, RequestFacts facts, Limits limits) {
@@ -36,14 +57,14 @@ public final class Match {
       }
       matched.add(rule);
       if (rule.isShadow()) {
-        trials.add(new Trial(rule, readings, limits));
+        trials.add(new Trial(rule, () -> trial(rule, readings, limits)));
       } else {
         for (Transaction transaction : rule.transactions(limits, readings)) {
-          enforced.add(rule, transaction);
+          enforced.add(transaction, rule.counts());
         }
       }
     }
-    return new Match(List.copyOf(matched), enforced, List.copyOf(trials));
+    return new Match(List.copyOf(matched), false, enforced, List.copyOf(trials));
   }
 
   /** A trial refuses nobody, so it is not for a request that cannot be read. */
@@ -86,20 +107,30 @@ public final class Match {
     return trials;
   }
 
-  /** A shadow rule that is for the request. Its charges are computed when they are asked for. */
-  record Trial(Rule rule, List<Rule.Reading> readings, Limits limits) {
+  /** Whether a rule refuses the request, whatever is left of a limit. */
+  boolean isDenied() {
+    return denied;
+  }
 
-    /**
-     * Returns what the rule charges, from the buckets of trials.
-     *
-     * @throws UnusableRequestException if the request lacks what the rule needs
-     */
+  private static Batch trial(Rule rule, List<Rule.Reading> readings, Limits limits) {
+    Batch batch = new Batch();
+    for (Transaction transaction : rule.transactions(limits, readings)) {
+      batch.add(transaction.inShadow(), rule.counts());
+    }
+    return batch;
+  }
+
+  /**
+   * A shadow rule that is for the request.
+   *
+   * @param rule the rule in words, for the log
+   * @param charges computes what it charges from the buckets of trials; throws an {@link
+   *     UnusableRequestException} if the request lacks what the rule needs
+   */
+  record Trial(Object rule, Supplier<Batch> charges) {
+
     Batch batch() {
-      Batch batch = new Batch();
-      for (Transaction transaction : rule.transactions(limits, readings)) {
-        batch.add(rule, transaction.inShadow());
-      }
-      return batch;
+      return charges.get();
     }
   }
 }

@@ -58,6 +58,25 @@ final class Nodes {
     return IpAddress.parse(text);
   }
 
+  /**
+   * A header's value without the port behind an address; any other value as it is. CloudFront
+   * writes an IPv6 address without brackets, and always with a port. In other headers, only eight
+   * groups and a port cannot be a shorter address.
+   */
+  static String withoutPort(String header, String value) {
+    int colon = value.lastIndexOf(':');
+    if (colon < 0) {
+      return value; // nearly all
+    }
+    boolean hasPort =
+        value.substring(colon + 1).matches("[0-9]{1,5}")
+            && (header.equalsIgnoreCase("CloudFront-Viewer-Address")
+                || IpAddress.parse(value) == null);
+    IpAddress before = hasPort ? IpAddress.parse(value.substring(0, colon)) : null;
+    IpAddress address = before == null && value.startsWith("[") ? address(value) : before;
+    return address == null ? value : address.toString();
+  }
+
   /** A port is a number, or obfuscated: "_" and letters, digits, ".", "_", "-". */
   private static boolean isPortOrNothing(String text, int from) {
     return from == text.length()

@@ -24,7 +24,7 @@ final class QuietLog {
     this.failures = new LogPace(nanoTime);
   }
 
-  void shadowDenied(Rule rule, Object limit) {
+  void shadowDenied(Object rule, Object limit) {
     String more = shadow.next();
     if (more != null) {
       logger.log(

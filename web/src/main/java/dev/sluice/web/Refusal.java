@@ -4,6 +4,7 @@ package dev.sluice.web;
 import dev.sluice.Decision;
 import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 
 /**
@@ -49,6 +50,16 @@ public record Refusal(int status, Map<String, String> headers, String body) {
    */
   public static Refusal unusable(UnusableRequestException reason) {
     return of(400, Map.of(), ProblemDetails.badRequest(reason.detail()));
+  }
+
+  /**
+   * Returns the response to a request that a rule refuses, whatever is left of a limit: a 429,
+   * without a time to wait for, since the next request is refused too.
+   *
+   * @return the response
+   */
+  public static Refusal deniedByRule() {
+    return of(429, Map.of(), ProblemDetails.quotaExceeded(List.of(), "a rule denies this request"));
   }
 
   /**

@@ -62,6 +62,15 @@ public final class RequestFacts {
         case QUOTED -> Escapes.unslashed(PlainRequest.unquoted(value));
       };
     }
+
+    /** Express leaves a value as it is whose bytes are not UTF-8; most others replace the bytes. */
+    QueryString.Decoding ofQuery() {
+      return switch (this) {
+        case PERCENT -> Escapes::decoded;
+        case FORM -> Escapes::ofUtf8Form;
+        case AS_SENT, QUOTED, OTHER_NAME, SEMICOLON -> Escapes::ofForm;
+      };
+    }
   }
 
   private final WebRequest request;
@@ -156,7 +165,8 @@ public final class RequestFacts {
     String query = request.query();
     if (query != null && query.contains("method")) {
       String[] beforeFragment = query.split("#", 2);
-      QueryString.values(beforeFragment[0], name -> mangled(name).equals("_method"), "[&;]", true)
+      QueryString.values(
+              beforeFragment[0], name -> mangled(name).equals("_method"), "[&;]", Escapes::ofForm)
           .forEach(method -> addMethod(method, methods));
     }
     methods.remove(upperCase(request.method()));
@@ -271,14 +281,17 @@ public final class RequestFacts {
   /** The values of a parameter of the query, in this spelling. */
   List<String> parameters(String name) {
     String query = request.query();
-    boolean plusIsSpace = spelling != Spelling.PERCENT;
+    QueryString.Decoding decoding = spelling.ofQuery();
     String separators = spelling == Spelling.SEMICOLON ? "[&;]" : "&";
     Predicate<String> isOther =
         found -> !found.equals(name) && mangled(found).equals(mangled(name));
     spellingMatters |= query != null && query.chars().anyMatch(c -> "+;".indexOf(c) >= 0);
-    return named(
-        QueryString.values(query, name::equals, separators, plusIsSpace),
-        QueryString.values(query, isOther, separators, plusIsSpace));
+    List<String> values =
+        named(
+            QueryString.values(query, name::equals, separators, decoding),
+            QueryString.values(query, isOther, separators, decoding));
+    spellingMatters |= values.stream().anyMatch(value -> value.indexOf('\uFFFD') >= 0);
+    return values;
   }
 
   /** Some applications know a value by another name than others do. */

@@ -67,6 +67,9 @@ public final class RequestLimiter implements AutoCloseable {
   public Admission admit(WebRequest request) {
     try {
       Match match = rules.match(request, limiter.limits().get());
+      if (match.isDenied()) {
+        return deniedByRule();
+      }
       Decision decision = match.enforced().isEmpty() ? null : match.enforced().spend(limiter);
       if (decision != null && decision.denied()) {
         return denied(decision);
@@ -103,6 +106,9 @@ public final class RequestLimiter implements AutoCloseable {
       match = rules.match(request, limiter.limits().get());
     } catch (RuntimeException e) {
       return refusedLater(e);
+    }
+    if (match.isDenied()) {
+      return CompletableFuture.completedFuture(deniedByRule());
     }
     CompletableFuture<@Nullable Decision> spent =
         match.enforced().isEmpty()
@@ -182,6 +188,10 @@ public final class RequestLimiter implements AutoCloseable {
     } else {
       throw new CompletionException(cause(failure));
     }
+  }
+
+  private Admission deniedByRule() {
+    return Admission.refused(null, Refusal.deniedByRule(), log);
   }
 
   private Admission denied(Decision decision) {

@@ -36,7 +36,7 @@ public final class Rule {
   private final Set<String> methods;
   private final List<Spend> spends;
   private final Cost cost;
-  private final @Nullable IntPredicate counted;
+  private final IntPredicate counted;
   private final boolean shadow;
   private final boolean ignoresCase;
   private final boolean methodOverride;
@@ -117,13 +117,9 @@ public final class Rule {
     return transactions;
   }
 
-  /** Whether a response with this status leaves the tokens spent. */
-  boolean counts(int status) {
-    return counted == null || counted.test(status);
-  }
-
-  boolean isConditional() {
-    return counted != null;
+  /** Whether a response with a status leaves the tokens spent. */
+  IntPredicate counts() {
+    return counted;
   }
 
   boolean isShadow() {
@@ -168,7 +164,7 @@ public final class Rule {
     private final Set<String> methods = new HashSet<>();
     private final List<Spend> spends = new ArrayList<>();
     private Cost cost = new Cost(1, null);
-    private @Nullable IntPredicate counted;
+    private IntPredicate counted = Batch.ALWAYS;
     private boolean shadow;
     private boolean ignoresCase;
     private boolean methodOverride = true;

@@ -9,6 +9,7 @@ import dev.sluice.limit.Requirement.MissingDefault;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The settings of everything that limits requests by rules: a filter, or a {@link RequestLimiter}
@@ -20,6 +21,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
 
   private final Limiter limiter;
   private final List<Rule> rules = new ArrayList<>();
+  private @Nullable RequestRules book;
   private ClientAddress clientAddress = ClientAddress.direct();
   private HeaderProfile profile = HeaderProfile.IETF;
 
@@ -48,6 +50,20 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   @CanIgnoreReturnValue
   public B rule(Rule rule) {
     rules.add(rule);
+    return self();
+  }
+
+  /**
+   * Takes the rules that come with the limits, such as a rule book from a file, in place of {@link
+   * #rule} for each. They were compared with the limits when they were read, and are replaced
+   * together with them.
+   *
+   * @param all the rules
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public B rules(RequestRules all) {
+    book = all;
     return self();
   }
 
@@ -83,11 +99,16 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    * @return a limiter of requests, to be closed
    * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake: an
    *     unknown limit, one without a default, an id of another form, a cost above the burst.
-   * @throws IllegalStateException if there is no rule
+   * @throws IllegalStateException if there is no rule, or both a book and single rules
    */
   protected final RequestLimiter requestLimiter() {
     Limits limits = limiter.limits().get();
-    Rules all = Rules.of(rules, clientAddress);
+    if (book != null && !rules.isEmpty()) {
+      throw new IllegalStateException(
+          "found rules of a book beside single rules, expected one or the other: of a book, the"
+              + " first rule that matches decides; single rules charge together");
+    }
+    Rules all = book == null ? Rules.of(rules, clientAddress) : Rules.of(book, clientAddress);
     MissingDefault onMissing = limiter.missingDefault();
     List<Requirement> required = all.requirements(onMissing);
     List<String> faults =

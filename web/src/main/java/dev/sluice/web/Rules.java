@@ -5,6 +5,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Rules that apply together, and how the client's address is found for them.
@@ -16,10 +17,12 @@ public final class Rules {
 
   private final List<Rule> rules;
   private final ClientAddress clientAddress;
+  private final @Nullable RequestRules book;
 
-  private Rules(List<Rule> rules, ClientAddress clientAddress) {
+  private Rules(List<Rule> rules, ClientAddress clientAddress, @Nullable RequestRules book) {
     this.rules = rules;
     this.clientAddress = clientAddress;
+    this.book = book;
   }
 
   /**
@@ -30,7 +33,11 @@ public final class Rules {
    * @return the rules
    */
   public static Rules of(List<Rule> rules, ClientAddress clientAddress) {
-    return new Rules(List.copyOf(rules), clientAddress);
+    return new Rules(List.copyOf(rules), clientAddress, null);
+  }
+
+  static Rules of(RequestRules book, ClientAddress clientAddress) {
+    return new Rules(List.of(), clientAddress, book);
   }
 
   /**
@@ -43,7 +50,9 @@ public final class Rules {
    * @throws dev.sluice.limit.UnknownLimitException if the limits lack a limit that a rule names
    */
   public Match match(WebRequest request, Limits limits) {
-    return Match.of(rules, new RequestFacts(request, clientAddress), limits);
+    return book == null
+        ? Match.of(rules, new RequestFacts(request, clientAddress), limits)
+        : Match.of(book.charges(request, clientAddress, limits));
   }
 
   /**
@@ -71,6 +80,6 @@ public final class Rules {
   }
 
   boolean isEmpty() {
-    return rules.isEmpty();
+    return book == null ? rules.isEmpty() : book.isEmpty();
   }
 }

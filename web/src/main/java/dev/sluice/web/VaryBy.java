@@ -88,13 +88,16 @@ public final class VaryBy {
 
   /**
    * A header of the request. An {@code Authorization} counts by its scheme, whose case does not
-   * matter, and its credentials.
+   * matter, and its credentials. An address counts without the port behind it.
    *
    * @param name the header's name
    * @return its value
    */
   public static VaryBy header(String name) {
-    return of("the header " + name, (facts, variables) -> facts.headers(name));
+    return of(
+        "the header " + name,
+        (facts, variables) ->
+            facts.headers(name).stream().map(value -> Nodes.withoutPort(name, value)).toList());
   }
 
   /**

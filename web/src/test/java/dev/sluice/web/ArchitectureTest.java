@@ -35,6 +35,7 @@ class ArchitectureTest {
           "ProxyHeader",
           "Refusal",
           "RequestLimiter",
+          "RequestRules",
           "RequestWord",
           "RetryAdvice",
           "Rule",

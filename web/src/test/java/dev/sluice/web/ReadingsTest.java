@@ -209,6 +209,16 @@ final class ReadingsTest {
     assertThat(methods(WebRequest.builder("POST", "/?.method=PUT"))).containsExactly("POST", "PUT");
   }
 
+  /** Express leaves such a value as it is; most others replace the bytes. */
+  @ParameterizedTest
+  @CsvSource({"%E9, \uFFFD, %E9", "a+%e9%62, a \uFFFDb, a %e9%62", "%C3%28, \uFFFD(, %C3%28"})
+  void parameterWhoseBytesAreNotUtf8_countsAsItWasSentToo(
+      String sent, String replaced, String left) {
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=" + sent)))
+        .contains(replaced, left);
+    assertThat(values("query:k", WebRequest.builder("GET", "/?k=%C3%A9"))).containsExactly("é");
+  }
+
   @Test
   void plusInTheQuery_isReadAsASpaceAndAsAPlus() {
     assertThat(values("query:k", WebRequest.builder("GET", "/?k=a+b%2B")))
@@ -256,6 +266,30 @@ final class ReadingsTest {
     } else {
       assertThat(values("header:Authorization", request)).containsExactly("Basic dTpwPz8=");
     }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "CloudFront-Viewer-Address, 198.51.100.10:46532,               198.51.100.10",
+    "CloudFront-Viewer-Address, 198.51.100.10,                     198.51.100.10",
+    "CloudFront-Viewer-Address, 2001:db8:0:0:0:0:0:1:46532,        2001:db8::1",
+    "CloudFront-Viewer-Address, 2001:db8:0:0:0:0:0:1,              2001:db8:0:0:0:0:0:1",
+    "cloudfront-viewer-address, 2001:db8::1:8080,                  2001:db8::1",
+    "CloudFront-Viewer-Address, [2001:db8::1]:443,                 2001:db8::1",
+    "X-Client,                  2001:DB8:0:0:0:0:0:1:443,          2001:db8::1",
+    "X-Client,                  2001:db8::1:46532,                 2001:db8::1",
+    "X-Client,                  2001:db8::1:8080,                  2001:db8::1:8080",
+    "X-Client,                  [2001:db8::1],                     2001:db8::1",
+    "X-Client,                  [2001:db8::1]:_a,                  2001:db8::1",
+    "X-Client,                  ::ffff:192.0.2.1:80,               192.0.2.1",
+    "X-Client,                  192.0.2.1:,                        192.0.2.1:",
+    "X-Client,                  192.0.2.1:123456,                  192.0.2.1:123456",
+    "X-Client,                  example.com:443,                   example.com:443",
+    "X-Client,                  1:2,                               1:2"
+  })
+  void addressInAHeader_countsWithoutItsPort(String header, String value, String id) {
+    assertThat(values("header:" + header, WebRequest.builder("GET", "/").header(header, value)))
+        .containsExactly(id);
   }
 
   @Test

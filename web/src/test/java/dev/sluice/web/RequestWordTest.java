@@ -56,12 +56,14 @@ class RequestWordTest {
 
   @Test
   void query_valuesOfAName_areDecodedInOrder() {
-    assertThat(QueryString.values("a=1&b=2&a=%33&a&%61=x+y&ab=9", "a"::equals, "&", true))
+    assertThat(
+            QueryString.values("a=1&b=2&a=%33&a&%61=x+y&ab=9", "a"::equals, "&", Escapes::ofForm))
         .containsExactly("1", "3", "", "x y");
-    assertThat(QueryString.values(null, "a"::equals, "&", true)).isEmpty();
-    assertThat(QueryString.values("", "a"::equals, "&", true)).isEmpty();
-    assertThat(QueryString.values("%zz=1&a=2", "a"::equals, "&", true)).containsExactly("2");
-    assertThatThrownBy(() -> QueryString.values("a=%zz", "a"::equals, "&", true))
+    assertThat(QueryString.values(null, "a"::equals, "&", Escapes::ofForm)).isEmpty();
+    assertThat(QueryString.values("", "a"::equals, "&", Escapes::ofForm)).isEmpty();
+    assertThat(QueryString.values("%zz=1&a=2", "a"::equals, "&", Escapes::ofForm))
+        .containsExactly("2");
+    assertThatThrownBy(() -> QueryString.values("a=%zz", "a"::equals, "&", Escapes::ofForm))
         .isInstanceOf(UnusableRequestException.class);
   }
 }

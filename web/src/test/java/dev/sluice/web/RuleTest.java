@@ -214,12 +214,12 @@ class RuleTest {
     "599, true,  true,  true"
   })
   void counts_goesByTheStatus(int status, boolean only, boolean allBut, boolean allButSuccess) {
-    assertThat(page().countOnly(100, 401, 599).build().counts(status)).isEqualTo(only);
-    assertThat(page().countAllBut(200, 204).build().counts(status)).isEqualTo(allBut);
-    assertThat(page().countAllButSuccess().build().counts(status)).isEqualTo(allButSuccess);
+    assertThat(page().countOnly(100, 401, 599).build().counts().test(status)).isEqualTo(only);
+    assertThat(page().countAllBut(200, 204).build().counts().test(status)).isEqualTo(allBut);
+    assertThat(page().countAllButSuccess().build().counts().test(status)).isEqualTo(allButSuccess);
     Rule last = page().countOnly(401).countAllButSuccess().build();
-    assertThat(last.counts(status)).as("the last one replaces it").isEqualTo(allButSuccess);
-    assertThat(page().build().counts(status)).as("all outcomes").isTrue();
+    assertThat(last.counts().test(status)).as("the last one replaces it").isEqualTo(allButSuccess);
+    assertThat(page().build().counts().test(status)).as("all outcomes").isTrue();
   }
 
   /** A request that an application may take for one of several paths. */

@@ -2,6 +2,7 @@
 package dev.sluice.yaml;
 
 import dev.sluice.limit.Limits;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,16 @@ public interface CompanionFile<T> {
   Class<T> type();
 
   /**
+   * Returns the keys of the sections that this reader takes from limit files, each of which may
+   * stand in a file of its own or beside other sections.
+   *
+   * @return the keys; none for a file that is never a part of another
+   */
+  default List<String> sections() {
+    return List.of();
+  }
+
+  /**
    * Describes the content of a file, for messages about one that is empty.
    *
    * @return such as {@code a map with the one field rules; write rules: [] for none}
@@ -31,7 +42,7 @@ public interface CompanionFile<T> {
   /**
    * Reads the file. Its errors are reported, never thrown.
    *
-   * @param root the content
+   * @param root the content; a map of the {@link #sections} where the file has others too
    * @param file the file's name, as messages show it
    * @param limits the limits of the same generation with earlier companions, as far as they could
    *     be read

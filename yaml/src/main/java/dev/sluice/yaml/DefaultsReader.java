@@ -14,8 +14,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A defaults file: a map name → {burst, count, period} or {unlimited: true}, and perhaps a section
- * of names. Not thread-safe; for one file.
+ * Defaults: a map name → {burst, count, period} or {unlimited: true}. Not thread-safe; for one
+ * load.
  */
 final class DefaultsReader {
 
@@ -52,18 +52,6 @@ final class DefaultsReader {
     return unlimited;
   }
 
-  /** The section that declares names, null where there is none. */
-  static @Nullable Node names(@Nullable Node root) {
-    if (root instanceof Node.Mapping map) {
-      for (Node.Entry entry : map.entries()) {
-        if (entry.key().text().equals(NamesReader.SECTION)) {
-          return entry.value();
-        }
-      }
-    }
-    return null;
-  }
-
   void read(Node root) {
     if (!(root instanceof Node.Mapping map)) {
       if (!(root instanceof Node.Broken)) {
@@ -82,9 +70,7 @@ final class DefaultsReader {
             "found %s again, expected each name once; it is on line %s too"
                 .formatted(Problems.showKey(key), first));
       }
-      if (!key.text().equals(NamesReader.SECTION)) {
-        read(entry, first == null);
-      }
+      read(entry, first == null);
     }
   }
 

@@ -15,12 +15,11 @@ final class EmptyReload {
 
   static List<Problem> problems(Limits before, Limits after, Snapshot files) {
     List<Problem> problems = new ArrayList<>();
-    FileContent file = files.defaults();
     long had = defaults(before);
-    if (file != null && had > 0 && defaults(after) == 0) {
+    if (had > 0 && defaults(after) == 0) {
       problems.add(
           new Problem(
-              file.file(),
+              files.firstFile(),
               1,
               1,
               Severity.MISTAKE,

@@ -5,6 +5,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,7 +23,9 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
     if (name != null) {
       problems.recognized();
     } else if (complete && !broken.contains(key.text())) {
-      List<String> known = catalogue.names().stream().map(LimitName::name).toList();
+      List<String> known =
+          Stream.concat(catalogue.names().stream().map(LimitName::name), Sections.ALL.stream())
+              .toList();
       String suggestion = problems.suggestion(key, known);
       problems.unknownKey(
           key, "found the name %s, expected " + expected(key, suggestion), known, suggestion);

@@ -16,6 +16,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -169,8 +170,13 @@ public final class LimitFiles {
         optional(names),
         optional(defaults),
         optional(overrides),
-        companions.stream().map(one -> content(one.file())).toList(),
+        companionPaths().stream().map(this::content).toList(),
         attachedPaths().stream().map(this::content).toList());
+  }
+
+  /** The files of the companions that have one of their own. */
+  List<Path> companionPaths() {
+    return companions.stream().flatMap(one -> Stream.ofNullable(one.file())).toList();
   }
 
   /** The files of all attachments, one after the other. */
@@ -187,8 +193,8 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** A file that refers to the limits, and its reader. */
-  record Companion(Path file, CompanionFile<?> reader) {}
+  /** The reader of what refers to the limits; without a file, it reads its sections alone. */
+  record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
   public static final class Builder {
@@ -208,7 +214,8 @@ public final class LimitFiles {
     private Builder() {}
 
     /**
-     * Sets the file of defaults, which may have a {@code names:} section.
+     * Sets the file of defaults. Like every limit file, it may have the sections {@code names:},
+     * {@code limits:}, {@code overrides:} and {@code rules:}.
      *
      * @param file the file
      * @return this
@@ -256,6 +263,19 @@ public final class LimitFiles {
     @CanIgnoreReturnValue
     public Builder companion(Path file, CompanionFile<?> reader) {
       companions.add(new Companion(file, reader));
+      return this;
+    }
+
+    /**
+     * Adds a reader of {@linkplain CompanionFile#sections sections} that may stand in any of the
+     * limit files; there is no file of its own.
+     *
+     * @param reader reads them
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder companion(CompanionFile<?> reader) {
+      companions.add(new Companion(null, reader));
       return this;
     }
 
@@ -374,7 +394,7 @@ public final class LimitFiles {
       if (defaults == null
           && overrides == null
           && names == null
-          && companions.isEmpty()
+          && companions.stream().allMatch(one -> one.file() == null)
           && attached.isEmpty()) {
         throw new IllegalStateException("name at least one file: defaults, overrides or names");
       }

@@ -52,6 +52,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private static final Duration UNTIL_SECOND_LOOK = Duration.ofMillis(250);
   private static final int LOOKS = 2;
   private static final int LOOKS_BEFORE_A_LOSS = 3;
+  private static final int CHANGES_THAT_ARE_A_MISTAKE = 10;
   private static final int RELOADS_OF_A_CHANGING_FILE = 4;
 
   private final LimitFiles files;
@@ -72,6 +73,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private String settled = "";
   private String pending = "";
   private int looks;
+  private int changes; // looks in a row that found something new
   private volatile boolean closed;
 
   private LimitFilesWatcher(
@@ -84,7 +86,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     this.defaults = watched(files.defaults);
     this.overrides = watched(files.overrides);
     this.companions =
-        files.companions.stream().map(one -> new WatchedFile(one.file(), files.access)).toList();
+        files.companionPaths().stream().map(file -> new WatchedFile(file, files.access)).toList();
     this.attached =
         files.attachedPaths().stream().map(file -> new WatchedFile(file, files.access)).toList();
   }
@@ -194,11 +196,27 @@ public final class LimitFilesWatcher implements AutoCloseable {
         new Snapshot(
             look(names), look(defaults), look(overrides), look(companions), look(attached));
     String seen = snapshot.fingerprint();
-    looks = seen.equals(pending) ? looks + 1 : 1;
+    boolean isSame = seen.equals(pending);
+    looks = isSame ? looks + 1 : 1;
     pending = seen;
+    changes = isSame ? 0 : changes + 1;
+    if (changes == CHANGES_THAT_ARE_A_MISTAKE) {
+      tell(() -> listener.failed(clock.instant(), List.of(restless(snapshot))));
+    }
     if (!seen.equals(settled) && looks >= LOOKS) {
       act(snapshot, seen, looks);
     }
+  }
+
+  private static Problem restless(Snapshot snapshot) {
+    return new Problem(
+        snapshot.firstFile(),
+        1,
+        1,
+        Severity.MISTAKE,
+        ("the files have changed at each of the last %s looks, this one or one beside it; they are"
+                + " applied when two looks in a row find the same content")
+            .formatted(CHANGES_THAT_ARE_A_MISTAKE));
   }
 
   private @Nullable FileContent look(@Nullable WatchedFile file) {

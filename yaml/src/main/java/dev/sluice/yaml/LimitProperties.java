@@ -62,7 +62,7 @@ public final class LimitProperties {
         new NamesReader(
             names == null ? Catalogue.samples() : Catalogue.of(), IdFormat.Registry.builtIn());
     if (names != null) {
-      declared.section(node(names, prefix + "." + NamesReader.SECTION), problems);
+      declared.section(node(names, prefix + "." + Sections.NAMES), problems);
     }
     KnownNames known = declared.known(true);
     Limits.Builder built = Limits.builder(known.catalogue());

@@ -128,7 +128,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     addIf(files.defaults, "defaults", roles);
     addIf(files.overrides, "overrides", roles);
     for (LimitFiles.Companion companion : files.companions) {
-      roles.add(companion.reader().type().getSimpleName());
+      addIf(companion.file(), companion.reader().type().getSimpleName(), roles);
     }
     return roles;
   }

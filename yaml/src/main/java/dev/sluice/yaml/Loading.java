@@ -10,10 +10,14 @@ import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,6 +50,7 @@ final class Loading {
   private final LimitFiles files;
   private final boolean isWhole;
   private final List<Problem> problems = new ArrayList<>();
+  private final Map<Path, Source> sources = new LinkedHashMap<>();
   private boolean mistaken;
   private UnaryOperator<Limits> reduced = before -> before;
 
@@ -65,31 +70,46 @@ final class Loading {
   }
 
   private Loaded run(Snapshot snapshot) {
-    Source names = new Source(snapshot.names(), "a map with the one field names", "names: []");
-    Source defaults = new Source(snapshot.defaults(), "a map name → {burst, count, period}", "{}");
+    Source names =
+        source(files.names, snapshot.names(), "a map with the one field names", "names: []");
+    Source defaults =
+        source(files.defaults, snapshot.defaults(), "a map name → {burst, count, period}", "{}");
     Source overrides =
-        new Source(snapshot.overrides(), "a list of name → {burst, count, period, ids}", "[]");
+        source(
+            files.overrides,
+            snapshot.overrides(),
+            "a list of name → {burst, count, period, ids}",
+            "[]");
+    List<@Nullable Source> companions = companions(snapshot);
 
     KnownNames known = names(names, defaults);
     Limits.Builder limits = Limits.builder(known.catalogue());
-    DefaultsReader quotas = new DefaultsReader(known, defaults.problems);
-    if (defaults.root != null) {
-      quotas.read(defaults.root);
+    Place quotasAt = limits(defaults);
+    DefaultsReader quotas =
+        new DefaultsReader(known, quotasAt == null ? new Problems("") : quotasAt.problems());
+    if (quotasAt != null) {
+      quotas.read(quotasAt.node());
       quotas.quotas().forEach((name, quota) -> limits.limit(name.name(), quota));
       quotas.unlimited().forEach(name -> limits.unlimited(name.name()));
     }
-    if (overrides.root != null) {
-      boolean areKnown = defaults.root != null || (isWhole && snapshot.defaults() == null);
-      DefaultsReader comparable = areKnown && !defaults.problems.mistaken() ? quotas : null;
-      new OverridesReader(known, files.strictness, comparable, overrides.problems)
-          .read(overrides.root)
+    Place overridesAt = overrides(overrides, defaults);
+    if (overridesAt != null) {
+      boolean areKnown = defaults == null ? isWhole || quotasAt != null : defaults.root != null;
+      boolean areGood = quotasAt == null || !quotasAt.problems().mistaken();
+      new OverridesReader(
+              known, files.strictness, areKnown && areGood ? quotas : null, overridesAt.problems())
+          .read(overridesAt.node())
           .forEach(limits::override);
     }
-    List.of(names, defaults, overrides).forEach(this::collect);
+    boolean areKnown = sources.values().stream().noneMatch(one -> one.problems.mistaken());
     Limits whole =
         withAttached(
-            withCompanions(withReservations(limits.build(), quotas), snapshot, !mistaken),
+            withCompanions(withReservations(limits.build(), quotas), companions, areKnown),
             snapshot);
+    sources.values().forEach(this::collect);
+    companions.stream()
+        .filter(one -> one != null && !sources.containsValue(one))
+        .forEach(one -> collect(Objects.requireNonNull(one)));
     Limits built = mistaken ? null : whole;
     if (built != null) {
       require(built, snapshot);
@@ -98,7 +118,94 @@ final class Loading {
       }
     }
     problems.sort(null);
-    return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, overrides.isLacking);
+    boolean lacksOverrides = overrides != null && overrides != defaults && overrides.isLacking;
+    return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, lacksOverrides);
+  }
+
+  /** A file that may have sections. One that is named twice is read once. */
+  private @Nullable Source source(
+      @Nullable Path path, @Nullable FileContent content, String expected, String none) {
+    return path == null || content == null
+        ? null
+        : sources.computeIfAbsent(
+            path, any -> new Source(content, expected + "; write " + none + " for none", true));
+  }
+
+  /** The files of the companions, null for one that has none of its own. */
+  private List<@Nullable Source> companions(Snapshot snapshot) {
+    List<@Nullable Source> companions = new ArrayList<>();
+    int next = 0;
+    for (LimitFiles.Companion one : files.companions) {
+      Path path = one.file();
+      String expected = one.reader().expected();
+      if (path == null) {
+        companions.add(null);
+        continue;
+      }
+      FileContent content = snapshot.companions().get(next++);
+      companions.add(
+          one.reader().sections().isEmpty()
+              ? new Source(content, expected, false)
+              : sources.computeIfAbsent(path, any -> new Source(content, expected, true)));
+    }
+    return companions;
+  }
+
+  /** A part of a file, for the reader of such parts. */
+  private record Place(Node node, Problems problems) {}
+
+  /** The limits: a section, or what stands at the top of the file of defaults. */
+  private @Nullable Place limits(@Nullable Source defaults) {
+    Source source = having(List.of(Sections.LIMITS));
+    Node rest = defaults == null ? null : defaults.sections.rest();
+    if (source == null) {
+      return defaults == null || rest == null ? null : new Place(rest, defaults.problems);
+    }
+    Node.Entry section = source.entry(Sections.LIMITS);
+    if (defaults != null && rest != null) {
+      String place = source.place(section);
+      defaults.outside(rest, "; limits stand below the section limits, " + place);
+    }
+    return new Place(section.value(), source.problems);
+  }
+
+  /** The overrides: a section, or the list that the file of overrides is. */
+  private @Nullable Place overrides(@Nullable Source overrides, @Nullable Source defaults) {
+    Source source = having(List.of(Sections.OVERRIDES));
+    Node rest = overrides == null || overrides == defaults ? null : overrides.sections.rest();
+    if (overrides != null && rest != null) {
+      if (source == null) {
+        return new Place(rest, overrides.problems);
+      }
+      overrides.outside(
+          rest, "; the overrides stand in " + source.place(source.entry(Sections.OVERRIDES)));
+    } else if (overrides != null
+        && overrides.root != null
+        && overrides.sections.find(Sections.OVERRIDES) == null) {
+      overrides.problems.mistakeWithoutText(
+          overrides.root, "the section overrides is missing; write overrides: [] for none");
+    }
+    return source == null
+        ? null
+        : new Place(source.entry(Sections.OVERRIDES).value(), source.problems);
+  }
+
+  /** The file that has one of these sections; a second one that does is reported. */
+  private @Nullable Source having(List<String> keys) {
+    Source found = null;
+    for (Source one : sources.values()) {
+      Node.Entry entry = one.sections.first(keys);
+      if (entry != null && found != null) {
+        Node.Entry other = Objects.requireNonNull(found.sections.first(keys));
+        one.problems.mistakeWithoutText(
+            entry.key(),
+            "found the section %s, which stands in %s too; expected it in one file"
+                .formatted(entry.key().text(), found.place(other)));
+      } else if (entry != null) {
+        found = one;
+      }
+    }
+    return found;
   }
 
   private static Limits withReservations(Limits limits, DefaultsReader defaults) {
@@ -107,29 +214,60 @@ final class Loading {
   }
 
   /** The limits with what the companion files say; mistakes in them are collected. */
-  private Limits withCompanions(Limits limits, Snapshot snapshot, boolean known) {
+  private Limits withCompanions(
+      Limits limits, List<@Nullable Source> companions, boolean areKnown) {
     Limits whole = limits;
+    Set<String> read = new HashSet<>();
     for (int i = 0; i < files.companions.size(); i++) {
       CompanionFile<?> reader = files.companions.get(i).reader();
-      whole = withCompanion(reader, whole, snapshot.companions().get(i), known);
+      read.addAll(reader.sections());
+      Source own = companions.get(i);
+      Source other = having(reader.sections());
+      Source source = own == null ? other : own;
+      if (source != null) {
+        if (other != null && other != source) {
+          other.problems.mistakeWithoutText(
+              Objects.requireNonNull(other.sections.first(reader.sections())).key(),
+              "found rules beside the file of rules, %s; expected them in one file"
+                  .formatted(source.file));
+        }
+        whole = withCompanion(reader, whole, source, own != null, areKnown);
+      }
     }
+    warnOfUnread(read);
     return whole;
   }
 
-  private <T> Limits withCompanion(
-      CompanionFile<T> reader, Limits limits, FileContent content, boolean known) {
-    Source source = new Source(content, reader.expected());
-    T companion = null;
-    if (source.root != null) {
-      Node root = source.root;
-      companion = reader.read(root, content.file(), limits, known, source.problems);
-      if (companion == null && source.whole) {
-        UnaryOperator<Limits> others = reduced;
-        reduced = before -> reader.reduced(root, others.apply(before));
-      }
+  private void warnOfUnread(Set<String> read) {
+    Source source = having(List.of(Sections.RULES));
+    if (source != null && !read.contains(Sections.RULES)) {
+      source.problems.warning(
+          source.entry(Sections.RULES).key(),
+          "found the section rules, which only sluice serve and sluice lint read: the rules do not"
+              + " act here");
     }
-    collect(source);
+  }
+
+  private <T> Limits withCompanion(
+      CompanionFile<T> reader, Limits limits, Source source, boolean isOwn, boolean areKnown) {
+    boolean isSplit = !reader.sections().isEmpty();
+    boolean hasRest = isOwn && !isNamedOtherwise(source);
+    Node root = isSplit ? source.sections.only(reader.sections(), hasRest) : source.root;
+    if (root == null || source.root == null) {
+      return limits;
+    }
+    T companion = reader.read(root, source.file, limits, areKnown, source.problems);
+    if (companion == null && source.whole) {
+      UnaryOperator<Limits> others = reduced;
+      reduced = before -> reader.reduced(root, others.apply(before));
+    }
     return companion == null ? limits : reader.joined(limits, companion);
+  }
+
+  /** Whether a file of a companion is one of the limit files too. */
+  private boolean isNamedOtherwise(Source source) {
+    return Stream.of(files.names, files.defaults, files.overrides)
+        .anyMatch(path -> path != null && sources.get(path) == source);
   }
 
   private Limits withAttached(Limits limits, Snapshot snapshot) {
@@ -226,22 +364,29 @@ final class Loading {
     return new Problem(snapshot.firstFile(), 1, 1, severity, message);
   }
 
-  private KnownNames names(Source names, Source defaults) {
-    Node section = DefaultsReader.names(defaults.root);
+  private KnownNames names(@Nullable Source names, @Nullable Source defaults) {
+    List<String> key = List.of(Sections.NAMES);
     Catalogue base = files.catalogue == null ? Catalogue.of() : files.catalogue;
     Catalogue samples = files.catalogue == null ? Catalogue.samples() : files.samples;
-    boolean declared = files.names != null || section != null;
+    boolean declared =
+        files.names != null
+            || sources.values().stream().anyMatch(one -> one.sections.find(Sections.NAMES) != null);
     if (samples != null && !declared) {
       base = base.plus(samples);
     }
     NamesReader reader = new NamesReader(base, files.idFormats);
-    if (names.root != null) {
-      reader.file(names.root, names.whole, names.problems);
+    for (Source one : sources.values()) {
+      Node.Entry section = one.sections.find(Sections.NAMES);
+      if (one == names) {
+        Node own = one.sections.only(key, names != defaults);
+        if (own != null && one.root != null) {
+          reader.file(own, one.whole, one.problems);
+        }
+      } else if (section != null) {
+        reader.section(section.value(), one.problems);
+      }
     }
-    if (section != null) {
-      reader.section(section, defaults.problems);
-    }
-    return reader.known(names.whole && defaults.whole);
+    return reader.known((names == null || names.whole) && (defaults == null || defaults.whole));
   }
 
   private void collect(Source source) {
@@ -253,27 +398,49 @@ final class Loading {
   private static final class Source {
     private static final NodeReader.Content UNREAD = new NodeReader.Content(null, false);
 
+    final String file;
     final Problems problems;
     final @Nullable Node root;
+    final Sections sections;
     final boolean whole;
 
     /** Whether there is nothing to read: no file, an empty one, or comments alone. */
     final boolean isLacking;
 
-    Source(@Nullable FileContent content, String expected, String none) {
-      this(content, "%s; write %s for none".formatted(expected, none));
-    }
-
-    Source(@Nullable FileContent content, String expected) {
-      this.problems = new Problems(content == null ? "" : content.file());
-      NodeReader.Content read = content == null ? UNREAD : read(content, problems);
+    Source(FileContent content, String expected, boolean isSplit) {
+      this.file = content.file();
+      this.problems = new Problems(file);
+      NodeReader.Content read = read(content, problems);
       this.root = read.root();
-      this.whole = content == null || (read.whole() && root != null);
-      boolean isEmpty = content != null && root == null && !problems.mistaken();
-      this.isLacking = isEmpty || (content != null && content.fault() != null);
+      this.sections = isSplit ? Sections.of(root, problems) : Sections.none(root);
+      this.whole = read.whole() && root != null;
+      boolean isEmpty = root == null && !problems.mistaken();
+      this.isLacking = isEmpty || content.fault() != null;
       if (isEmpty) {
         problems.mistake("found an empty file, expected " + expected);
       }
+    }
+
+    /** A section that is known to be there. */
+    Node.Entry entry(String section) {
+      return Objects.requireNonNull(sections.find(section), section);
+    }
+
+    /** Reports what stands outside of sections although its kind has a section. */
+    void outside(Node rest, String hint) {
+      String expected = ", expected one of " + String.join(", ", Sections.ALL) + hint;
+      if (rest instanceof Node.Mapping map) {
+        for (Node.Entry one : map.entries()) {
+          problems.unknownKey(
+              one.key(), "found %s outside of the sections" + expected, Sections.ALL);
+        }
+      } else if (!(rest instanceof Node.Broken)) {
+        problems.wrongKind(rest, "sections" + hint);
+      }
+    }
+
+    String place(Node.Entry entry) {
+      return "%s, line %s".formatted(file, entry.key().line());
     }
 
     private static NodeReader.Content read(FileContent content, Problems problems) {

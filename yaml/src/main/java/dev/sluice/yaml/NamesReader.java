@@ -16,13 +16,10 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Declarations of names, from a names file and from the {@code names:} section of a defaults file.
- * Not thread-safe.
+ * Declarations of names, from a names file and from the section {@code names:} of any other. Not
+ * thread-safe.
  */
 final class NamesReader {
-
-  /** The section's key, so no limit may have this name. */
-  static final String SECTION = "names";
 
   /** Doors of the server have limits of their own, whose numbers stand in bucket keys too. */
   private static final int FIRST_OF_DOORS = 2_000_000_000;
@@ -67,8 +64,8 @@ final class NamesReader {
       problems.wrongKind(root, "a map with the one field names: a list of names");
       return;
     }
-    Fields fields = Fields.of(map, root, List.of(SECTION), problems);
-    Node list = whole ? fields.require(SECTION) : fields.find(SECTION);
+    Fields fields = Fields.of(map, root, List.of(Sections.NAMES), problems);
+    Node list = whole ? fields.require(Sections.NAMES) : fields.find(Sections.NAMES);
     if (list != null) {
       section(list, problems);
     }
@@ -111,8 +108,9 @@ final class NamesReader {
     Double jitter = Values.share(fields.find("jitter"), problems);
     Duration longestWait = Values.duration(fields.find("longestWait"), problems);
     boolean usable = isUsable(number, fields, problems);
-    if (SECTION.equals(name)) {
-      problems.wrong(fields.at("name"), "another name: names begins the section of names");
+    if (name != null && Sections.ALL.contains(name)) {
+      problems.wrong(
+          fields.at("name"), "another name: %1$s begins the section of %1$s".formatted(name));
       return null;
     }
     if (name == null || id == null || (overrideIdNode != null && overrideId == null)) {

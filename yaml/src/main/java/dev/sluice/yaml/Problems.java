@@ -127,8 +127,7 @@ public final class Problems {
   void unknownKey(Node.Scalar key, String message, Collection<String> known, String suggestion) {
     String meant = suggestion.isEmpty() ? sharingWords(key.text(), known) : suggestion;
     String shown = message.replace("%s", showKey(key)) + meant;
-    String hidden =
-        message.replace("%s", "(not shown, length %s)".formatted(key.text().length())) + meant;
+    String hidden = message.replace("%s", "(not shown, as the file may be another one)") + meant;
     mistake(key.line(), key.column(), shown, meant.isEmpty() ? hidden : null);
   }
 

@@ -21,7 +21,7 @@ record Snapshot(
 
   /** The file in which one would write a default, or else the first that there is. */
   String firstFile() {
-    return Stream.of(defaults, overrides, names)
+    return Stream.concat(Stream.of(defaults, overrides, names), companions.stream())
         .filter(Objects::nonNull)
         .map(content -> Objects.requireNonNull(content).file())
         .findFirst()

@@ -34,18 +34,19 @@ final class Vanished {
   static List<Problem> warnings(
       Limits before, Limits after, @Nullable Snapshot applied, Snapshot files) {
     List<Problem> warnings = new ArrayList<>();
-    if (files.defaults() != null) {
-      defaults(before, after, files.defaults(), warnings);
+    if (files.defaults() != null || applied != null) {
+      defaults(before, after, files.firstFile(), warnings);
     }
-    if (files.overrides() != null) {
-      overrides(before, after, files.overrides(), warnings);
+    if (files.overrides() != null || applied != null) {
+      FileContent own = files.overrides();
+      overrides(before, after, own == null ? files.firstFile() : own.file(), warnings);
     }
     if (applied != null) {
       List<@Nullable FileContent> old = applied.texts();
       List<@Nullable FileContent> now = files.texts();
       for (int i = 0; i < now.size(); i++) {
         boolean isCut = cut(old.get(i), now.get(i), warnings);
-        if (!isCut && files.companions().contains(now.get(i))) {
+        if (!isCut && (files.companions().contains(now.get(i)) || hasRules(old.get(i)))) {
           shortened(old.get(i), now.get(i), warnings);
         }
       }
@@ -53,8 +54,7 @@ final class Vanished {
     return warnings;
   }
 
-  private static void defaults(
-      Limits before, Limits after, FileContent file, List<Problem> warnings) {
+  private static void defaults(Limits before, Limits after, String file, List<Problem> warnings) {
     List<String> names =
         before.configured().stream()
             .filter(name -> hasDefault(before, name) && !hasDefault(after, name))
@@ -71,8 +71,7 @@ final class Vanished {
   }
 
   /** Ids may be secret: only how many there were of each limit is told. */
-  private static void overrides(
-      Limits before, Limits after, FileContent file, List<Problem> warnings) {
+  private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
     for (LimitName name : before.catalogue().names()) {
       int missing = missing(before, after, name);
@@ -111,7 +110,7 @@ final class Vanished {
     if (isBeginning) {
       warnings.add(
           warning(
-              now,
+              now.file(),
               "the end of the file is gone: %s of %s bytes are left"
                   .formatted(left.length, old.length)));
     }
@@ -131,12 +130,22 @@ final class Vanished {
     long has = lines(now);
     if (has < had) {
       warnings.add(
-          warning(now, "the file has fewer lines: %s of %s, without comments".formatted(has, had)));
+          warning(
+              now.file(),
+              "the file has fewer lines: %s of %s, without comments".formatted(has, had)));
     }
   }
 
+  private static boolean hasRules(@Nullable FileContent file) {
+    return file != null && text(file).lines().anyMatch(line -> line.startsWith("rules:"));
+  }
+
+  private static String text(FileContent file) {
+    return new String(file.bytes(), StandardCharsets.UTF_8);
+  }
+
   private static long lines(FileContent file) {
-    return new String(file.bytes(), StandardCharsets.UTF_8)
+    return text(file)
         .lines()
         .map(String::strip)
         .filter(line -> !line.isEmpty() && !line.startsWith("#"))
@@ -156,7 +165,7 @@ final class Vanished {
     return words.size() > SHOWN ? first + " and " + (words.size() - SHOWN) + " more" : first;
   }
 
-  private static Problem warning(FileContent file, String message) {
-    return new Problem(file.file(), 1, 1, Severity.WARNING, message);
+  private static Problem warning(String file, String message) {
+    return new Problem(file, 1, 1, Severity.WARNING, message);
   }
 }

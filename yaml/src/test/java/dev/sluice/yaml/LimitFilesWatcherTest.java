@@ -105,6 +105,23 @@ class LimitFilesWatcherTest {
   }
 
   @Test
+  void poll_ofAFileThatDiffersAtEachLook_isAMistakeOnce_untilItRests() {
+    for (int i = 2; i < 40; i++) {
+      TestFiles.write(defaults, defaults(i));
+      poll(1);
+    }
+    assertThat(events.take())
+        .singleElement()
+        .asString()
+        .startsWith("failed ")
+        .contains(defaults + ":1:1: ", "changed at each of the last 10 looks");
+    assertThat(defaultBurst()).isEqualTo(1);
+    poll(1);
+    assertThat(defaultBurst()).isEqualTo(39);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+  }
+
+  @Test
   void poll_ofABadFile_keepsAllLimitsAndSaysSoOnce() {
     Limits before = current.get();
     TestFiles.write(overrides, overrides(2));

@@ -8,8 +8,10 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.Tokens.Grant;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -234,15 +236,15 @@ public final class Access implements AutoCloseable {
       if (grant == null) {
         throw failed(door, peer, "the token is not known", acts);
       }
-      Watched watch = new Watched(this, door, grant, Caller.Kind.TOKEN);
+      WatchedCaller watch = new WatchedCaller(this, door, grant, Caller.CallerKind.TOKEN);
       watch.asks();
-      return Caller.of(grant, Caller.Kind.TOKEN, address, watch).about(acts);
+      return Caller.of(grant, Caller.CallerKind.TOKEN, address, watch).about(acts);
     }
     Grant grant = known.ofCertificate(certificateNames);
     if (grant != null) {
-      Watched watch = new Watched(this, door, grant, Caller.Kind.CERTIFICATE);
+      WatchedCaller watch = new WatchedCaller(this, door, grant, Caller.CallerKind.CERTIFICATE);
       watch.asks();
-      return Caller.of(grant, Caller.Kind.CERTIFICATE, address, watch).about(acts);
+      return Caller.of(grant, Caller.CallerKind.CERTIFICATE, address, watch).about(acts);
     }
     if (!certificateNames.isEmpty()) {
       String why = "the tokens file has no entry for a name in the client's certificate";
@@ -310,7 +312,7 @@ public final class Access implements AutoCloseable {
 
     @Override
     public void refused(Caller caller, String why) {
-      if (caller.kind() == Caller.Kind.ANYBODY) {
+      if (caller.kind() == Caller.CallerKind.ANYBODY) {
         access.refusals.forbidden.increment();
         access.noteStranger(caller, door, peer, why);
       } else {
@@ -325,7 +327,7 @@ public final class Access implements AutoCloseable {
   }
 
   /** One request of a caller that is known. */
-  private record Watched(Access access, String door, Grant grant, Caller.Kind kind)
+  private record WatchedCaller(Access access, String door, Grant grant, Caller.CallerKind kind)
       implements Watch {
 
     @Override
@@ -339,7 +341,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  private static String id(Caller.Kind kind, String name) {
+  private static String id(Caller.CallerKind kind, String name) {
     return kind + " " + name;
   }
 
@@ -370,7 +372,7 @@ public final class Access implements AutoCloseable {
   }
 
   /** Holds a token to its requests. A certificate of the same name has a bucket of its own. */
-  private void admit(Grant grant, Caller.Kind kind) {
+  private void admit(Grant grant, Caller.CallerKind kind) {
     Quota quota = grant.requests();
     if (quota == null) {
       return;
@@ -426,11 +428,11 @@ public final class Access implements AutoCloseable {
    * @param expected where the caller shows a token, for a message
    * @throws RefusedException if the caller is unknown, or lacks the role
    */
-  void require(Caller caller, Need need, String expected) {
-    if (need == Need.NOTHING) {
+  void require(Caller caller, Permission need, String expected) {
+    if (need == Permission.NOTHING) {
       return;
     }
-    if (caller.kind() == Caller.Kind.UNKNOWN) {
+    if (caller.kind() == Caller.CallerKind.UNKNOWN) {
       String why = "the token is missing, expected " + expected;
       caller.tellRefused(why);
       throw RefusedException.unauthenticated(why);

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.AskedByProxies;
-import dev.sluice.server.Decorators;
-import dev.sluice.server.Part;
-import dev.sluice.server.Requests;
-import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.tls.Tls;
+import dev.sluice.server.access.Identity.CertificateNames;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.Part.Decorators;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.netty.util.AttributeKey;
 import java.util.List;
 import java.util.Locale;
@@ -91,26 +89,6 @@ public final class AccessPart implements Part {
     return Requests.isGrpc(request.headers()) ? "grpc" : "http";
   }
 
-  private static List<Noted> acts(ServiceRequestContext context) {
-    return AskedActs.of(
-        context.method(),
-        context.config().route().patternString(),
-        String.valueOf(context.routingContext().requestTarget().rawPath()),
-        context.queryParam("id"));
-  }
-
-  /** A path that nothing answers tells nothing. */
-  private static Need need(ServiceRequestContext context) {
-    Route route = context.config().route();
-    if (route.isFallback()) {
-      return Need.NOTHING;
-    }
-    HttpMethod method = context.method();
-    boolean reads =
-        method == HttpMethod.GET || method == HttpMethod.HEAD || method == HttpMethod.OPTIONS;
-    return Needs.ofRoute(route.patternString(), reads);
-  }
-
   /**
    * Where there are no tokens: counts the requests of each address, and refuses the acts of
    * administrators to those that may not do them.
@@ -129,9 +107,9 @@ public final class AccessPart implements Part {
             access.anybody(
                 door(request), context.remoteAddress(), () -> CertificateNames.of(session));
         context.setAttr(CALLER, caller);
-        Need need = need(context);
-        if (need == Need.ADMIN) {
-          caller.about(acts(context)).require(need);
+        Permission need = Endpoint.need(context);
+        if (need == Permission.ADMIN) {
+          caller.about(Endpoint.acts(context)).require(need);
         }
       }
       return next.serve(context, request);
@@ -148,12 +126,12 @@ public final class AccessPart implements Part {
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
         throws Exception {
-      Need need = need(context);
-      if (need != Need.NOTHING) {
+      Permission need = Endpoint.need(context);
+      if (need != Permission.NOTHING) {
         List<String> shown = shown(context, request);
         if (shown.size() > 1) {
           throw access.failed(
-              door(request), context.remoteAddress(), repeated(request), acts(context));
+              door(request), context.remoteAddress(), repeated(request), Endpoint.acts(context));
         }
         String token = token(shown);
         List<String> names = token == null ? CertificateNames.of(Tls.session(context)) : List.of();
@@ -163,7 +141,7 @@ public final class AccessPart implements Part {
                 context.remoteAddress(),
                 token == null ? null : Tokens.hash(token),
                 names,
-                acts(context));
+                Endpoint.acts(context));
         access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);
         context.setAttr(CALLER, caller);
       } else if (access.countsStrangers() && !isHealth(context) && !isKnown(context, request)) {
@@ -208,5 +186,29 @@ public final class AccessPart implements Part {
           ? header.substring(SCHEME.length()).strip()
           : null;
     }
+  }
+
+  /** Tells access control of a caller behind the door. Thread-safe; never blocks. */
+  interface Watch {
+
+    /** For callers that have no line in the file of tokens. */
+    Watch NONE =
+        new Watch() {
+          @Override
+          public void refused(Caller caller, String why) {}
+
+          @Override
+          public void asks() {}
+        };
+
+    /** Takes that a caller asked for something that it may not do. */
+    void refused(Caller caller, String why);
+
+    /**
+     * Takes that a caller asks once more, within a request that was counted already.
+     *
+     * @throws dev.sluice.server.base.RefusedException if it sends too many requests
+     */
+    void asks();
   }
 }

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.server.OutOfMemory;
+import dev.sluice.server.base.OutOfMemory;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.ByteArrayOutputStream;
@@ -22,6 +22,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletionStage;
@@ -213,8 +214,12 @@ public final class AuditLog implements AutoCloseable {
      * @return the act
      */
     public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
-      return new Noted(Needs.word(act), limit, id);
+      return new Noted(word(act), limit, id);
     }
+  }
+
+  private static String word(Act act) {
+    return act.name().toLowerCase(Locale.ROOT);
   }
 
   /**
@@ -239,7 +244,7 @@ public final class AuditLog implements AutoCloseable {
     }
     return done.whenComplete(
         (value, failure) ->
-            note(caller, door, Needs.word(act), transactions, failure == null ? "done" : "failed"));
+            note(caller, door, word(act), transactions, failure == null ? "done" : "failed"));
   }
 
   /**

@@ -5,10 +5,14 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.server.access.Permission.Role;
+import dev.sluice.server.access.Tokens.Grant;
+import dev.sluice.server.access.Tokens.Scopes;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.text.Suggestion;
+import dev.sluice.wire.WireException;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
@@ -26,7 +30,7 @@ public final class Caller {
   private final List<Noted> acts;
 
   /** The way in which a caller is known. */
-  enum Kind {
+  enum CallerKind {
     TOKEN,
     CERTIFICATE,
     /** The server has no access control. */
@@ -36,7 +40,8 @@ public final class Caller {
   }
 
   /** What the caller has shown; the certificate's names are empty where nobody asks for them. */
-  private record Credential(String name, Kind kind, Supplier<List<String>> certificateNames) {}
+  private record Credential(
+      String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
   /** What the caller may do, and on which limits. */
   private record Rights(Set<Role> roles, Scopes scopes) {
@@ -78,17 +83,17 @@ public final class Caller {
    */
   static Caller anybody(
       String address, Supplier<List<String>> certificateNames, Watch watch, boolean mayAdmin) {
-    Credential credential = new Credential("anybody", Kind.ANYBODY, certificateNames);
+    Credential credential = new Credential("anybody", CallerKind.ANYBODY, certificateNames);
     Rights rights = mayAdmin ? Rights.ALL : Rights.NO_ADMIN;
     return new Caller(credential, rights, address, watch, List.of());
   }
 
   static Caller unknown(String address, Watch watch) {
-    Credential none = new Credential("unknown", Kind.UNKNOWN, List::of);
+    Credential none = new Credential("unknown", CallerKind.UNKNOWN, List::of);
     return new Caller(none, Rights.NONE, address, watch, List.of());
   }
 
-  static Caller of(Grant grant, Kind kind, String address, Watch watch) {
+  static Caller of(Grant grant, CallerKind kind, String address, Watch watch) {
     Credential credential = new Credential(grant.name(), kind, List::of);
     Rights rights = new Rights(grant.roles(), grant.scopes());
     return new Caller(credential, rights, address, watch, List.of());
@@ -108,7 +113,7 @@ public final class Caller {
   /** Returns the word for the way in which the caller is known. */
   String by() {
     boolean hasCertificate = !credential.certificateNames().get().isEmpty();
-    Kind shown = hasCertificate ? Kind.CERTIFICATE : credential.kind();
+    CallerKind shown = hasCertificate ? CallerKind.CERTIFICATE : credential.kind();
     return shown.name().toLowerCase(Locale.ROOT);
   }
 
@@ -129,7 +134,7 @@ public final class Caller {
     return acts;
   }
 
-  Kind kind() {
+  CallerKind kind() {
     return credential.kind();
   }
 
@@ -225,16 +230,16 @@ public final class Caller {
    * @param need the need
    * @throws RefusedException if the caller lacks the role
    */
-  public void require(Need need) {
+  public void require(Permission need) {
     Role role = need.role();
     if (role != null && !has(role)) {
-      if (kind() == Kind.ANYBODY) {
+      if (kind() == CallerKind.ANYBODY) {
         throw refused(
             "without --tokens, only clients on the server's own machine (loopback) may do this: it needs the role "
                 + role.word(),
             role.word());
       }
-      String shown = kind() == Kind.CERTIFICATE ? "the certificate" : "the token";
+      String shown = kind() == CallerKind.CERTIFICATE ? "the certificate" : "the token";
       throw refused(
           "%s %s has no role %s".formatted(shown, credential.name(), role.word()), role.word());
     }
@@ -248,7 +253,7 @@ public final class Caller {
    * @throws RefusedException if the caller lacks the role, or may not use the limit
    */
   public void require(Act act, String limit) {
-    require(Needs.ofAct(act));
+    require(Permission.ofAct(act));
     requireLimit(limit);
   }
 
@@ -260,7 +265,7 @@ public final class Caller {
    * @throws RefusedException if the caller lacks the role, or may not use one of the limits
    */
   public void require(Act act, List<Transaction> transactions) {
-    require(Needs.ofAct(act));
+    require(Permission.ofAct(act));
     for (Transaction transaction : transactions) {
       requireLimit(transaction.name().name());
     }

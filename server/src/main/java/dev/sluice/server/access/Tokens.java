@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.server.access.Permission.Role;
 import dev.sluice.yaml.CompanionFile;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -13,7 +15,10 @@ import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -165,5 +170,46 @@ public final class Tokens {
   @Override
   public int hashCode() {
     return byStart.hashCode() * 31 + certificates.hashCode();
+  }
+
+  /**
+   * A line of the file of tokens: what the holder of a token or a certificate may do. Immutable.
+   *
+   * @param name the token's name, or the name in the certificate
+   * @param roles what it may do
+   * @param scopes on which limits
+   * @param requests how many requests it may send, null for any number
+   */
+  record Grant(String name, Set<Role> roles, Scopes scopes, @Nullable Quota requests) {}
+
+  /**
+   * The limits that a caller may use: names, and patterns in which "*" stands for any characters.
+   * Immutable and thread-safe.
+   *
+   * @param patterns as they stand in the file; none for every limit
+   * @param compiled the same
+   */
+  record Scopes(List<String> patterns, List<Pattern> compiled) {
+
+    static final Scopes ALL = new Scopes(List.of(), List.of());
+
+    static Scopes of(List<String> patterns) {
+      return new Scopes(List.copyOf(patterns), patterns.stream().map(Scopes::compile).toList());
+    }
+
+    private static Pattern compile(String pattern) {
+      return Pattern.compile(
+          List.of(pattern.split("\\*", -1)).stream()
+              .map(Pattern::quote)
+              .collect(Collectors.joining(".*")));
+    }
+
+    boolean containAll() {
+      return patterns.isEmpty() || patterns.contains("*");
+    }
+
+    boolean contain(String limit) {
+      return compiled.isEmpty() || compiled.stream().anyMatch(one -> one.matcher(limit).matches());
+    }
   }
 }

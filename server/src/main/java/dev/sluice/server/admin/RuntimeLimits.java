@@ -16,9 +16,11 @@ import dev.sluice.limit.LimitOverride.Lowered;
 import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Periodic;
-import dev.sluice.server.rules.RuleBook;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.server.admin.Keeper.Kept;
+import dev.sluice.server.admin.Keeper.MemoryKeeper;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Periodic;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -671,5 +673,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   public static String overrideId(LimitName name, String id) {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
+  }
+
+  /** Thrown when a place that keeps overrides and penalties can be neither read nor written. */
+  public static final class KeepException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    KeepException(String message, Throwable cause) {
+      super(message, cause);
+    }
   }
 }

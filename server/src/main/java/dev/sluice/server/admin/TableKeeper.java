@@ -8,6 +8,8 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Penalty;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PenaltiesTable;
+import dev.sluice.server.admin.Keeper.Kept;
+import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;

@@ -8,20 +8,30 @@ import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
+import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
-import dev.sluice.server.RefusedException;
-import dev.sluice.server.WholeAnswer;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.WholeResponse.WholeAnswer;
 import dev.sluice.server.reservation.Reservations.Held;
-import dev.sluice.server.wire.DecisionWriter;
-import dev.sluice.server.wire.Mistake;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.Mistakes.Mistake;
+import dev.sluice.wire.WireException;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
@@ -40,7 +50,7 @@ final class Answers {
   private Answers() {}
 
   /** Writes a body. */
-  interface Body {
+  interface BodyWriter {
     void write(JsonGenerator json) throws IOException;
   }
 
@@ -87,7 +97,7 @@ final class Answers {
   }
 
   /** A line of such a stream. */
-  static byte[] line(Body body) {
+  static byte[] line(BodyWriter body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
     write(body, bytes);
     bytes.write('\n');
@@ -99,12 +109,12 @@ final class Answers {
     return line(json -> write(fault, number, json));
   }
 
-  static AggregatedHttpResponse json(HttpStatus status, Body body) {
+  static AggregatedHttpResponse json(HttpStatus status, BodyWriter body) {
     return of(headers(status, MediaType.JSON), bytes(body));
   }
 
   /** The same with an ETag, which a caller may send back to learn that nothing has changed. */
-  static AggregatedHttpResponse tagged(@Nullable String noneMatch, Body body) {
+  static AggregatedHttpResponse tagged(@Nullable String noneMatch, BodyWriter body) {
     HttpData bytes = bytes(body);
     String tag = tag(bytes);
     boolean isKnown = isKnown(noneMatch, tag);
@@ -213,17 +223,123 @@ final class Answers {
     return WholeAnswer.of(headers, body);
   }
 
-  private static HttpData bytes(Body body) {
+  private static HttpData bytes(BodyWriter body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
     write(body, bytes);
     return HttpData.wrap(bytes.toByteArray());
   }
 
-  private static void write(Body body, ByteArrayOutputStream bytes) {
+  private static void write(BodyWriter body, ByteArrayOutputStream bytes) {
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
       body.write(json);
     } catch (IOException e) {
       throw new UncheckedIOException(e); // memory does not fail
+    }
+  }
+
+  /**
+   * In which form a client wants to be answered: the query of a request for a decision. Immutable.
+   *
+   * @param denied the status of a denial: 200, unless the caller is a proxy that understands
+   *     nothing but a status; that of a denial by the failure rule {@code deny} is 503 then
+   * @param headers which headers tell the decision once more, for callers that pass them on
+   */
+  record AnswerForm(HttpStatus denied, HeaderProfile headers) {
+
+    private static final String STATUS = "status";
+    private static final String HEADERS = "headers";
+    private static final AnswerForm USUAL = new AnswerForm(HttpStatus.OK, HeaderProfile.NONE);
+    private static final List<String> FAMILIES =
+        List.of("none", "ietf", "legacy", "github", "draft03");
+
+    /**
+     * Reads the query.
+     *
+     * @param mistakes where those of the query go
+     * @param more other parameters that the resource has
+     */
+    static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
+      if (context.query() == null) {
+        return USUAL;
+      }
+      List<String> known = new ArrayList<>(List.of(STATUS, HEADERS));
+      known.addAll(List.of(more));
+      Queries.require(context, known, mistakes);
+      QueryParams query = context.queryParams();
+      return new AnswerForm(
+          mistakes.read(() -> status(query.get(STATUS, "200")), USUAL.denied),
+          mistakes.read(() -> headers(query.get(HEADERS, "none")), USUAL.headers));
+    }
+
+    /** The form of an answer that has one form only; no query is allowed. */
+    static AnswerForm fixed(ServiceRequestContext context) {
+      Queries.require(context, List.of());
+      return USUAL;
+    }
+
+    /** The same, collecting the mistakes of the query. */
+    static AnswerForm fixed(ServiceRequestContext context, Mistakes mistakes) {
+      Queries.require(context, List.of(), mistakes);
+      return USUAL;
+    }
+
+    HttpStatus status(Decision decision) {
+      boolean cannotDecide = decision.denied() && !decision.decidedBy().knowsBucket();
+      return decision.allowed() || denied.equals(HttpStatus.OK)
+          ? HttpStatus.OK
+          : cannotDecide ? HttpStatus.SERVICE_UNAVAILABLE : denied;
+    }
+
+    private static HttpStatus status(String wanted) {
+      return switch (wanted) {
+        case "200" -> HttpStatus.OK;
+        case "429" -> HttpStatus.TOO_MANY_REQUESTS;
+        default ->
+            throw new WireException(
+                STATUS,
+                "found %s, expected 200 or 429, the status of a denial"
+                    .formatted(SafeText.quote(wanted)));
+      };
+    }
+
+    /** The family of headers of a word. */
+    static HeaderProfile headers(String wanted) {
+      return switch (wanted) {
+        case "none" -> HeaderProfile.NONE;
+        case "ietf" -> HeaderProfile.IETF;
+        case "legacy" -> HeaderProfile.LEGACY;
+        case "github" -> HeaderProfile.GITHUB;
+        case "draft03" -> HeaderProfile.DRAFT03;
+        default ->
+            throw new WireException(
+                HEADERS,
+                "found %s, expected one of %s%s"
+                    .formatted(
+                        SafeText.quote(wanted),
+                        String.join(", ", FAMILIES),
+                        Suggestion.didYouMean(wanted, FAMILIES)));
+      };
+    }
+  }
+
+  /** The headers that tell a decision. Thread-safe. */
+  static final class DecisionFields {
+
+    /** The names in the library's form, which takes time to make and to check. There are few. */
+    private static final Map<String, CharSequence> NAMES = new ConcurrentHashMap<>();
+
+    private DecisionFields() {}
+
+    /**
+     * Sets the headers of a profile.
+     *
+     * @param fields by their names, of which there is a fixed number
+     * @param headers take them
+     */
+    static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
+      for (Map.Entry<String, String> field : fields.entrySet()) {
+        headers.set(NAMES.computeIfAbsent(field.getKey(), HttpHeaderNames::of), field.getValue());
+      }
     }
   }
 }

@@ -3,11 +3,11 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.AnyMethod;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.server.net.AnyMethod;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.WebRequest;
+import dev.sluice.wire.WireException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

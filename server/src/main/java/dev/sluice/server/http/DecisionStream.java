@@ -8,13 +8,13 @@ import com.linecorp.armeria.common.HttpStatus;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.async.Stages;
-import dev.sluice.server.RefusedException;
-import dev.sluice.server.Requests.HeldAnswers;
-import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.Caller;
-import dev.sluice.server.wire.DecisionWriter;
-import dev.sluice.server.wire.WireReader;
-import dev.sluice.server.wire.WireRequest;
+import dev.sluice.server.access.LimiterCalls;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.Requests.HeldAnswers;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireReader;
+import dev.sluice.wire.WireRequest;
 import java.util.ArrayDeque;
 import java.util.Objects;
 import java.util.Optional;
@@ -56,7 +56,7 @@ final class DecisionStream {
   private static final byte[] NOTHING = new byte[0];
   private static final WireReader READER = WireReader.ofStream();
 
-  private final Acts acts;
+  private final LimiterCalls acts;
   private final Caller caller;
   private final HttpResponseWriter response;
   private final Executor loop;
@@ -77,7 +77,11 @@ final class DecisionStream {
   private int unread; // bytes that the client has to read before the next ones
 
   DecisionStream(
-      Acts acts, Caller caller, HttpResponseWriter response, Executor loop, HeldAnswers held) {
+      LimiterCalls acts,
+      Caller caller,
+      HttpResponseWriter response,
+      Executor loop,
+      HeldAnswers held) {
     this.acts = acts;
     this.caller = caller;
     this.response = response;
@@ -151,7 +155,7 @@ final class DecisionStream {
   }
 
   private static Fault undecided() {
-    return Failures.fault(Failures.storeIsLate());
+    return HttpFailures.fault(HttpFailures.storeIsLate());
   }
 
   /** Why a stream ends whose body has not ended in time. */
@@ -344,9 +348,9 @@ final class DecisionStream {
               line.answered(
                   failure == null
                       ? line(act, wire, decision)
-                      : Answers.line(Failures.fault(failure, act == Act.CHECK), line.number)));
+                      : Answers.line(HttpFailures.fault(failure, act == Act.CHECK), line.number)));
     } catch (RuntimeException e) {
-      line.answered(Answers.line(Failures.fault(e), line.number));
+      line.answered(Answers.line(HttpFailures.fault(e), line.number));
     }
   }
 

@@ -10,11 +10,12 @@ import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
-import dev.sluice.server.Piecewise;
-import dev.sluice.server.Requests;
-import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AccessPart;
-import dev.sluice.server.access.Acts;
+import dev.sluice.server.access.LimiterCalls;
+import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.net.Requests.StreamingService;
+import dev.sluice.server.net.SluiceServer;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.ScheduledFuture;
 import java.util.List;
@@ -25,14 +26,14 @@ import java.util.concurrent.TimeUnit;
  * {@code POST /v1/decisions}: a stream of acts, one JSON object a line, and a line of answer for
  * each, in their order. A line is answered while the next ones are still to come.
  */
-final class DecisionsResource extends MethodService implements Piecewise {
+final class DecisionsResource extends MethodService implements StreamingService {
 
   /** What is left of the time of a request when a stream of it ends. */
   private static final long MOST_SPARE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
-  private final Acts acts;
+  private final LimiterCalls acts;
 
-  DecisionsResource(Acts acts) {
+  DecisionsResource(LimiterCalls acts) {
     super(HttpMethod.POST);
     this.acts = acts;
   }
@@ -46,7 +47,7 @@ final class DecisionsResource extends MethodService implements Piecewise {
     try {
       return fault == null ? stream(context, request) : Answers.fault(fault).toHttpResponse();
     } catch (RuntimeException e) {
-      return Failures.answer(e).toHttpResponse();
+      return HttpFailures.answer(e).toHttpResponse();
     }
   }
 
@@ -76,7 +77,7 @@ final class DecisionsResource extends MethodService implements Piecewise {
             stream.failed(
                 Exceptions.peel(failure) instanceof RequestTimeoutException
                     ? DecisionStream.tooLate()
-                    : Failures.fault(failure));
+                    : HttpFailures.fault(failure));
           }
         });
     endInTime(context, stream, response);

@@ -4,11 +4,11 @@ package dev.sluice.server.http;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import dev.sluice.limit.LimitOverride.LoweredException;
-import dev.sluice.server.Counted;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.base.Plurals;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.TokenException;
-import dev.sluice.server.wire.Mistake;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.wire.Mistakes.Mistake;
+import dev.sluice.wire.WireException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -223,7 +223,7 @@ record Fault(
     String detail = String.valueOf(wire.getMessage());
     int more = wire.count() - 1;
     if (more > 0) {
-      detail += " (and %s: see errors)".formatted(Counted.of(more, "more mistake"));
+      detail += " (and %s: see errors)".formatted(Plurals.of(more, "more mistake"));
     }
     Fault fault =
         wire.unknownLimit() ? unknownLimit(wire.field(), detail) : invalid(wire.field(), detail);

@@ -2,10 +2,19 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.http.MethodService.Resource;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
@@ -59,5 +68,133 @@ final class FileResource extends Resource {
     PageFile file = files.get(rawPath);
     return CompletableFuture.completedFuture(
         file == null ? Answers.fault(Fault.notFound(rawPath)) : file.answer(request));
+  }
+
+  /**
+   * {@code GET /}: the web page for a browser, which accepts HTML by name; a list of paths, as
+   * text, for every other client, such as curl.
+   */
+  static final class IndexResource extends Resource {
+
+    private static final String HTML = "text/html";
+
+    private final PageFile page = PageFile.read(MediaType.HTML_UTF_8, "index.html");
+    private final AggregatedHttpResponse text =
+        varying(TextResource.read(MediaType.PLAIN_TEXT_UTF_8, "index.txt"));
+
+    IndexResource() {
+      super(HttpMethod.GET);
+    }
+
+    @Override
+    CompletionStage<AggregatedHttpResponse> answer(
+        ServiceRequestContext context, HttpRequest request) {
+      boolean isBrowser = request.headers().get(HttpHeaderNames.ACCEPT, "").contains(HTML);
+      return CompletableFuture.completedFuture(isBrowser ? page.answer(request) : text);
+    }
+
+    private static AggregatedHttpResponse varying(AggregatedHttpResponse answer) {
+      return AggregatedHttpResponse.of(
+          answer.headers().toBuilder().set(HttpHeaderNames.VARY, "accept").build(),
+          answer.content());
+    }
+  }
+
+  /** A file of the page with the headers that keep it safe. Immutable and thread-safe. */
+  private static final class PageFile {
+
+    /**
+     * The page runs its own scripts alone, asks its own server alone, and stands in no frame. No
+     * text may become markup.
+     */
+    private static final String POLICY =
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
+            + " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
+            + " require-trusted-types-for 'script'; trusted-types 'none'";
+
+    private final ResponseHeaders headers;
+    private final ResponseHeaders unchanged;
+    private final String tag;
+    private final HttpData bytes;
+
+    private PageFile(MediaType type, byte[] bytes) {
+      this.bytes = HttpData.wrap(bytes);
+      this.tag = Answers.tag(this.bytes);
+      this.headers = headers(HttpStatus.OK, type, tag);
+      this.unchanged = headers(HttpStatus.NOT_MODIFIED, type, tag);
+    }
+
+    /**
+     * Reads a file that comes with the server.
+     *
+     * @throws IllegalStateException if the jar lacks it
+     */
+    static PageFile read(MediaType type, String name) {
+      return new PageFile(type, JarFiles.read("/dev/sluice/server/page/" + name));
+    }
+
+    AggregatedHttpResponse answer(HttpRequest request) {
+      return Answers.isKnown(request.headers().get(HttpHeaderNames.IF_NONE_MATCH), tag)
+          ? AggregatedHttpResponse.of(unchanged)
+          : AggregatedHttpResponse.of(headers, bytes);
+    }
+
+    private static ResponseHeaders headers(HttpStatus status, MediaType type, String tag) {
+      return ResponseHeaders.builder(status)
+          .contentType(type)
+          .set(HttpHeaderNames.CACHE_CONTROL, "no-cache")
+          .set(HttpHeaderNames.ETAG, tag)
+          .set(HttpHeaderNames.VARY, "accept")
+          .set(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff")
+          .set(HttpHeaderNames.CONTENT_SECURITY_POLICY, POLICY)
+          .set(HttpHeaderNames.REFERRER_POLICY, "no-referrer")
+          .set(HttpHeaderNames.CROSS_ORIGIN_OPENER_POLICY, "same-origin")
+          .set(HttpHeaderNames.CROSS_ORIGIN_RESOURCE_POLICY, "same-origin")
+          .build();
+    }
+  }
+
+  /** A text that comes with the server: {@code /openapi.json}. */
+  static final class TextResource extends Resource {
+
+    private final AggregatedHttpResponse text;
+
+    TextResource(MediaType type, String file) {
+      super(HttpMethod.GET);
+      this.text = read(type, file);
+    }
+
+    @Override
+    CompletionStage<AggregatedHttpResponse> answer(
+        ServiceRequestContext context, HttpRequest request) {
+      return CompletableFuture.completedFuture(text);
+    }
+
+    static AggregatedHttpResponse read(MediaType type, String file) {
+      return Answers.text(type, new String(JarFiles.read(file), StandardCharsets.UTF_8));
+    }
+  }
+
+  /** Files that come with the server. Stateless. */
+  private static final class JarFiles {
+
+    private JarFiles() {}
+
+    /**
+     * Reads a file.
+     *
+     * @param path as for {@link Class#getResourceAsStream}
+     * @throws IllegalStateException if it is missing
+     */
+    static byte[] read(String path) {
+      try (InputStream in = JarFiles.class.getResourceAsStream(path)) {
+        if (in == null) {
+          throw new IllegalStateException("the file " + path + " is missing in the server's jar");
+        }
+        return in.readAllBytes();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import dev.sluice.server.rules.RequestKey;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.server.http.Answers.AnswerForm;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;
+import dev.sluice.wire.WireException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -136,7 +137,7 @@ record ForwardAuthQuery(
 
     private static VaryBy key(String word) {
       try {
-        VaryBy key = RequestKey.parse(word);
+        VaryBy key = RequestWord.parse(word);
         if (key.pathVariable() == null) {
           return key;
         }

@@ -8,6 +8,7 @@ import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.common.util.Exceptions;
@@ -21,21 +22,20 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.AskedByProxies;
-import dev.sluice.server.FailureLog;
-import dev.sluice.server.WholeAnswer;
-import dev.sluice.server.WholeResponse;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.Verdict;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.base.FailureLog;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.http.Answers.DecisionFields;
 import dev.sluice.server.http.ForwardAuthQuery.By;
 import dev.sluice.server.http.ForwardAuthQuery.Cost;
 import dev.sluice.server.http.ForwardAuthQuery.Wanted;
-import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.rules.RuleMatch;
-import dev.sluice.server.rules.RuleMatch.Verdict;
-import dev.sluice.server.wire.WireException;
-import dev.sluice.server.wire.WireRequest;
-import dev.sluice.server.wire.WireTransaction;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
+import dev.sluice.server.net.WholeResponse;
+import dev.sluice.server.net.WholeResponse.WholeAnswer;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
@@ -44,7 +44,11 @@ import dev.sluice.web.Refusal;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.VaryBy;
+import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireRequest;
+import dev.sluice.wire.WireTransaction;
 import io.micrometer.core.instrument.Counter;
+import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -121,7 +125,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       query =
           asked.isPathBehind() ? ForwardAuthQuery.NONE : ForwardAuthQuery.parse(asked.ownQuery());
     } catch (WireException e) {
-      return inTheFormOf(asked, Failures.answer(e)).toHttpResponse();
+      return inTheFormOf(asked, HttpFailures.answer(e)).toHttpResponse();
     }
     return WholeResponse.of(
         decided(asked, query, AccessPart.caller(context))
@@ -309,7 +313,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     Throwable cause = Exceptions.peel(failure);
     return cause instanceof UnusableRequestException unusable
         ? refused(Refusal.unusable(unusable), query)
-        : inTheFormOf(query, Failures.answer(cause));
+        : inTheFormOf(query, HttpFailures.answer(cause));
   }
 
   /** Refusals that come before this resource take the form of its query too. */
@@ -352,5 +356,48 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
             .set(STATUS_HEADER, status.codeAsText())
             .build();
     return AggregatedHttpResponse.of(headers, answer.content());
+  }
+
+  /*
+   * A page of another site may make a browser send a GET, as for an image, without asking and without
+   * an Origin. The browser says so in Sec-Fetch-Site. A proxy that asks for its client passes that
+   * header on, but adds headers of its own. No page can make a browser send those without asking
+   * first (and that is refused by its Origin).
+   */
+
+  /** Refuses requests that a page of another site made a browser send. Stateless. */
+  private static final class CrossSite {
+
+    private static final String SITE = "sec-fetch-site";
+    private static final List<String> OTHERS = List.of("cross-site", "same-site");
+    private static final List<String> OF_PROXIES =
+        List.of(
+            "x-forwarded-",
+            "x-original-",
+            "x-real-ip",
+            "forwarded",
+            "via",
+            "sluice-",
+            "ratelimit-");
+
+    private CrossSite() {}
+
+    static void refuse(RequestHeaders headers) {
+      String site = headers.get(SITE, "none");
+      if (OTHERS.contains(site) && !isOfProxy(headers)) {
+        throw RefusedException.crossSite(site);
+      }
+    }
+
+    private static boolean isOfProxy(RequestHeaders headers) {
+      for (AsciiString name : headers.names()) {
+        for (String start : OF_PROXIES) {
+          if (name.toString().startsWith(start)) {
+            return true;
+          }
+        }
+      }
+      return false;
+    }
   }
 }

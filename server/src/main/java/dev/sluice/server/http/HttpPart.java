@@ -1,21 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import static dev.sluice.server.access.Permission.ADMIN;
+import static dev.sluice.server.access.Permission.DECIDE;
+import static dev.sluice.server.access.Permission.NOTHING;
+import static dev.sluice.server.access.Permission.READ;
+
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServerListener;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.server.Decorators;
-import dev.sluice.server.Generations;
-import dev.sluice.server.NotReadyException;
-import dev.sluice.server.Part;
-import dev.sluice.server.TaskThreads;
-import dev.sluice.server.access.Acts;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Endpoint;
+import dev.sluice.server.access.LimiterCalls;
+import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.http.FileResource.IndexResource;
+import dev.sluice.server.http.FileResource.TextResource;
+import dev.sluice.server.http.HttpFailures.EarlyAnswers;
+import dev.sluice.server.http.JsonResource.ActResource;
+import dev.sluice.server.http.JsonResource.CancelResource;
+import dev.sluice.server.http.JsonResource.ReservationsResource;
+import dev.sluice.server.http.LimitResource.LimitsResource;
+import dev.sluice.server.http.MetricsResource.ProcessMeters;
+import dev.sluice.server.http.MetricsResource.RequestMeters;
+import dev.sluice.server.http.OverrideResource.OverridesResource;
+import dev.sluice.server.http.PenaltyResource.PenaltiesResource;
+import dev.sluice.server.http.StatsResource.TopDeniedResource;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.Part.Decorators;
+import dev.sluice.server.net.TaskThreads;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.stats.RateHistory;
+import dev.sluice.server.stats.TopDenied;
 import dev.sluice.store.BucketStore;
+import dev.sluice.web.ClientAddress;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.util.List;
 import java.util.concurrent.Executor;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /** The HTTP door: which path is answered by what. Immutable and thread-safe. */
 public final class HttpPart implements Part {
@@ -72,33 +105,277 @@ public final class HttpPart implements Part {
 
   @Override
   public void addTo(ServerBuilder server) {
-    Acts acts = new Acts(limiter, audit, "http");
+    LimiterCalls acts = new LimiterCalls(limiter, audit, "http");
     Executor reloads = TaskThreads.one(server, "sluice-reload", MAX_WAITING_RELOADS);
-    server
-        .service("/", new IndexResource())
-        .serviceUnder(FileResource.UNDER, new FileResource())
-        .service("/openapi.json", new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
-        .service("/healthz", HealthResource.alive())
-        .service("/readyz", HealthResource.ready(ready))
-        .service(CHECK, new ActResource(Act.CHECK, acts))
-        .service("/v1/spend", new ActResource(Act.SPEND, acts))
-        .service("/v1/refund", new ActResource(Act.REFUND, acts))
-        .service("/v1/reset", new ActResource(Act.RESET, acts))
-        .service("/v1/reservations", new ReservationsResource(acts, reservations))
-        .serviceUnder(CancelResource.UNDER, new CancelResource(reservations))
-        .service("/v1/limits", new LimitsResource(limiter.limits(), generations))
-        .service("/v1/admin/reload", new ReloadResource(generations, audit, reloads))
-        .serviceUnder(LimitResource.UNDER, new LimitResource(limiter));
-    server // it bounds its body itself, to be able to say so amid its answers
-        .route()
-        .path("/v1/decisions")
-        .maxRequestLength(0)
-        .build(new DecisionsResource(acts));
+    new Endpoint("/", NOTHING, new IndexResource()).addTo(server);
+    new Endpoint("/page/*", NOTHING, new FileResource()).addTo(server);
+    new Endpoint("/openapi.json", NOTHING, new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
+        .addTo(server);
+    new Endpoint("/healthz", NOTHING, HealthResource.alive()).addTo(server);
+    new Endpoint("/readyz", NOTHING, HealthResource.ready(ready)).addTo(server);
+    new Endpoint(CHECK, DECIDE, new ActResource(Act.CHECK, acts)).addTo(server);
+    new Endpoint("/v1/spend", DECIDE, new ActResource(Act.SPEND, acts)).addTo(server);
+    new Endpoint("/v1/refund", ADMIN, new ActResource(Act.REFUND, acts))
+        .noting("refund")
+        .addTo(server);
+    new Endpoint("/v1/reset", ADMIN, new ActResource(Act.RESET, acts))
+        .noting("reset")
+        .addTo(server);
+    new Endpoint("/v1/decisions", DECIDE, new DecisionsResource(acts))
+        .addWithoutBound(server); // it bounds its body itself, to say so amid its answers
+    new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
+        .addTo(server);
+    new Endpoint("/v1/reservations/*", DECIDE, new CancelResource(reservations)).addTo(server);
+    new Endpoint("/v1/limits", READ, new LimitsResource(limiter.limits(), generations))
+        .addTo(server);
+    new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
+    new Endpoint("/v1/admin/reload", ADMIN, new ReloadResource(generations, audit, reloads))
+        .noting("reload")
+        .addTo(server);
     problems.addTo(server);
   }
 
   @Override
   public void addFirst(Decorators decorators) {
     problems.addFirst(decorators);
+  }
+
+  /** Overrides and penalties that are set while the server runs. Immutable and thread-safe. */
+  public static final class AdminPart implements Part {
+
+    /** The most changes that wait for the one before them; a further one gets a 503. */
+    static final int MAX_WAITING_CHANGES = 100;
+
+    private final RuntimeLimits limits;
+    private final AuditLog audit;
+
+    /**
+     * Makes the part.
+     *
+     * @param limits takes what is set
+     * @param audit takes who has set it
+     */
+    public AdminPart(RuntimeLimits limits, AuditLog audit) {
+      this.limits = limits;
+      this.audit = audit;
+    }
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      Executor changes = TaskThreads.one(server, "sluice-changes", MAX_WAITING_CHANGES);
+      new Endpoint(OverridesResource.PATH, READ, new OverridesResource(limits))
+          .writing(ADMIN)
+          .addTo(server);
+      new Endpoint(
+              OverridesResource.PATH + "/*", READ, new OverrideResource(limits, audit, changes))
+          .writing(ADMIN)
+          .notingSet("override")
+          .addTo(server);
+      new Endpoint(PenaltiesResource.PATH, READ, new PenaltiesResource(limits))
+          .writing(ADMIN)
+          .addTo(server);
+      new Endpoint(PenaltiesResource.PATH + "/*", READ, new PenaltyResource(limits, audit, changes))
+          .writing(ADMIN)
+          .notingSet("penalty")
+          .addTo(server);
+    }
+  }
+
+  /**
+   * The figures that the page shows of a running server, for programs too: {@code GET /v1/stats}
+   * and {@code GET /v1/admin/top-denied}. Immutable and thread-safe.
+   */
+  public static final class StatsPart implements Part {
+
+    private final ServerState state;
+    private final @Nullable TopDenied topDenied;
+
+    /**
+     * Makes the part.
+     *
+     * @param state the figures
+     * @param topDenied the ids that are denied most, null where they are not kept
+     */
+    public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
+      this.state = state;
+      this.topDenied = topDenied;
+    }
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      new Endpoint("/v1/stats", READ, new StatsResource(state, topDenied != null)).addTo(server);
+      new Endpoint("/v1/admin/top-denied", READ, new TopDeniedResource(topDenied)).addTo(server);
+    }
+  }
+
+  /**
+   * The door for proxies that ask about each request before they pass it on: nginx, Caddy, Traefik,
+   * HAProxy, Envoy. Immutable and thread-safe.
+   */
+  public static final class ForwardAuthPart implements Part {
+
+    private final Limiter limiter;
+    private final ClientAddress clientAddress;
+    private final MeterRegistry meters;
+
+    /**
+     * Makes the door.
+     *
+     * @param limiter decides; the rules are those that come with its limits
+     * @param clientAddress which proxies are believed, and how the client's address is found
+     * @param meters takes the door's counter
+     */
+    public ForwardAuthPart(Limiter limiter, ClientAddress clientAddress, MeterRegistry meters) {
+      this.limiter = limiter;
+      this.clientAddress = clientAddress;
+      this.meters = meters;
+    }
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      Counter unmatched =
+          Counter.builder("sluice.forward.auth.unmatched")
+              .description("Requests of proxies that no rule is for and that passed")
+              .register(meters);
+      ForwardAuthResource resource = new ForwardAuthResource(limiter, clientAddress, unmatched);
+      // A proxy may pass on the length of an upload, however large: no body is read.
+      new Endpoint(ForwardAuthResource.PATH, DECIDE, resource).addWithoutBound(server);
+      new Endpoint(ForwardAuthResource.PATH + "/*", DECIDE, resource).addWithoutBound(server);
+    }
+  }
+
+  /**
+   * {@code GET /metrics}: what the limiter, the HTTP door, the process and the JVM do, for
+   * Prometheus. Immutable and thread-safe.
+   */
+  public static final class MetricsPart implements Part {
+
+    private final PrometheusMeterRegistry registry;
+    private final LimiterMetrics metrics;
+
+    /**
+     * Makes the part.
+     *
+     * @param limits the limits of the limiter that is watched
+     * @param store that limiter's store
+     */
+    public MetricsPart(CurrentLimits limits, BucketStore store) {
+      this(newRegistry(), limits, store);
+    }
+
+    /**
+     * Makes the part, with meters that are there already.
+     *
+     * @param registry of {@link #newRegistry}
+     * @param limits the limits of the limiter that is watched
+     * @param store that limiter's store
+     */
+    public MetricsPart(PrometheusMeterRegistry registry, CurrentLimits limits, BucketStore store) {
+      this.registry = registry;
+      this.metrics = new LimiterMetrics(registry, limits, store);
+      BuildInfo.bind(registry);
+    }
+
+    /**
+     * Where meters go that the page is to show.
+     *
+     * @return a new one
+     */
+    public static PrometheusMeterRegistry newRegistry() {
+      return new PageMeters();
+    }
+
+    /**
+     * Returns the meters, which must observe the limiter and be told when limits are loaded.
+     *
+     * @return the meters behind the page
+     */
+    public LimiterMetrics metrics() {
+      return metrics;
+    }
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      ProcessMeters process = ProcessMeters.bind(registry);
+      new Endpoint("/metrics", READ, new MetricsResource(registry)).addTo(server);
+      server.serverListener(
+          ServerListener.builder().whenStopped(stopped -> process.close()).build());
+    }
+
+    @Override
+    public void addLast(Decorators decorators) {
+      decorators.add(new RequestMeters(registry));
+    }
+  }
+
+  /** Answers whatever goes wrong as a problem, on a port without the HTTP API. Stateless. */
+  public static final class ProblemsPart implements Part {
+
+    /** Makes the part. */
+    public ProblemsPart() {}
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      server.errorHandler(new HttpFailures());
+    }
+
+    @Override
+    public void addFirst(Decorators decorators) {
+      decorators.add(new EarlyAnswers(new HttpFailures()));
+    }
+  }
+
+  /**
+   * Where the figures of {@code GET /v1/stats} come from. Thread-safe as its parts are.
+   *
+   * @param history the decisions of the last minute
+   * @param meters those of the store's breakers
+   * @param traffic all connections
+   * @param doors where the server listens; asked for each answer
+   * @param store what the limiter decides by
+   * @param storeName {@code memory}, or the store's address without password; its scheme alone
+   *     where everybody may read it
+   * @param ready throws if the server cannot decide now; may block
+   */
+  public record ServerState(
+      RateHistory history,
+      MeterRegistry meters,
+      ConnectionBudget traffic,
+      Supplier<List<OpenDoor>> doors,
+      BucketStore store,
+      String storeName,
+      Runnable ready) {
+
+    /**
+     * A way in.
+     *
+     * @param protocol {@code http}, {@code redis} or {@code grpc}
+     * @param address host and port
+     */
+    public record OpenDoor(String protocol, String address) {}
+  }
+
+  /** Which build of Sluice runs, and on which Java. Stateless. */
+  public static final class BuildInfo {
+
+    private BuildInfo() {}
+
+    /**
+     * Returns the version of Sluice.
+     *
+     * @return the version; {@code development} outside of its jar
+     */
+    public static String version() {
+      String version = BuildInfo.class.getPackage().getImplementationVersion();
+      return version == null ? "development" : version;
+    }
+
+    static void bind(MeterRegistry registry) {
+      Gauge.builder("sluice.build.info", () -> 1)
+          .description("1, with the version of Sluice and of Java as labels")
+          .tag("version", version())
+          .tag("java", Runtime.version().toString())
+          .register(registry);
+    }
   }
 }

@@ -4,14 +4,28 @@ package dev.sluice.server.http;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.Requests;
-import dev.sluice.server.wire.Mistakes;
-import dev.sluice.server.wire.WireReader;
-import dev.sluice.server.wire.WireRequest;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.LimiterCalls;
+import dev.sluice.server.http.Answers.AnswerForm;
+import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.http.MethodService.Resource;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireReader;
+import dev.sluice.wire.WireRequest;
+import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** A path that takes transactions, as JSON in a POST. Thread-safe. */
 abstract class JsonResource extends Resource {
@@ -43,5 +57,109 @@ abstract class JsonResource extends Resource {
     }
     unreadable(context, unreadable.detail());
     return CompletableFuture.completedFuture(Answers.fault(unreadable));
+  }
+
+  /** {@code POST /v1/check}, {@code spend}, {@code refund} and {@code reset}: one act, as JSON. */
+  static final class ActResource extends JsonResource {
+
+    private final Act act;
+    private final LimiterCalls acts;
+
+    ActResource(Act act, LimiterCalls acts) {
+      this.act = act;
+      this.acts = acts;
+    }
+
+    @Override
+    void unreadable(ServiceRequestContext context, String why) {
+      acts.refused(act, AccessPart.caller(context), why);
+    }
+
+    @Override
+    CompletionStage<AggregatedHttpResponse> answer(ServiceRequestContext context, byte[] json) {
+      boolean decides = act == Act.CHECK || act == Act.SPEND;
+      Mistakes mistakes = new Mistakes();
+      AnswerForm form =
+          decides ? AnswerForm.of(context, mistakes) : AnswerForm.fixed(context, mistakes);
+      WireRequest wire;
+      try {
+        wire = read(json, mistakes);
+      } catch (WireException e) {
+        unreadable(context, String.valueOf(e.getMessage()));
+        throw e;
+      }
+      return acts.send(act, wire, AccessPart.caller(context))
+          .thenApply(
+              decision ->
+                  act == Act.RESET
+                      ? Answers.json(HttpStatus.OK, out -> DecisionWriter.writeReset(decision, out))
+                      : Answers.decision(decision.orElseThrow(), wire.isBatch(), form));
+    }
+  }
+
+  /** {@code POST /v1/reservations}: a spend that can be taken back by a token. */
+  static final class ReservationsResource extends JsonResource {
+
+    private static final String EXPIRES = "expires";
+
+    private final LimiterCalls acts;
+    private final Reservations reservations;
+
+    ReservationsResource(LimiterCalls acts, Reservations reservations) {
+      this.acts = acts;
+      this.reservations = reservations;
+    }
+
+    @Override
+    CompletionStage<AggregatedHttpResponse> answer(ServiceRequestContext context, byte[] json) {
+      Mistakes mistakes = new Mistakes();
+      AnswerForm form = AnswerForm.of(context, mistakes, EXPIRES);
+      Duration life =
+          mistakes.read(
+              () -> Reservations.life(context.queryParams().get(EXPIRES), EXPIRES), Duration.ZERO);
+      WireRequest wire = read(json, mistakes);
+      return reservations
+          .reserve(acts.transactions(wire, AccessPart.caller(context)), life)
+          .thenApply(held -> Answers.held(held, wire.isBatch(), form));
+    }
+  }
+
+  /**
+   * {@code POST /v1/reservations/{token}/cancel}: gives back what the token stands for. A body is
+   * ignored: the token says all.
+   */
+  static final class CancelResource extends Resource {
+
+    static final String UNDER = "/v1/reservations/";
+
+    private static final Pattern PATH = Pattern.compile(UNDER + "(?<token>[^/?]+)/cancel\\??");
+
+    private final Reservations reservations;
+
+    CancelResource(Reservations reservations) {
+      super(HttpMethod.POST);
+      this.reservations = reservations;
+    }
+
+    @Override
+    CompletionStage<AggregatedHttpResponse> answer(
+        ServiceRequestContext context, HttpRequest request) {
+      Queries.require(context, List.of());
+      String rawPath = String.valueOf(context.routingContext().requestTarget().rawPath());
+      Matcher path = PATH.matcher(rawPath);
+      return path.matches()
+          ? reservations.cancel(path.group("token")).thenApply(nothing -> cancelled())
+          : CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath)));
+    }
+
+    private static AggregatedHttpResponse cancelled() {
+      return Answers.json(
+          HttpStatus.OK,
+          json -> {
+            json.writeStartObject();
+            json.writeBooleanField("cancelled", true);
+            json.writeEndObject();
+          });
+    }
   }
 }

@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.Caller;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Plurals;
+import dev.sluice.server.http.Answers.AnswerForm;
+import dev.sluice.server.http.MethodService.Resource;
+import dev.sluice.wire.DecisionWriter;
+import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -70,5 +81,121 @@ final class LimitResource extends Resource {
   /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */
   private static String decoded(String encoded, String field) {
     return Queries.decoded(encoded.replace("+", "%2B"), field, field);
+  }
+
+  /**
+   * {@code GET /v1/limits}: the limits that are configured, with their defaults, and the generation
+   * of files that they come from.
+   */
+  static final class LimitsResource extends Resource {
+
+    private final CurrentLimits current;
+    private final Generations generations;
+
+    LimitsResource(CurrentLimits current, Generations generations) {
+      super(HttpMethod.GET);
+      this.current = current;
+      this.generations = generations;
+    }
+
+    @Override
+    CompletionStage<AggregatedHttpResponse> answer(
+        ServiceRequestContext context, HttpRequest request) {
+      Queries.require(context, List.of());
+      Limits limits = current.get();
+      Caller caller = AccessPart.caller(context);
+      return CompletableFuture.completedFuture(
+          Answers.tagged(
+              request.headers().get(HttpHeaderNames.IF_NONE_MATCH),
+              json -> {
+                json.writeStartObject();
+                json.writeArrayFieldStart("limits");
+                for (LimitName name : limits.configured()) {
+                  if (caller.mayUse(name.name())) {
+                    write(name, limits, json);
+                  }
+                }
+                json.writeEndArray();
+                GenerationJson.write(generations, caller, json);
+                json.writeEndObject();
+              }));
+    }
+
+    static void write(LimitName name, Limits limits, JsonGenerator json) throws IOException {
+      Quota quota = limits.defaultFor(name);
+      json.writeStartObject();
+      json.writeStringField("name", name.name());
+      json.writeNumberField("number", name.number());
+      json.writeStringField("id", name.id().name());
+      json.writeBooleanField("limited", quota != null);
+      if (quota == null) {
+        DecisionWriter.writeReason(limits.coverage(name), json);
+      } else {
+        DecisionWriter.writeQuota(quota, json);
+      }
+      json.writeNumberField("overrides", limits.overridesOf(name).size());
+      if (name.helpLink() != null) {
+        json.writeStringField("helpLink", name.helpLink());
+      }
+      json.writeEndObject();
+    }
+  }
+
+  /** The generations of the files as a field of an answer. Stateless. */
+  static final class GenerationJson {
+
+    private GenerationJson() {}
+
+    /**
+     * Writes times, not ages: an answer changes only when a generation does. A caller that may not
+     * use every limit learns how many mistakes and warnings there are: they may name the others.
+     */
+    static void write(Generations generations, Caller caller, JsonGenerator json)
+        throws IOException {
+      json.writeObjectFieldStart("generation");
+      writeState(generations.of(Kind.LIMITS).state(), caller, json);
+      for (Kind kind : List.of(Kind.TOKENS, Kind.CERTIFICATES)) {
+        if (generations.of(kind).isPresent()) {
+          json.writeObjectFieldStart(kind.word());
+          writeState(generations.of(kind).state(), caller, json);
+          json.writeEndObject();
+        }
+      }
+      json.writeObjectFieldStart("runtime");
+      writeLines("mistakes", "mistake", generations.mistakesBeside(), caller, json);
+      json.writeEndObject();
+      json.writeEndObject();
+    }
+
+    private static void writeState(Generations.State state, Caller caller, JsonGenerator json)
+        throws IOException {
+      json.writeObjectFieldStart("active");
+      json.writeStringField("hash", state.active().hash());
+      json.writeStringField("since", state.active().since().toString());
+      json.writeEndObject();
+      json.writeObjectFieldStart("offered");
+      json.writeStringField("hash", state.offered().hash());
+      json.writeStringField("since", state.offered().at().toString());
+      writeLines("mistakes", "mistake", state.offered().mistakes(), caller, json);
+      writeLines("warnings", "warning", state.offered().warnings(), caller, json);
+      json.writeEndObject();
+    }
+
+    private static void writeLines(
+        String field, String word, List<String> all, Caller caller, JsonGenerator json)
+        throws IOException {
+      List<String> shown = all;
+      if (!all.isEmpty() && !caller.mayUseAll()) {
+        shown =
+            List.of(
+                "%s; a token without limits, or the server's log, names %s"
+                    .formatted(Plurals.of(all.size(), word), all.size() == 1 ? "it" : "them"));
+      }
+      json.writeArrayFieldStart(field);
+      for (String line : shown) {
+        json.writeString(line);
+      }
+      json.writeEndArray();
+    }
   }
 }

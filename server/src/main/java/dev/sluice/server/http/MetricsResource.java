@@ -10,12 +10,25 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.logging.RequestLog;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.async.Stages;
-import dev.sluice.server.RefusedException;
-import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.Requests;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.binder.MeterBinder;
+import io.micrometer.core.instrument.binder.jvm.ClassLoaderMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmGcMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.jvm.JvmThreadMetrics;
+import io.micrometer.core.instrument.binder.system.FileDescriptorMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.core.instrument.binder.system.UptimeMetrics;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.BufferedReader;
 import java.io.BufferedWriter;
@@ -29,10 +42,14 @@ import java.io.OutputStreamWriter;
 import java.io.UncheckedIOException;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
@@ -134,9 +151,9 @@ final class MetricsResource extends MethodService {
       return HttpResponse.of(
           nextScrape(context.blockingTaskExecutor())
               .thenApply(scrape -> sent(context, request, scrape, scrape.answer(caller)))
-              .exceptionally(failure -> Failures.answer(context, failure).toHttpResponse()));
+              .exceptionally(failure -> HttpFailures.answer(context, failure).toHttpResponse()));
     } catch (RuntimeException e) {
-      return Failures.answer(context, e).toHttpResponse();
+      return HttpFailures.answer(context, e).toHttpResponse();
     }
   }
 
@@ -154,7 +171,7 @@ final class MetricsResource extends MethodService {
                     .begin(request.method() == HttpMethod.HEAD);
               } else {
                 AggregatedHttpResponse refused =
-                    Failures.answer(
+                    HttpFailures.answer(
                         RefusedException.overloaded(
                             "no room for the metrics; try again in a second"));
                 var unused =
@@ -302,5 +319,93 @@ final class MetricsResource extends MethodService {
     } catch (Throwable e) {
       mine.completeExceptionally(e);
     }
+  }
+
+  /** The meters of the process and its JVM, under Micrometer's usual names. Thread-safe. */
+  static final class ProcessMeters implements AutoCloseable {
+
+    private final JvmGcMetrics collections;
+
+    private ProcessMeters(JvmGcMetrics collections) {
+      this.collections = collections;
+    }
+
+    /** Binds them; to be closed, since those of the garbage collector listen to the JVM. */
+    static ProcessMeters bind(MeterRegistry registry) {
+      JvmGcMetrics collections = new JvmGcMetrics();
+      List<MeterBinder> all =
+          List.of(
+              new UptimeMetrics(),
+              new ProcessorMetrics(),
+              new FileDescriptorMetrics(),
+              new JvmMemoryMetrics(),
+              new JvmThreadMetrics(),
+              new ClassLoaderMetrics(),
+              collections);
+      all.forEach(meters -> meters.bindTo(registry));
+      return new ProcessMeters(collections);
+    }
+
+    @Override
+    public void close() {
+      collections.close();
+    }
+  }
+
+  /**
+   * Counts and times requests by method, path and status, under the name that Spring Boot and
+   * Micronaut use, so that their dashboards work. A path is that of a route, never what a client
+   * sent: a client can't make a new series. Thread-safe; never blocks.
+   */
+  static final class RequestMeters implements DecoratingHttpServiceFunction {
+
+    private static final String NO_PATH = "other";
+    private static final Duration[] BUCKETS = {
+      Duration.ofMillis(1),
+      Duration.ofMillis(5),
+      Duration.ofMillis(25),
+      Duration.ofMillis(100),
+      Duration.ofMillis(500),
+      Duration.ofMillis(2500)
+    };
+
+    private final MeterRegistry registry;
+    private final Map<Key, Timer> timers = new ConcurrentHashMap<>();
+
+    RequestMeters(MeterRegistry registry) {
+      this.registry = registry;
+    }
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      Stages.onSuccess(context.log().whenComplete(), log -> ended(context, log));
+      return next.serve(context, request);
+    }
+
+    private void ended(ServiceRequestContext context, RequestLog log) {
+      String path = context.config().route().patternString();
+      HttpMethod method = context.method();
+      Key key =
+          new Key(
+              method == HttpMethod.UNKNOWN ? NO_PATH : method.name(),
+              context.config().route().isFallback() ? NO_PATH : path,
+              log.responseStatus().code());
+      Timer known = timers.get(key);
+      Timer timer = known == null ? timers.computeIfAbsent(key, this::bind) : known;
+      timer.record(log.totalDurationNanos(), TimeUnit.NANOSECONDS);
+    }
+
+    private Timer bind(Key key) {
+      return Timer.builder("http.server.requests")
+          .description("Requests by their route and the status of their answers")
+          .tag("method", key.method())
+          .tag("uri", key.path())
+          .tag("status", Integer.toString(key.status()))
+          .serviceLevelObjectives(BUCKETS)
+          .register(registry);
+    }
+
+    private record Key(String method, String path, int status) {}
   }
 }

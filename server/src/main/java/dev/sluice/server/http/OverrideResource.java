@@ -5,16 +5,19 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
-import dev.sluice.server.wire.DecisionWriter;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.text.GoDuration;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireException;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /v1/admin/overrides/{limit}/{id}}: the override of one id. */
@@ -35,7 +38,7 @@ final class OverrideResource extends AdminResource {
   }
 
   @Override
-  Answers.@Nullable Body get(LimitName name, String id) {
+  Answers.@Nullable BodyWriter get(LimitName name, String id) {
     LimitOverride found = limits.override(name, id);
     return found == null ? null : json -> write(found, limits, List.of(), json);
   }
@@ -115,5 +118,33 @@ final class OverrideResource extends AdminResource {
     json.writeStringField("keptIn", limits.isKept(override) ? limits.place() : "files");
     writeWarnings(warnings, json);
     json.writeEndObject();
+  }
+
+  /** {@code GET /v1/admin/overrides}: all overrides that are in force. */
+  static final class OverridesResource extends PagedResource<LimitOverride> {
+
+    static final String PATH = "/v1/admin/overrides";
+
+    private final RuntimeLimits limits;
+
+    OverridesResource(RuntimeLimits limits) {
+      super(limits.limits()::get, "overrides");
+      this.limits = limits;
+    }
+
+    @Override
+    Stream<LimitOverride> of(Limits now, LimitName name) {
+      return now.overridesOf(name).stream();
+    }
+
+    @Override
+    String id(LimitOverride one) {
+      return one.id();
+    }
+
+    @Override
+    void write(LimitOverride one, JsonGenerator json) throws IOException {
+      OverrideResource.write(one, limits, List.of(), json);
+    }
   }
 }

@@ -4,11 +4,13 @@ package dev.sluice.server.http;
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.text.SafeText;
+import dev.sluice.wire.WireException;
 import java.io.IOException;
 import java.time.DateTimeException;
 import java.time.Duration;
@@ -17,6 +19,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** {@code /v1/admin/penalties/{limit}/{id}}: the penalty on one id. */
@@ -38,7 +41,7 @@ final class PenaltyResource extends AdminResource {
   }
 
   @Override
-  Answers.@Nullable Body get(LimitName name, String id) {
+  Answers.@Nullable BodyWriter get(LimitName name, String id) {
     Penalty found = limits.limits().get().penaltyFor(name, id);
     return found == null || !isInForce(found)
         ? null
@@ -134,5 +137,33 @@ final class PenaltyResource extends AdminResource {
     json.writeStringField("keptIn", limits.place());
     writeWarnings(warnings, json);
     json.writeEndObject();
+  }
+
+  /** {@code GET /v1/admin/penalties}: all penalties that are in force. */
+  static final class PenaltiesResource extends PagedResource<Penalty> {
+
+    static final String PATH = "/v1/admin/penalties";
+
+    private final RuntimeLimits limits;
+
+    PenaltiesResource(RuntimeLimits limits) {
+      super(limits.limits()::get, "penalties");
+      this.limits = limits;
+    }
+
+    @Override
+    Stream<Penalty> of(Limits now, LimitName name) {
+      return now.penaltiesOf(name).stream().filter(PenaltyResource::isInForce);
+    }
+
+    @Override
+    String id(Penalty one) {
+      return one.id();
+    }
+
+    @Override
+    void write(Penalty one, JsonGenerator json) throws IOException {
+      PenaltyResource.write(one, limits, List.of(), json);
+    }
   }
 }

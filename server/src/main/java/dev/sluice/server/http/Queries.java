@@ -3,9 +3,9 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.wire.Mistakes;
-import dev.sluice.server.wire.WireException;
 import dev.sluice.text.Suggestion;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.WireException;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.otlp;
 
-import dev.sluice.server.Part;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.otlp.Delivery.WatchedExporters;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.opentelemetry.api.common.Attributes;
 import io.opentelemetry.api.common.AttributesBuilder;

@@ -11,12 +11,12 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.TokenException.Reason;
-import dev.sluice.server.wire.WireException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.text.GoDuration;
+import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LongestReservations;
 import java.security.SecureRandom;
 import java.time.Duration;
@@ -202,7 +202,8 @@ public final class Reservations {
     }
     byte[] nonce = new byte[Token.NONCE_BYTES];
     random.nextBytes(nonce);
-    List<Token.Part> parts = reservation.receipt().parts().stream().map(Token.Part::of).toList();
+    List<Token.TokenPart> parts =
+        reservation.receipt().parts().stream().map(Token.TokenPart::of).toList();
     Token token =
         new Token(
             Base64.getUrlEncoder().withoutPadding().encodeToString(nonce),
@@ -263,7 +264,7 @@ public final class Reservations {
       return givenBack(token);
     }
     Quota once = Quota.of(1, 1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
-    List<String> names = token.parts().stream().map(Token.Part::limit).distinct().toList();
+    List<String> names = token.parts().stream().map(Token.TokenPart::limit).distinct().toList();
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
     requireRoom(marks.add(names, nowMillis(), endMillis), names);
     return uses.spend(Transaction.of(USED, once, token.nonce()))

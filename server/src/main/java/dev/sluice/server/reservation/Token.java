@@ -6,7 +6,7 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.wire.WireException;
 import java.nio.BufferOverflowException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  * @param expiresMillis by the wall clock, since the Unix epoch
  * @param parts what was taken
  */
-record Token(String nonce, long expiresMillis, List<Part> parts) {
+record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
   /** The longest token, in characters: it fits into a path beside everything else. */
   static final int LONGEST = 4096;
@@ -49,11 +49,11 @@ record Token(String nonce, long expiresMillis, List<Part> parts) {
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
   /** As {@link Receipt.Part}, by names. */
-  record Part(String limit, String id, long cost, long intervalNanos, long untilNanos) {
+  record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
-    static Part of(Receipt.Part part) {
+    static TokenPart of(Receipt.Part part) {
       Transaction transaction = part.transaction();
-      return new Part(
+      return new TokenPart(
           transaction.name().name(),
           transaction.id(),
           transaction.cost(),
@@ -82,7 +82,7 @@ record Token(String nonce, long expiresMillis, List<Part> parts) {
 
   Receipt receipt(Limits limits) {
     List<Receipt.Part> found = new ArrayList<>(parts.size());
-    for (Part part : parts) {
+    for (TokenPart part : parts) {
       Receipt.Part one = part.toReceipt(limits);
       if (one != null) {
         found.add(one);
@@ -118,7 +118,7 @@ record Token(String nonce, long expiresMillis, List<Part> parts) {
     ByteBuffer out = ByteBuffer.allocate(MOST_BYTES);
     out.put(VERSION).putLong(expiresMillis).put(Base64.getUrlDecoder().decode(nonce));
     out.putShort((short) parts.size());
-    for (Part part : parts) {
+    for (TokenPart part : parts) {
       put(out, part.limit);
       put(out, part.id);
       out.putLong(part.cost).putLong(part.intervalNanos).putLong(part.untilNanos);
@@ -164,9 +164,9 @@ record Token(String nonce, long expiresMillis, List<Part> parts) {
     byte[] nonce = new byte[NONCE_BYTES];
     in.get(nonce);
     int count = in.getShort();
-    List<Part> parts = new ArrayList<>();
+    List<TokenPart> parts = new ArrayList<>();
     for (int i = 0; i < count; i++) {
-      parts.add(new Part(text(in), text(in), in.getLong(), in.getLong(), in.getLong()));
+      parts.add(new TokenPart(text(in), text(in), in.getLong(), in.getLong(), in.getLong()));
     }
     return new Token(
         Base64.getUrlEncoder().withoutPadding().encodeToString(nonce), expiresMillis, parts);

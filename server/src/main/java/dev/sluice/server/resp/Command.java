@@ -2,12 +2,12 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.access.Need;
-import dev.sluice.server.access.Needs;
+import dev.sluice.server.access.Permission;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A command: its name, what it takes, and what it does. Thread-safe; called on the threads of the
@@ -17,7 +17,7 @@ final class Command {
 
   /** The action of a command. */
   @FunctionalInterface
-  interface Body {
+  interface Action {
 
     /** Replies exactly once, now or later. */
     void call(Request request, Session session);
@@ -38,14 +38,20 @@ final class Command {
   private final boolean gathers;
   private final boolean writes;
   private final Asked asked;
-  private final Body body;
-  private final Need need;
+  private final Action body;
+  private final Permission need;
   private final int least;
   private final int most;
   private final LongAdder calls = new LongAdder();
 
   private Command(
-      Usage usage, String summary, boolean gathers, boolean writes, Asked asked, Body body) {
+      Usage usage,
+      Permission need,
+      String summary,
+      boolean gathers,
+      boolean writes,
+      Asked asked,
+      Action body) {
     List<Argument> arguments = usage.arguments();
     this.usage = usage;
     this.nameBytes = usage.name().getBytes(StandardCharsets.US_ASCII);
@@ -54,7 +60,7 @@ final class Command {
     this.writes = writes;
     this.asked = asked;
     this.body = body;
-    this.need = Needs.ofCommand(usage.name());
+    this.need = need;
     this.least = 1 + (int) arguments.stream().filter(a -> !a.optional()).count();
     this.most = arguments.stream().anyMatch(Argument::repeated) ? ANY : 1 + arguments.size();
   }
@@ -65,24 +71,26 @@ final class Command {
    * @param usage the name and the arguments as a person reads them: {@code SLUICE.SPEND limit id
    *     [cost]}; brackets make one optional, "..." behind the last lets it be there many times; an
    *     argument that is called "key" is one to Redis clients
+   * @param need what a caller needs
+   * @param summary what the command does, for {@code COMMAND DOCS}
    */
-  static Command of(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, false, false, request -> List.of(), body);
+  static Command of(String usage, Permission need, String summary, Action body) {
+    return new Command(Usage.of(usage), need, summary, false, false, request -> List.of(), body);
   }
 
   /** Makes a command that may change a bucket. */
-  static Command writing(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, false, true, request -> List.of(), body);
+  static Command writing(String usage, Permission need, String summary, Action body) {
+    return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
 
   /** The same, where the body may {@linkplain Replies#gather gather} requests. */
-  static Command gathering(String usage, String summary, Body body) {
-    return new Command(Usage.of(usage), summary, true, true, request -> List.of(), body);
+  static Command gathering(String usage, Permission need, String summary, Action body) {
+    return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
   }
 
   /** The same, where the audit log has lines for it. */
-  static Command noted(String usage, String summary, Asked asked, Body body) {
-    return new Command(Usage.of(usage), summary, false, true, asked, body);
+  static Command noted(String usage, Permission need, String summary, Asked asked, Action body) {
+    return new Command(Usage.of(usage), need, summary, false, true, asked, body);
   }
 
   /** How a command is called. */
@@ -137,7 +145,7 @@ final class Command {
   }
 
   /** Returns the permission that it needs. */
-  Need need() {
+  Permission need() {
     return need;
   }
 
@@ -190,5 +198,61 @@ final class Command {
     text.append(lowerCaseName()).append("' command, expected ").append(usage.name());
     usage.arguments().forEach(argument -> text.append(' ').append(argument));
     return text.toString();
+  }
+
+  /**
+   * Commands by name, found in the bytes of a request without making a text of them. Immutable and
+   * thread-safe.
+   */
+  static final class CommandTable {
+
+    private final List<Command> commands;
+    private final @Nullable Command[] slots;
+
+    CommandTable(List<Command> commands) {
+      this.commands = List.copyOf(commands);
+      this.slots = new @Nullable Command[Integer.highestOneBit(commands.size()) * 4];
+      for (Command command : commands) {
+        int slot = hash(command.name());
+        while (slots[slot & slots.length - 1] != null) {
+          slot++;
+        }
+        slots[slot & slots.length - 1] = command;
+      }
+    }
+
+    List<Command> all() {
+      return commands;
+    }
+
+    /** The command that an argument names, in capitals or not. */
+    @Nullable Command find(Request request, int index) {
+      int slot = hash(request, index);
+      Command found = slots[slot & slots.length - 1];
+      while (found != null && !request.is(index, found.name())) {
+        slot++;
+        found = slots[slot & slots.length - 1];
+      }
+      return found;
+    }
+
+    private static int hash(String name) {
+      int hash = 0;
+      for (int i = 0; i < name.length(); i++) {
+        hash = 31 * hash + name.charAt(i);
+      }
+      return hash;
+    }
+
+    private static int hash(Request request, int index) {
+      byte[] bytes = request.bytes();
+      int start = request.start(index);
+      int end = start + request.length(index);
+      int hash = 0;
+      for (int i = start; i < end; i++) {
+        hash = 31 * hash + Request.upper(bytes[i]);
+      }
+      return hash;
+    }
   }
 }

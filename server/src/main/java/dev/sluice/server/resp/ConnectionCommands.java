@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import static dev.sluice.server.access.Permission.A_NAME;
+import static dev.sluice.server.access.Permission.NOTHING;
+
+import dev.sluice.server.resp.Command.CommandTable;
+import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
+import dev.sluice.server.resp.Request.Decimals;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -41,23 +47,27 @@ final class ConnectionCommands {
 
   List<Command> all() {
     return List.of(
-        Command.of("PING [message]", "Replies PONG, or the message", ConnectionCommands::ping),
-        Command.of("ECHO message", "Replies the message", ConnectionCommands::echo),
-        Command.of("HELLO [version] [option...]", "Chooses RESP2 or RESP3", this::hello),
-        Command.of("AUTH [user] password", "Shows a token", this::auth),
-        Command.of("CLIENT subcommand [argument...]", "Names this connection", this::client),
-        Command.of("COMMAND [subcommand] [name...]", "Lists the commands", this::command),
+        Command.of(
+            "PING [message]", A_NAME, "Replies PONG, or the message", ConnectionCommands::ping),
+        Command.of("ECHO message", A_NAME, "Replies the message", ConnectionCommands::echo),
+        Command.of("HELLO [version] [option...]", NOTHING, "Chooses RESP2 or RESP3", this::hello),
+        Command.of("AUTH [user] password", NOTHING, "Shows a token", this::auth),
+        Command.of(
+            "CLIENT subcommand [argument...]", A_NAME, "Names this connection", this::client),
+        Command.of("COMMAND [subcommand] [name...]", A_NAME, "Lists the commands", this::command),
         Command.of(
             "CONFIG subcommand [argument...]",
+            A_NAME,
             "Says that nothing is written to a disk",
             this::config),
-        Command.of("INFO [section...]", "Describes the server", this::info),
-        Command.of("SELECT index", "Accepts database 0", ConnectionCommands::select),
-        Command.of("CLUSTER subcommand [argument...]", "Is refused: no cluster", this::cluster),
-        Command.of("READONLY", "Is refused: no cluster", this::cluster),
-        Command.of("READWRITE", "Is refused: no cluster", this::cluster),
-        Command.of("RESET", "Makes the connection as new", ConnectionCommands::reset),
-        Command.of("QUIT", "Ends the connection", ConnectionCommands::quit));
+        Command.of("INFO [section...]", A_NAME, "Describes the server", this::info),
+        Command.of("SELECT index", A_NAME, "Accepts database 0", ConnectionCommands::select),
+        Command.of(
+            "CLUSTER subcommand [argument...]", A_NAME, "Is refused: no cluster", this::cluster),
+        Command.of("READONLY", A_NAME, "Is refused: no cluster", this::cluster),
+        Command.of("READWRITE", A_NAME, "Is refused: no cluster", this::cluster),
+        Command.of("RESET", NOTHING, "Makes the connection as new", ConnectionCommands::reset),
+        Command.of("QUIT", NOTHING, "Ends the connection", ConnectionCommands::quit));
   }
 
   /** Says which commands there are, before the first call. */

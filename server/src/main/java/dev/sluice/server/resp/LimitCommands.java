@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import static dev.sluice.server.access.Permission.ADMIN;
+import static dev.sluice.server.access.Permission.DECIDE;
+
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
-import dev.sluice.server.wire.DecisionWriter;
-import dev.sluice.server.wire.WireException;
-import dev.sluice.server.wire.WireRequest;
-import dev.sluice.server.wire.WireTransaction;
+import dev.sluice.server.access.LimiterCalls;
+import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
+import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.SpendRun.LimitRun;
+import dev.sluice.server.resp.SpendRun.LimitRuns;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireRequest;
+import dev.sluice.wire.WireTransaction;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
@@ -51,7 +58,7 @@ final class LimitCommands {
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
-  private final Acts acts;
+  private final LimiterCalls acts;
   private final FastThreadLocal<LimitRuns> runs;
 
   LimitCommands(Limiter limiter, AuditLog audit) {
@@ -62,29 +69,36 @@ final class LimitCommands {
             return new LimitRuns(limiter);
           }
         };
-    this.acts = new Acts(limiter, audit, "resp");
+    this.acts = new LimiterCalls(limiter, audit, "resp");
   }
 
   List<Command> all() {
     return List.of(
         Command.gathering(
-            "SLUICE.SPEND" + LIMIT_ID_COST, "Spends the cost if the tokens are there", this::spend),
+            "SLUICE.SPEND" + LIMIT_ID_COST,
+            DECIDE,
+            "Spends the cost if the tokens are there",
+            this::spend),
         Command.of(
             "SLUICE.CHECK" + LIMIT_ID_COST,
+            DECIDE,
             "Says whether the cost could be spent",
             (request, session) -> one(Act.CHECK, request, session)),
         Command.noted(
             "SLUICE.REFUND" + LIMIT_ID_COST,
+            ADMIN,
             "Gives the cost back",
             request -> List.of(noted(Act.REFUND, request, LIMIT)),
             (request, session) -> one(Act.REFUND, request, session)),
         Command.noted(
             "SLUICE.RESET limit id",
+            ADMIN,
             "Forgets a bucket: it is full again",
             request -> List.of(noted(Act.RESET, request, LIMIT)),
             (request, session) -> one(Act.RESET, request, session)),
         Command.noted(
             "SLUICE.BATCH act limit id cost kind [transaction...]",
+            DECIDE,
             "Does an act to several buckets: all of them or none",
             LimitCommands::notedBatch,
             this::batch));

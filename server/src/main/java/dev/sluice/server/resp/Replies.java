@@ -180,7 +180,7 @@ final class Replies {
     try {
       known = answer.join();
     } catch (RuntimeException e) {
-      Failures.write(e, writer);
+      ErrorReplies.write(e, writer);
       return;
     }
     writes.accept(known, writer);

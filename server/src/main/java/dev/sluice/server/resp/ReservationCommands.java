@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import static dev.sluice.server.access.Permission.DECIDE;
+
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.Reservations.Held;
-import dev.sluice.server.wire.DecisionWriter;
-import dev.sluice.server.wire.WireException;
+import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireException;
 import java.time.Duration;
 import java.util.List;
 
@@ -28,10 +30,12 @@ final class ReservationCommands {
     return List.of(
         Command.writing(
             "SLUICE.RESERVE limit id [cost] [expires]",
+            DECIDE,
             "Spends the cost, and replies with a token that takes it back",
             this::reserve),
         Command.writing(
             "SLUICE.CANCEL token",
+            DECIDE,
             "Gives back what was reserved, as far as it is not refilled",
             this::cancel));
   }

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
-import dev.sluice.server.Client;
-import dev.sluice.server.RefusedException;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.Identity;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.Client;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.resp.Command.CommandTable;
+import dev.sluice.server.resp.ErrorReplies.AccessRefusals;
+import dev.sluice.server.resp.ErrorReplies.ProtocolException;
+import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelFutureListener;
@@ -65,7 +69,11 @@ final class RespConnection extends Client {
    * @param idleNanos how long it may be silent
    */
   RespConnection(
-      Traffic.Accepted accepted, CommandTable commands, Access access, long id, long idleNanos) {
+      ConnectionBudget.Accepted accepted,
+      CommandTable commands,
+      Access access,
+      long id,
+      long idleNanos) {
     super(accepted);
     this.commands = commands;
     this.idleNanos = idleNanos;
@@ -159,8 +167,8 @@ final class RespConnection extends Client {
       count(command);
       command.call(request, session);
     } catch (RefusedException e) {
-      String code = Refusals.code(e);
-      String text = Refusals.text(e, session.caller(), command);
+      String code = AccessRefusals.code(e);
+      String text = AccessRefusals.text(e, session.caller(), command);
       replies.error(code, text);
     }
   }

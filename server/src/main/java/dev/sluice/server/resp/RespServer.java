@@ -5,12 +5,13 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TransportType;
 import dev.sluice.Limiter;
-import dev.sluice.server.AddressException;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.reservation.Reservations;
-import dev.sluice.server.tls.Tls;
+import dev.sluice.server.resp.Command.CommandTable;
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import dev.sluice.text.Durations;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -54,11 +55,11 @@ public final class RespServer implements AutoCloseable {
   private static final WriteBufferWaterMark WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 64 << 10);
 
-  private final Traffic traffic;
+  private final ConnectionBudget traffic;
   private final EventLoopGroup loops;
   private final Channel listening;
 
-  private RespServer(Traffic traffic, EventLoopGroup loops, Channel listening) {
+  private RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel listening) {
     this.traffic = traffic;
     this.loops = loops;
     this.listening = listening;
@@ -179,7 +180,7 @@ public final class RespServer implements AutoCloseable {
      * @return the running server
      * @throws AddressException if the port can't be opened
      */
-    public RespServer start(Traffic traffic) {
+    public RespServer start(ConnectionBudget traffic) {
       Clients clients = new Clients(this, traffic);
       int threads = Runtime.getRuntime().availableProcessors();
       EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(threads, "sluice-resp", true);
@@ -211,11 +212,21 @@ public final class RespServer implements AutoCloseable {
     }
   }
 
+  static List<Command> commands(
+      Limiter limiter, AuditLog audit, Reservations reservations, ConnectionCommands connection) {
+    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter).all());
+    LimitCommands limits = new LimitCommands(limiter, audit);
+    all.addAll(limits.all());
+    all.addAll(new ReservationCommands(limits, reservations).all());
+    all.addAll(connection.all());
+    return all;
+  }
+
   /** The shared parts of all connections of a port, and how they begin. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 
-    private final Traffic traffic;
+    private final ConnectionBudget traffic;
     private final Access access;
     private final long idleNanos;
     private final @Nullable Tls tls;
@@ -223,18 +234,15 @@ public final class RespServer implements AutoCloseable {
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicLong accepted = new AtomicLong();
 
-    Clients(Builder builder, Traffic traffic) {
+    Clients(Builder builder, ConnectionBudget traffic) {
       this.traffic = traffic;
       this.access = builder.access;
       this.idleNanos = builder.idleTimeout.toNanos();
       this.tls = builder.tls;
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
-      List<Command> all = new ArrayList<>(new ThrottleCommands(builder.limiter).all());
-      LimitCommands limits = new LimitCommands(builder.limiter, access.audit());
-      all.addAll(limits.all());
-      all.addAll(new ReservationCommands(limits, builder.reservations).all());
-      all.addAll(connection.all());
-      this.commands = new CommandTable(all);
+      this.commands =
+          new CommandTable(
+              commands(builder.limiter, access.audit(), builder.reservations, connection));
       connection.table(commands);
       if (builder.registry != null) {
         register(builder.registry);

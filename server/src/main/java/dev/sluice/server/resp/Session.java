@@ -4,7 +4,7 @@ package dev.sluice.server.resp;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Identity;
-import dev.sluice.server.access.Need;
+import dev.sluice.server.access.Permission;
 import java.net.SocketAddress;
 import java.util.List;
 
@@ -50,9 +50,9 @@ final class Session {
    * Finds out who sends a command.
    *
    * @param acts what it asks for, if the audit log has a line for that
-   * @throws dev.sluice.server.RefusedException if it may not
+   * @throws dev.sluice.server.base.RefusedException if it may not
    */
-  void admit(Need need, List<Noted> acts) {
+  void admit(Permission need, List<Noted> acts) {
     if (identity.isOpen()) {
       identity.admitStranger();
       caller = acts.isEmpty() ? identity.anybody() : identity.caller(need, acts);

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import dev.sluice.Limiter;
+import dev.sluice.direct.DirectLimit;
 import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.server.resp.SpendRun.LimitRun;
+import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -63,6 +70,190 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
 
   @Override
   public final void failed(int index, RuntimeException failure) {
-    Failures.write(failure, writer);
+    ErrorReplies.write(failure, writer);
+  }
+
+  /** Spends from a limit that is configured. */
+  static final class LimitRun extends SpendRun {
+
+    private static final int ID = 2;
+
+    private final byte[] name;
+    private final String text;
+
+    LimitRun(String limit, byte[] name, Spends spends) {
+      super(spends);
+      this.text = limit;
+      this.name = name;
+    }
+
+    /** Whether an argument names the limit. */
+    boolean isNamed(Request request, int index) {
+      return request.is(index, name);
+    }
+
+    /** The limit's name. */
+    String limit() {
+      return text;
+    }
+
+    /**
+     * Adds a command.
+     *
+     * @return false if the limiter itself has to decide; nothing was added then
+     */
+    boolean add(Replies replies, Request request, long cost) {
+      try {
+        return add(replies, request, ID, null, cost) >= 0;
+      } catch (UnknownLimitException e) { // it was there when the run was made
+        return false;
+      }
+    }
+
+    @Override
+    public void decided(
+        int index,
+        Quota quota,
+        boolean allowed,
+        long remaining,
+        long retryInNanos,
+        long resetInNanos) {
+      write(allowed, remaining, retryInNanos, resetInNanos, LimitCommands.STORE);
+    }
+
+    @Override
+    public void degraded(
+        int index,
+        String rule,
+        Quota quota,
+        boolean allowed,
+        long remaining,
+        long retryInNanos,
+        long resetInNanos) {
+      write(allowed, remaining, retryInNanos, resetInNanos, rule);
+    }
+
+    private void write(
+        boolean allowed, long remaining, long retryInNanos, long resetInNanos, String decidedBy) {
+      writer().map(LimitCommands.FIELDS);
+      LimitCommands.writeFields(
+          allowed, remaining, retryInNanos, resetInNanos, decidedBy, writer());
+    }
+  }
+
+  /** The runs of a thread, a few limits' at a time, found by the bytes of a name. */
+  static final class LimitRuns {
+
+    private static final int SLOTS = 64;
+
+    private final Limiter limiter;
+    private final @Nullable LimitRun[] slots = new @Nullable LimitRun[SLOTS];
+    private boolean none; // the store does not answer at once
+
+    LimitRuns(Limiter limiter) {
+      this.limiter = limiter;
+    }
+
+    /** The run of the limit that an argument names; null if there is none. */
+    @Nullable LimitRun find(Request request, int index) {
+      if (none) {
+        return null;
+      }
+      int slot = hash(request, index) & (SLOTS - 1);
+      LimitRun run = slots[slot];
+      if (run == null || !run.isNamed(request, index)) {
+        run = make(request.copy(index));
+        if (run != null) {
+          slots[slot] = run;
+        }
+      }
+      return run;
+    }
+
+    private @Nullable LimitRun make(byte[] name) {
+      String text = new String(name, StandardCharsets.US_ASCII);
+      Limits now = limiter.limits().get();
+      LimitName known = now.catalogue().find(text);
+      if (known == null || !now.isConfigured(known)) {
+        return null;
+      }
+      Spends spends = spends(text);
+      return spends == null ? null : new LimitRun(text, name, spends);
+    }
+
+    private @Nullable Spends spends(String name) {
+      try {
+        DirectLimit limit = limiter.limit(name);
+        Spends spends = limit.spends();
+        none = spends == null;
+        return spends;
+      } catch (UnknownLimitException e) { // the limits were replaced since
+        return null;
+      }
+    }
+
+    private static int hash(Request request, int index) {
+      byte[] bytes = request.bytes();
+      int start = request.start(index);
+      int end = start + request.length(index);
+      int hash = request.length(index);
+      for (int i = start; i < end; i++) {
+        hash = 31 * hash + bytes[i];
+      }
+      return hash;
+    }
+  }
+
+  /** Commands whose quotas the caller sent. */
+  static final class ThrottleRun extends SpendRun {
+
+    private static final int KEY = 1;
+
+    private final Dialect[] dialects = new Dialect[Spends.CAPACITY];
+    private final boolean[] fits = new boolean[Spends.CAPACITY];
+
+    ThrottleRun(Spends spends) {
+      super(spends);
+    }
+
+    /**
+     * Adds a command.
+     *
+     * @param cost tokens, at most the quota's burst
+     * @param fitting false for a command whose quantity is over the limit: it reads the bucket only
+     * @return false if the limiter itself has to decide; nothing was added then
+     */
+    boolean add(
+        Replies replies,
+        Request request,
+        Dialect dialect,
+        Quota quota,
+        long cost,
+        boolean fitting) {
+      int place = add(replies, request, KEY, quota, cost);
+      if (place < 0) {
+        return false;
+      }
+      dialects[place] = dialect;
+      fits[place] = fitting;
+      return true;
+    }
+
+    @Override
+    public void decided(
+        int index,
+        Quota quota,
+        boolean allowed,
+        long remaining,
+        long retryInNanos,
+        long resetInNanos) {
+      dialects[index].write(
+          allowed && fits[index],
+          quota.burst(),
+          remaining,
+          fits[index] ? retryInNanos : Dialect.FOR_EVER,
+          resetInNanos,
+          writer());
+    }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import static dev.sluice.server.access.Permission.DECIDE;
+
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
@@ -9,8 +11,12 @@ import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
+import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.SpendRun.ThrottleRun;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -80,10 +86,12 @@ final class ThrottleCommands {
     return List.of(
         Command.gathering(
             "CL.THROTTLE key max_burst count period [quantity]",
+            DECIDE,
             "Spends as redis-cell does; the period is in seconds",
             (request, session) -> call(request, session, Dialect.REDIS_CELL)),
         Command.gathering(
             "THROTTLE key max_burst count period [quantity]",
+            DECIDE,
             "Spends as throttlecrab does; the period is in seconds",
             (request, session) -> call(request, session, Dialect.THROTTLECRAB)));
   }
@@ -199,6 +207,62 @@ final class ThrottleCommands {
       throw new IllegalArgumentException(
           "max_burst: found %s, expected at most %s: a bucket fills within about 292 years"
               .formatted(maxBurst, most));
+    }
+  }
+
+  /**
+   * The quota that was sent last, with the bytes that say it: max_burst, count and period. Callers
+   * send the same one repeatedly, and equal bytes are found sooner than three numbers are read.
+   * Belongs to a thread.
+   */
+  static final class SentQuota {
+
+    private static final int FIRST = 2;
+    private static final int LAST = 4;
+    private static final int MOST_BYTES = 64;
+
+    private final byte[] bytes = new byte[MOST_BYTES]; // all three arguments, and what is between
+    private int length;
+    private final int[] starts = new int[LAST - FIRST + 1]; // in these bytes
+    private final int[] lengths = new int[LAST - FIRST + 1];
+    private @Nullable Dialect dialect;
+    private @Nullable Quota quota;
+
+    /** The quota of a request that says the same as the last one; null if it says another. */
+    @Nullable Quota of(Request request, Dialect spoken) {
+      int from = request.start(FIRST);
+      int to = request.start(LAST) + request.length(LAST);
+      return spoken == dialect
+              && Arrays.equals(request.bytes(), from, to, bytes, 0, length)
+              && isDividedAlike(request, from)
+          ? quota
+          : null;
+    }
+
+    private boolean isDividedAlike(Request request, int from) {
+      boolean alike = true;
+      for (int i = 0; i < starts.length; i++) {
+        alike &= request.start(FIRST + i) - from == starts[i];
+        alike &= request.length(FIRST + i) == lengths[i];
+      }
+      return alike;
+    }
+
+    /** Keeps a quota, unless its numbers are written with many zeros before them. */
+    void set(Request request, Dialect spoken, Quota sent) {
+      int from = request.start(FIRST);
+      int size = request.start(LAST) + request.length(LAST) - from;
+      if (size > MOST_BYTES) {
+        return;
+      }
+      System.arraycopy(request.bytes(), from, bytes, 0, size);
+      length = size;
+      for (int i = 0; i < starts.length; i++) {
+        starts[i] = request.start(FIRST + i) - from;
+        lengths[i] = request.length(FIRST + i);
+      }
+      dialect = spoken;
+      quota = sent;
     }
   }
 }

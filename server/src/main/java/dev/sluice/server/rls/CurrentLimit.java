@@ -6,7 +6,7 @@ import dev.sluice.envoy.RateLimitResponse.RateLimit;
 import dev.sluice.envoy.RateLimitResponse.RateLimit.Unit;
 import dev.sluice.envoy.RateLimitUnit;
 import dev.sluice.gcra.Quota;
-import dev.sluice.server.rules.Excess;
+import dev.sluice.rules.RuleMatch.Excess;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;

@@ -11,7 +11,9 @@ import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.server.Requests;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.rls.RateLimitService.BadRequest;
+import dev.sluice.server.rls.RlsPart.LateGrpc;
 import io.grpc.Status;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -73,7 +75,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   private static HttpResponse failed(Throwable failure) {
-    return HttpResponse.of(trailers(Failures.status(failure)));
+    return HttpResponse.of(trailers(GrpcStatuses.status(failure)));
   }
 
   /** An answer without a message: its headers are its trailers. */

@@ -10,6 +10,7 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.HttpService;
@@ -20,8 +21,10 @@ import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitRequestOrBuilder;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitResponse.Code;
-import dev.sluice.server.Requests;
 import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.rls.RateLimitService.BadRequest;
+import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import dev.sluice.web.ProblemDetails;
 import io.grpc.Status;
 import java.nio.ByteBuffer;
@@ -34,7 +37,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * {@code POST /json}: the same question as JSON, for clients without gRPC. As the reference server
  * has it: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must be changed,
- * 500 where nothing was decided. Thread-safe; runs on event loops, so nothing in it blocks.
+ * 415 for a body in another charset or compressed, 500 where nothing was decided. Thread-safe; runs
+ * on event loops, so nothing in it blocks.
  */
 final class JsonService implements HttpService {
 
@@ -71,6 +75,10 @@ final class JsonService implements HttpService {
           HttpStatus.METHOD_NOT_ALLOWED,
           "found %s, expected one of %s".formatted(request.method(), ALLOWED));
     }
+    String unreadable = unreadable(request.headers());
+    if (unreadable != null) {
+      return fault(HttpStatus.UNSUPPORTED_MEDIA_TYPE, unreadable);
+    }
     long start = System.nanoTime();
     CompletionStage<RateLimitResponse> decided;
     try {
@@ -82,6 +90,19 @@ final class JsonService implements HttpService {
         decided.handle(
             (response, failure) ->
                 failure == null ? answer(response, start) : fault(failure, start)));
+  }
+
+  /** What the headers say of the body that is not so for JSON; null if there is nothing. */
+  private static @Nullable String unreadable(RequestHeaders headers) {
+    if (!Requests.isUtf8(headers)) {
+      return "found Content-Type: %s, expected application/json, whose charset is UTF-8"
+          .formatted(headers.get(HttpHeaderNames.CONTENT_TYPE));
+    }
+    String compression = Requests.compression(headers);
+    return compression == null
+        ? null
+        : "found Content-Encoding: %s, expected a body that is not compressed"
+            .formatted(compression);
   }
 
   /** A lenient decoder would make one id of different bytes. */
@@ -137,7 +158,7 @@ final class JsonService implements HttpService {
   }
 
   private HttpResponse fault(Throwable failure, long start) {
-    Status status = Failures.status(failure);
+    Status status = GrpcStatuses.status(failure);
     meters.failed(status, start);
     HttpStatus answered =
         switch (status.getCode()) {

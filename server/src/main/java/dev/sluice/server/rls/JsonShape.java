@@ -15,6 +15,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.server.rls.RateLimitService.BadRequest;
 import dev.sluice.text.SafeText;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -2,70 +2,78 @@
 package dev.sluice.server.rls;
 
 import dev.sluice.Transaction;
-import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.rules.GroupedAddress;
-import dev.sluice.server.rules.JoinedIds;
+import dev.sluice.limit.MissingDefaultException;
+import dev.sluice.rules.GroupedAddress;
+import dev.sluice.rules.JoinedIds;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Descriptors that name a limit themselves, so that no rule is needed: the only entry's key, or the
  * first entry's value where its key is {@code limit} or {@code generic_key}. In a domain {@code d}
- * the limit {@code d.Name} goes before {@code Name}. Thread-safe.
+ * the limit {@code d.Name} goes before {@code Name}. Stateless and thread-safe.
  */
-final class NamedLimits implements Mapping {
+public final class NamedLimits {
 
   private static final Set<String> NAMING_KEYS = Set.of("limit", "generic_key");
 
-  private final Consumer<Transaction> requireDefault;
+  private NamedLimits() {}
 
   /**
-   * Makes a mapping.
+   * Finds what Envoy's door charges a descriptor that no rule is for.
    *
-   * @param requireDefault throws for a transaction whose default is missing
+   * @param domain the descriptor's domain
+   * @param entries its entries, in order
+   * @param limits the limits in force
+   * @return the transaction at a cost of 1; null if the descriptor names none, or the rules of its
+   *     domain are its only mapping
+   * @throws dev.sluice.limit.InvalidIdException if its values make no id of that limit
+   * @throws MissingDefaultException if that limit has no default
    */
-  NamedLimits(Consumer<Transaction> requireDefault) {
-    this.requireDefault = requireDefault;
+  public static @Nullable Transaction find(
+      String domain, List<DescriptorEntry> entries, Limits limits) {
+    Transaction named =
+        RuleBook.of(limits).isRulesOnly(domain) ? null : named(domain, entries, limits);
+    if (named != null && named.coverage().isMissing()) {
+      throw MissingDefaultException.of(List.of(named.name()));
+    }
+    return named;
   }
 
-  @Override
-  public Mapped map(String domain, List<Entry> entries, Limits limits) {
+  /** Whatever rules say; the limit may have no default. */
+  static @Nullable Transaction named(String domain, List<DescriptorEntry> entries, Limits limits) {
     if (entries.isEmpty()) {
-      return Unmatched.INSTANCE;
+      return null;
     }
-    Entry first = entries.get(0);
-    List<Entry> sent = entries;
-    LimitName limit = entries.size() == 1 ? find(domain, first.getKey(), limits) : null;
-    if (limit == null && NAMING_KEYS.contains(first.getKey())) {
-      limit = find(domain, first.getValue(), limits);
+    DescriptorEntry first = entries.get(0);
+    List<DescriptorEntry> sent = entries;
+    LimitName limit = entries.size() == 1 ? find(domain, first.key(), limits) : null;
+    if (limit == null && NAMING_KEYS.contains(first.key())) {
+      limit = find(domain, first.value(), limits);
       sent = entries.subList(1, entries.size());
     }
-    if (limit == null) {
-      return Unmatched.INSTANCE;
-    }
-    Transaction named = Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
-    requireDefault.accept(named);
-    return named.coverage().isMissing()
-        ? Unmatched.INSTANCE
-        : new Limited(List.of(Line.of(named)), List.of());
+    return limit == null
+        ? null
+        : Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
   }
 
   /** The values; what is an address stands for its group, as in a rule. */
-  private static List<String> grouped(LimitName limit, List<Entry> sent) {
+  private static List<String> grouped(LimitName limit, List<DescriptorEntry> sent) {
     List<IdFormat> parts = limit.id().parts();
     List<String> values = new ArrayList<>(sent.size());
     for (int i = 0; i < sent.size(); i++) {
       IdFormat format = parts.size() == sent.size() ? parts.get(i) : limit.id();
-      String value = sent.get(i).getValue();
+      String value = sent.get(i).value();
       values.add(
-          GroupedAddress.isIn(sent.get(i).getKey(), format)
+          GroupedAddress.isIn(sent.get(i).key(), format)
               ? GroupedAddress.of(value)
               : sent.size() == 1 ? groupedWithin(limit.id(), value) : value);
     }

@@ -21,9 +21,10 @@ import dev.sluice.async.Stages;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitServiceGrpc;
-import dev.sluice.server.Requests;
-import dev.sluice.server.WholeResponse;
 import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.net.WholeResponse;
+import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import io.grpc.Status;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -134,7 +135,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   }
 
   private void giveUp(CompletableFuture<AggregatedHttpResponse> response, long start) {
-    Status late = Failures.late();
+    Status late = GrpcStatuses.late();
     if (response.complete(trailers(late))) { // else it is counted with its answer
       meters.failed(late, start);
     }
@@ -146,7 +147,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   }
 
   private AggregatedHttpResponse failed(Throwable failure, long start) {
-    Status status = Failures.status(failure);
+    Status status = GrpcStatuses.status(failure);
     meters.failed(status, start);
     return trailers(status);
   }

@@ -2,18 +2,36 @@
 package dev.sluice.server.rls;
 
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
+import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.Caller;
+import dev.sluice.server.access.Permission;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
+import dev.sluice.server.rls.DescriptorCharges.Found;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
 import io.grpc.Status;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** {@code ShouldRateLimit} over gRPC. Thread-safe; runs on event loops, so nothing in it blocks. */
@@ -73,9 +91,266 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       observer.onNext(response);
       observer.onCompleted();
     } else if (failure != null) {
-      Status status = Failures.status(failure);
+      Status status = GrpcStatuses.status(failure);
       meters.failed(status, start);
       observer.onError(status.asRuntimeException());
+    }
+  }
+
+  /**
+   * Envoy's question, put to the limiter: all descriptors are one batch, all or nothing; those on
+   * trial are asked apart, and refuse nobody. Thread-safe; never blocks.
+   */
+  static final class RateLimitRequests {
+
+    /** The most descriptors in a request. */
+    static final int MOST_DESCRIPTORS = 1000;
+
+    /** Others may spend between two attempts to take what is left; the last may find nothing. */
+    private static final int ATTEMPTS = 3;
+
+    private final Limiter limiter;
+    private final AsyncLimiter async;
+    private final OverridePolicy overrides;
+    private final RlsMeters meters;
+    private final AuditLog audit;
+
+    RateLimitRequests(Limiter limiter, OverridePolicy overrides, RlsMeters meters, AuditLog audit) {
+      this.limiter = limiter;
+      this.async = limiter.async();
+      this.overrides = overrides;
+      this.meters = meters;
+      this.audit = audit;
+    }
+
+    /**
+     * Decides on a request.
+     *
+     * @param request as it was sent
+     * @param caller who sent it
+     * @param door how it came, for the audit log: grpc or http
+     * @param givenUp completed if nobody waits for the answer any more
+     * @return the answer
+     * @throws BadRequest if the request lacks something, or says what is out of its range
+     * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
+     */
+    CompletionStage<RateLimitResponse> decide(
+        RateLimitRequest request, Caller caller, String door, CompletableFuture<?> givenUp) {
+      validate(request);
+      requireMayRefund(request, caller);
+      DescriptorCharges charges =
+          DescriptorCharges.of(request, overrides, limiter::requireDefault, limiter.limits().get());
+      List<DescriptorCharge> enforced = new ArrayList<>(charges.all().size());
+      List<DescriptorCharge> trials = new ArrayList<>(0);
+      for (DescriptorCharge charge : charges.all()) {
+        if (charge.closedWhy() == null) {
+          caller.requireLimit(charge.limit().name());
+        }
+        (charge.isShadow() ? trials : enforced).add(charge);
+      }
+      List<DescriptorCharge> refunds = charges.refunds();
+      for (DescriptorCharge refund : refunds) {
+        caller.requireLimit(refund.limit().name());
+      }
+      countUnmatched(request.getDomain(), charges);
+      EnvoyAnswers answer = new EnvoyAnswers(charges.found(), enforced, refunds, trials);
+      CompletionStage<Void> charged;
+      if (refunds.isEmpty()) {
+        charged = charge(enforced, givenUp, answer::decidedBy);
+      } else {
+        // First, so that nothing has been charged where it fails.
+        charged =
+            audit
+                .following(
+                    refund(refunds, givenUp),
+                    caller,
+                    door,
+                    Act.REFUND,
+                    refunds.stream().map(DescriptorCharge::givenBack).toList())
+                .thenCompose(back -> charge(enforced, givenUp, whole -> {}));
+      }
+      for (DescriptorCharge trial : trials) {
+        charged = charged.thenCombine(tried(trial, givenUp), (nothing, tried) -> null);
+      }
+      return charged.thenApply(nothing -> answer.response());
+    }
+
+    /** A refund undoes what the limits did, at this door as at the others. */
+    private static void requireMayRefund(RateLimitRequest request, Caller caller) {
+      for (int i = 0; i < request.getDescriptorsCount(); i++) {
+        if (request.getDescriptors(i).getIsNegativeHits()) {
+          try {
+            caller
+                .about(List.of(Noted.of(Act.REFUND, null, null)))
+                .require(Permission.ofAct(Act.REFUND));
+          } catch (RefusedException e) {
+            throw new BadRequest(
+                "descriptors[%s].is_negative_hits: hits are given back for callers alone that may refund: %s"
+                    .formatted(i, e.detail()));
+          }
+          return;
+        }
+      }
+    }
+
+    private static void validate(RateLimitRequest request) {
+      if (request.getDomain().isEmpty()) {
+        throw new BadRequest("the domain is missing, expected the name of a set of limits");
+      }
+      int descriptors = request.getDescriptorsCount();
+      if (descriptors == 0) {
+        throw new BadRequest("the descriptors are missing, expected at least one");
+      }
+      if (descriptors > MOST_DESCRIPTORS) {
+        throw new BadRequest(
+            "descriptors: found %s, expected at most %s".formatted(descriptors, MOST_DESCRIPTORS));
+      }
+      RequestMessages.requireKnownFields(request);
+    }
+
+    private void countUnmatched(String domain, DescriptorCharges charges) {
+      for (Found found : charges.found()) {
+        if (!found.matched()) {
+          meters.unmatched(domain);
+        }
+      }
+    }
+
+    /** A charge in shadow that fails is ignored: it must not keep a request from its answer. */
+    private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
+      return charge(List.of(trial), givenUp, whole -> {})
+          .exceptionally(
+              failure -> {
+                trial.forget();
+                return null;
+              });
+    }
+
+    /**
+     * Charges together, all or nothing. Then charges what was used already, whether it fits or not,
+     * where a rule says so.
+     *
+     * @param charges each bucket once; take their outcomes
+     * @param givenUp completed if nobody waits for the answer any more; what has not left for the
+     *     store then is not charged
+     * @param whole takes the decision on all of them, if it tells the state of their buckets. It
+     *     does not where one was only looked at, or a cost fits none
+     */
+    private CompletionStage<Void> charge(
+        List<DescriptorCharge> charges, CompletableFuture<?> givenUp, Consumer<Decision> whole) {
+      List<DescriptorCharge> asked = new ArrayList<>(charges.size());
+      List<Transaction> transactions = new ArrayList<>(charges.size());
+      boolean fits = true;
+      boolean probes = false;
+      for (DescriptorCharge charge : charges) {
+        Transaction transaction = charge.asked();
+        fits &= !charge.neverFits();
+        probes |= charge.isProbe();
+        if (transaction == null) {
+          charge.close();
+        } else {
+          asked.add(charge);
+          transactions.add(transaction);
+        }
+      }
+      if (asked.isEmpty()) {
+        return CompletableFuture.completedFuture(null);
+      }
+      boolean spends = fits;
+      boolean tells = spends && !probes;
+      CompletionStage<Decision> decided =
+          spends ? async.spend(transactions) : async.check(transactions);
+      cancelWith(givenUp, decided.toCompletableFuture());
+      return decided.thenCompose(
+          decision -> {
+            for (int i = 0; i < asked.size(); i++) {
+              asked.get(i).decide(decision.parts().get(i), spends);
+            }
+            if (tells) {
+              whole.accept(decision);
+            }
+            return settled(charges);
+          });
+    }
+
+    private CompletionStage<Decision> refund(
+        List<DescriptorCharge> refunds, CompletableFuture<?> givenUp) {
+      CompletionStage<Decision> refunded =
+          async.refund(refunds.stream().map(DescriptorCharge::givenBack).toList());
+      cancelWith(givenUp, refunded.toCompletableFuture());
+      return refunded.thenApply(
+          decision -> {
+            for (int i = 0; i < refunds.size(); i++) {
+              refunds.get(i).refunded(decision.parts().get(i));
+            }
+            return decision;
+          });
+    }
+
+    private static void cancelWith(CompletableFuture<?> givenUp, CompletableFuture<?> decided) {
+      if (!decided.isDone()) {
+        Stages.onSuccess(givenUp, why -> decided.cancel(false));
+      }
+    }
+
+    /** Where all fits, or a failure rule stood in for the store, nothing is left to do. */
+    private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
+      boolean over = false;
+      boolean degraded = false;
+      for (DescriptorCharge charge : charges) {
+        over |= charge.isOver();
+        degraded |= charge.decidedBy() != DecidedBy.STORE;
+      }
+      if (!over || degraded) {
+        return CompletableFuture.completedFuture(null);
+      }
+      List<DescriptorCharge> despite = new ArrayList<>();
+      List<Transaction> transactions = new ArrayList<>();
+      for (DescriptorCharge charge : charges) {
+        long tokens = charge.chargedDespite(charge.remaining());
+        if (tokens > 0) {
+          despite.add(charge);
+          transactions.add(charge.settled(tokens));
+        }
+      }
+      return settle(despite, transactions, ATTEMPTS);
+    }
+
+    private CompletionStage<Void> settle(
+        List<DescriptorCharge> charges, List<Transaction> transactions, int attempts) {
+      if (transactions.isEmpty() || attempts == 0) {
+        return CompletableFuture.completedFuture(null);
+      }
+      return async
+          .spend(transactions)
+          .thenCompose(
+              decision -> {
+                List<DescriptorCharge> rest = new ArrayList<>();
+                List<Transaction> again = new ArrayList<>();
+                for (int i = 0; i < charges.size(); i++) {
+                  Decision part = decision.parts().get(i);
+                  if (part.denied() && part.remaining() > 0) {
+                    rest.add(charges.get(i));
+                    again.add(charges.get(i).settled(part.remaining()));
+                  }
+                }
+                return settle(rest, again, attempts - 1);
+              });
+    }
+  }
+
+  /** Thrown for a request that its sender must change. */
+  static final class BadRequest extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    /**
+     * Makes an exception.
+     *
+     * @param message which field, what was found and what was expected
+     */
+    BadRequest(String message) {
+      super(message, null, false, false); // no stack trace: clients cause these
     }
   }
 }

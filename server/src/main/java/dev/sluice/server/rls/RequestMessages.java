@@ -12,6 +12,7 @@ import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitRequestOrBuilder;
+import dev.sluice.server.rls.RateLimitService.BadRequest;
 import io.grpc.MethodDescriptor.Marshaller;
 import java.io.IOException;
 import java.io.InputStream;

@@ -2,21 +2,42 @@
 package dev.sluice.server.rls;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.linecorp.armeria.common.ExchangeType;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.grpc.GrpcSerializationFormats;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.HttpServiceWithRoutes;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServiceConfig;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import com.linecorp.armeria.server.SimpleDecoratingHttpService;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import com.linecorp.armeria.server.grpc.GrpcServiceBuilder;
 import dev.sluice.Limiter;
-import dev.sluice.server.Decorators;
-import dev.sluice.server.Part;
-import dev.sluice.server.SluiceServer;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Endpoint;
+import dev.sluice.server.access.Permission;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.Part.Decorators;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.net.Requests.StreamingService;
+import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,17 +59,20 @@ public final class RlsPart implements Part {
   private RlsPart(Builder builder) {
     this.meters = new RlsMeters(builder.meters);
     this.requests =
-        new RateLimitRequests(
-            builder.limiter, builder.mapping(), builder.overrides, meters, builder.audit);
+        new RateLimitRequests(builder.limiter, builder.overrides, meters, builder.audit);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
     this.grpc =
         new LateGrpc(
             this::grpc,
-            PlainCalls.METHOD,
-            HealthGrpc.SERVICE_NAME + "/Check",
-            HealthGrpc.SERVICE_NAME + "/Watch");
+            Map.of(
+                PlainCalls.METHOD,
+                Permission.DECIDE,
+                HealthGrpc.SERVICE_NAME + "/Check",
+                Permission.NOTHING,
+                HealthGrpc.SERVICE_NAME + "/Watch",
+                Permission.NOTHING));
   }
 
   /**
@@ -67,7 +91,8 @@ public final class RlsPart implements Part {
   public void addTo(ServerBuilder server) {
     server
         .service(grpc, library -> new PlainCalls(library, requests, meters))
-        .service(new LateGrpc(this::reflection, REFLECTION), Reflection::new);
+        .service(
+            new LateGrpc(this::reflection, Map.of(REFLECTION, Permission.A_NAME)), Reflection::new);
   }
 
   /**
@@ -76,7 +101,7 @@ public final class RlsPart implements Part {
    * @return the part that adds {@code POST /json}
    */
   public Part json() {
-    return server -> server.service("/json", json);
+    return server -> new Endpoint("/json", Permission.DECIDE, json).addTo(server);
   }
 
   private GrpcService grpc() {
@@ -104,7 +129,7 @@ public final class RlsPart implements Part {
         .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
         .maxRequestMessageLength(SluiceServer.MAX_BODY)
         .useClientTimeoutHeader(false) // it knows no bound; GrpcRequests does
-        .exceptionHandler((context, status, cause, metadata) -> Failures.ofProtocol(cause))
+        .exceptionHandler((context, status, cause, metadata) -> GrpcStatuses.ofProtocol(cause))
         .build();
   }
 
@@ -131,7 +156,6 @@ public final class RlsPart implements Part {
     private final MeterRegistry meters;
     private OverridePolicy overrides = OverridePolicy.ALLOW;
     private AuditLog audit = AuditLog.none();
-    private @Nullable Mapping mapping;
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
       this.limiter = limiter;
@@ -163,18 +187,6 @@ public final class RlsPart implements Part {
       return this;
     }
 
-    @CanIgnoreReturnValue
-    Builder mapping(Mapping other) {
-      this.mapping = other;
-      return this;
-    }
-
-    private Mapping mapping() {
-      return mapping == null
-          ? new RulesFirst(new NamedLimits(limiter::requireDefault), limiter::requireDefault)
-          : mapping;
-    }
-
     /**
      * Makes the part.
      *
@@ -183,5 +195,146 @@ public final class RlsPart implements Part {
     public RlsPart build() {
       return new RlsPart(this);
     }
+  }
+
+  /**
+   * A service of gRPC that is made when it is needed. The library generates code for each of its
+   * own messages first. That took a third of the start of a server that nobody asked over gRPC.
+   *
+   * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
+   */
+  static final class LateGrpc implements HttpServiceWithRoutes, Endpoint.Guarded {
+
+    private final Set<Route> routes;
+    private final Map<String, Permission> needs;
+    private final Supplier<GrpcService> maker;
+    private final AtomicBoolean begun = new AtomicBoolean();
+    private final CompletableFuture<GrpcService> making = new CompletableFuture<>();
+    private volatile @Nullable ServiceConfig config;
+    private volatile @Nullable GrpcService known;
+    private volatile @Nullable GrpcService made;
+
+    /**
+     * Describes a service.
+     *
+     * @param maker makes it; blocks for as long as that takes
+     * @param needs what a caller needs, by the full names of all of its methods
+     */
+    LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
+      this.maker = maker;
+      this.needs = Map.copyOf(needs);
+      this.routes =
+          needs.keySet().stream()
+              .map(method -> Route.builder().exact("/" + method).build())
+              .collect(Collectors.toUnmodifiableSet());
+    }
+
+    @Override
+    public Set<Route> routes() {
+      return routes;
+    }
+
+    @Override
+    public Permission need(String path) {
+      return needs.getOrDefault(path.substring(1), Permission.ADMIN);
+    }
+
+    /**
+     * Never: the library keeps a path as it was first spelled. A refusal over gRPC is a 200, so one
+     * request for {@code //envoy.service…} would have all later ones refused for their path.
+     */
+    @Override
+    public boolean shouldCachePath(String path, @Nullable String query, Route route) {
+      return false;
+    }
+
+    @Override
+    public void serviceAdded(ServiceConfig added) {
+      config = added;
+    }
+
+    /**
+     * Makes the service, once; the stage is done when it is there. A task that still waits for its
+     * executor does not hold up the next caller, whose own executor may be free.
+     */
+    @CanIgnoreReturnValue
+    CompletableFuture<GrpcService> make(Executor executor) {
+      if (!begun.get()) {
+        executor.execute(this::begin);
+      }
+      return making;
+    }
+
+    private void begin() {
+      if (begun.compareAndSet(false, true)) {
+        making.completeAsync(this::made, Runnable::run);
+      }
+    }
+
+    private GrpcService made() {
+      try {
+        GrpcService service = maker.get();
+        known = service; // reflection finds itself too, when it is added
+        ServiceConfig added = config;
+        if (added != null) {
+          service.serviceAdded(added);
+        }
+        made = service;
+        return service;
+      } catch (Exception e) {
+        throw new IllegalStateException("the gRPC service could not be made", e);
+      }
+    }
+
+    @Override
+    public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+      GrpcService service = made;
+      return service == null
+          ? HttpResponse.of(
+              make(context.blockingTaskExecutor())
+                  .thenApplyAsync(
+                      ready -> Requests.pass(ready, context, request), context.eventLoop()))
+          : service.serve(context, request);
+    }
+
+    /**
+     * Always with a request in pieces: bodies that the library collects are counted by no budget.
+     */
+    @Override
+    public ExchangeType exchangeType(RoutingContext context) {
+      GrpcService service = made;
+      return service == null || service.exchangeType(context).isResponseStreaming()
+          ? ExchangeType.BIDI_STREAMING
+          : ExchangeType.REQUEST_STREAMING;
+    }
+
+    /** Once it is made, the service can be found, by reflection for example. */
+    @Override
+    public <T> @Nullable T as(Class<T> type) {
+      T own = HttpServiceWithRoutes.super.as(type);
+      return own == null && type.isInstance(known) ? type.cast(known) : own;
+    }
+  }
+
+  /** gRPC's reflection, whose clients ask the next question when they have read an answer. */
+  private static final class Reflection extends SimpleDecoratingHttpService
+      implements StreamingService {
+
+    Reflection(HttpService reflection) {
+      super(reflection);
+    }
+
+    @Override
+    public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+      return unwrap().serve(context, request);
+    }
+  }
+
+  /** The use of a limit that a proxy sends with a descriptor. */
+  public enum OverridePolicy {
+    /** It takes the place of the limit that the descriptor stands for. */
+    ALLOW,
+    /** It is ignored: the callers are not trusted to say how much may pass. */
+    IGNORE
   }
 }

@@ -2,8 +2,8 @@
 package dev.sluice.server.service;
 
 import dev.sluice.limit.Limits;
-import dev.sluice.server.Generations.Kind;
-import dev.sluice.server.OutOfMemory;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.OutOfMemory;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.time.Instant;

@@ -2,15 +2,40 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Part;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.http.HttpPart.AdminPart;
+import dev.sluice.server.http.HttpPart.ForwardAuthPart;
+import dev.sluice.server.http.HttpPart.MetricsPart;
+import dev.sluice.server.http.HttpPart.ProblemsPart;
+import dev.sluice.server.http.HttpPart.ServerState.OpenDoor;
+import dev.sluice.server.http.HttpPart.StatsPart;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.net.Part;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
-import dev.sluice.server.tls.Tls;
+import dev.sluice.server.resp.RespServer;
+import dev.sluice.server.rls.RlsPart;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.service.Door.OpenServer;
+import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -32,9 +57,9 @@ interface Door {
    *
    * @param room what the door answers with
    * @return the open door
-   * @throws dev.sluice.server.AddressException if the port cannot be opened
+   * @throws dev.sluice.server.net.HostPort.AddressException if the port cannot be opened
    */
-  Open open(Room room);
+  Open open(DoorContext room);
 
   /**
    * The parts that a door answers with. Thread-safe.
@@ -42,7 +67,7 @@ interface Door {
    * @param limiter decides, by the limits that {@link Limiter#limits} holds
    * @param reservations what clients hold, by the same limiter
    * @param meters takes the door's meters
-   * @param ready throws a {@link dev.sluice.server.NotReadyException} or a {@link
+   * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
    * @param traffic all connections: what clients hold is bounded for all doors together
    * @param access who may do what
@@ -52,12 +77,12 @@ interface Door {
    * @param traces begins and ends the spans of requests over HTTP; adds nothing where none are
    *     traced
    */
-  record Room(
+  record DoorContext(
       Limiter limiter,
       Reservations reservations,
       MeterRegistry meters,
       Runnable ready,
-      Traffic traffic,
+      ConnectionBudget traffic,
       Access access,
       RuntimeLimits runtime,
       Generations generations,
@@ -86,5 +111,254 @@ interface Door {
      */
     @Override
     void close();
+  }
+
+  /** The open doors. Thread-safe. */
+  final class OpenDoors implements AutoCloseable {
+
+    private final List<Door.Open> open = new CopyOnWriteArrayList<>();
+    private final List<OpenDoor> shown = new CopyOnWriteArrayList<>();
+
+    void open(Door door, Door.DoorContext room) {
+      Door.Open opened = door.open(room);
+      open.add(opened);
+      shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
+    }
+
+    /** The doors, for people, in the order in which they were opened. */
+    List<OpenDoor> shown() {
+      return List.copyOf(shown);
+    }
+
+    /** The addresses of the doors, in the order in which they were opened. */
+    List<InetSocketAddress> addresses() {
+      return open.stream().map(Door.Open::address).toList();
+    }
+
+    /**
+     * Lets load balancers notice that the service goes away, and closes the doors. A thread that is
+     * interrupted does not wait for load balancers.
+     */
+    @Override
+    public void close() {
+      if (open.isEmpty()) {
+        return;
+      }
+      open.forEach(Door.Open::unready);
+      try {
+        TimeUnit.NANOSECONDS.sleep(SluiceServer.UNREADY_PERIOD.toNanos());
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+      open.forEach(Door.Open::close);
+    }
+  }
+
+  /** An open door that is a port of Armeria's. */
+  record OpenServer(SluiceServer server) implements Door.Open {
+
+    @Override
+    public InetSocketAddress address() {
+      return server.address();
+    }
+
+    @Override
+    public void unready() {
+      server.unready();
+    }
+
+    @Override
+    public void close() {
+      server.drain();
+    }
+  }
+
+  /** HTTP with {@code /metrics}, and Envoy's rate limit service. Immutable. */
+  final class HttpDoor implements Door {
+
+    private final Http settings;
+    private final OverridePolicy overrides;
+    private final MetricsPart metrics;
+    private final StatsPart stats;
+
+    HttpDoor(Http settings, OverridePolicy overrides, MetricsPart metrics, StatsPart stats) {
+      this.settings = settings;
+      this.overrides = overrides;
+      this.metrics = metrics;
+      this.stats = stats;
+    }
+
+    @Override
+    public String protocol() {
+      return "http";
+    }
+
+    @Override
+    public Open open(DoorContext room) {
+      SluiceServer.Builder server =
+          SluiceServer.builder(settings.address())
+              .traffic(room.traffic())
+              .tls(room.tls())
+              .requestLog(settings.requestLog());
+      parts(room).forEach(server::part);
+      settings.hosts().forEach(server::host);
+      settings.origins().forEach(server::origin);
+      return new OpenServer(server.start());
+    }
+
+    /** All that answers on the port, behind who may ask. */
+    List<Part> parts(DoorContext room) {
+      RlsPart rls = GrpcDoor.part(room, overrides);
+      return List.of(
+          new AccessPart(room.access()),
+          new HttpPart(
+              room.limiter(),
+              room.reservations(),
+              room.ready(),
+              room.access().audit(),
+              room.generations()),
+          new AdminPart(room.runtime(), room.access().audit()),
+          rls,
+          rls.json(),
+          new ForwardAuthPart(room.limiter(), settings.clientAddress(), room.meters()),
+          stats,
+          metrics,
+          room.traces());
+    }
+  }
+
+  /** Envoy's rate limit service on a port of its own. Immutable. */
+  final class GrpcDoor implements Door {
+
+    /** A proxy without traffic keeps its connection: a new one may cost it more than it waits. */
+    private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
+
+    /** Ten times what the services take on an idle machine; later the first requests wait. */
+    private static final long PREPARATION_SECONDS = 5;
+
+    private final InetSocketAddress address;
+    private final OverridePolicy overrides;
+
+    GrpcDoor(InetSocketAddress address, OverridePolicy overrides) {
+      this.address = address;
+      this.overrides = overrides;
+    }
+
+    @Override
+    public String protocol() {
+      return "grpc";
+    }
+
+    @Override
+    public Open open(DoorContext room) {
+      RlsPart rls = part(room, overrides);
+      SluiceServer server =
+          SluiceServer.builder(address)
+              .part(new ProblemsPart())
+              .part(new AccessPart(room.access()))
+              .part(rls)
+              .part(room.traces())
+              .traffic(room.traffic())
+              .tls(room.tls())
+              .idleTimeout(IDLE_TIMEOUT)
+              .start();
+      awaitPrepared(rls);
+      return new OpenServer(server);
+    }
+
+    /**
+     * Makes the services and a first call before the door says that it listens: a proxy may wait 20
+     * ms only for its first answer too. On threads of their own, as any code of the process may
+     * hold the common pool.
+     */
+    private static void awaitPrepared(RlsPart rls) {
+      CompletableFuture<Void> called =
+          CompletableFuture.runAsync(GrpcDoor::callFirst, GrpcDoor::aside);
+      Future<Void> prepared =
+          CompletableFuture.allOf(rls.prepare(GrpcDoor::aside).toCompletableFuture(), called);
+      try {
+        prepared.get(PREPARATION_SECONDS, TimeUnit.SECONDS);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      } catch (ExecutionException | TimeoutException e) {
+        // The requests that need them wait for them, or are told that they could not be made.
+      }
+    }
+
+    private static void callFirst() {
+      try {
+        FirstCall.make();
+      } catch (IOException | RuntimeException e) {
+        // Then the first call of a client takes longer.
+      }
+    }
+
+    private static void aside(Runnable task) {
+      Thread thread = new Thread(task, "sluice-grpc-services");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    /** The service, for this port and for that of HTTP. */
+    static RlsPart part(DoorContext room, OverridePolicy overrides) {
+      Runnable ready =
+          () -> {
+            if (!room.traffic().isOpen()) {
+              throw new NotReadyException("the server is stopping");
+            }
+            room.ready().run();
+          };
+      return RlsPart.builder(room.limiter(), ready, room.meters())
+          .overrides(overrides)
+          .audit(room.access().audit())
+          .build();
+    }
+  }
+
+  /** The Redis protocol. Immutable. */
+  final class RespDoor implements Door {
+
+    private final InetSocketAddress address;
+
+    RespDoor(InetSocketAddress address) {
+      this.address = address;
+    }
+
+    @Override
+    public String protocol() {
+      return "redis";
+    }
+
+    @Override
+    public Open open(DoorContext room) {
+      RespServer.Builder server =
+          RespServer.builder(address, room.limiter(), room.reservations())
+              .access(room.access())
+              .tls(room.tls())
+              .registry(room.meters());
+      String version = RespDoor.class.getPackage().getImplementationVersion();
+      if (version != null) {
+        server.version(version);
+      }
+      return new OpenResp(server.start(room.traffic()), room);
+    }
+
+    private record OpenResp(RespServer server, DoorContext room) implements Open {
+
+      @Override
+      public InetSocketAddress address() {
+        return server.address();
+      }
+
+      @Override
+      public void unready() {
+        room.traffic().unready();
+      }
+
+      @Override
+      public void close() {
+        server.close();
+      }
+    }
   }
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.Links;
-import dev.sluice.server.Periodic;
+import dev.sluice.server.base.Periodic;
+import dev.sluice.server.base.SymlinkTargets;
+import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.MemoryStore.SnapshotException;
 import io.micrometer.core.instrument.Counter;
@@ -57,7 +58,7 @@ final class KeptBuckets implements AutoCloseable {
 
   /** Reads the snapshot, if there is one, and writes it to see that this works. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
-    Path file = Links.followed(named); // a link stays, and leads to the newest snapshot
+    Path file = SymlinkTargets.followed(named); // a link stays, and leads to the newest snapshot
     KeptBuckets kept;
     try {
       MemoryStore.Builder builder = MemoryStore.builder();

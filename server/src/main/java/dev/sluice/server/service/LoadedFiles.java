@@ -6,15 +6,21 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Generations.Kind;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.service.ReloadLog.GenerationLog;
+import dev.sluice.server.service.ReloadLog.NamedByRules;
+import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.server.service.ServerConfig.Copy;
 import dev.sluice.server.service.ServerConfig.Files;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.Service.ShutdownStack;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFiles.LastGood;
 import dev.sluice.yaml.LimitFilesException;
@@ -148,8 +154,11 @@ final class LoadedFiles {
     if (files.names() != null) {
       builder.names(files.names());
     }
-    if (files.rules() != null) {
-      builder.companion(files.rules(), RuleBook.reader(sources.onMissing()));
+    CompanionFile<RuleBook> rules = RuleBook.reader(sources.onMissing());
+    if (files.rules() == null) {
+      builder.companion(rules);
+    } else {
+      builder.companion(files.rules(), rules);
     }
     Copy copy = sources.copy();
     if (copy != null) {
@@ -200,7 +209,7 @@ final class LoadedFiles {
       AuditLog audit,
       ReloadListener ofLimits,
       Runnable broken,
-      Started started) {
+      ShutdownStack started) {
     if (lastGood != null) {
       generations.of(Kind.LIMITS).applied(lastGood.hash(), lastGood.at(), List.of());
     }

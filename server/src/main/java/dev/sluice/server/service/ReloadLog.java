@@ -1,16 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
-import dev.sluice.server.Counted;
-import dev.sluice.server.OutOfMemory;
-import dev.sluice.server.rules.RuleBook;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Generations.State;
+import dev.sluice.server.base.Generations.Watched;
+import dev.sluice.server.base.OutOfMemory;
+import dev.sluice.server.base.Plurals;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Path;
+import java.time.Clock;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -58,9 +71,9 @@ final class ReloadLog implements ReloadListener {
     log.atLevel(warnings.isEmpty() ? Level.INFO : Level.WARN)
         .log(
             "limits loaded: {}, {}{}{}",
-            Counted.of(defaults, "default"),
-            Counted.of(overrides, "override"),
-            rules == 0 ? "" : ", " + Counted.of(rules, "rule"),
+            Plurals.of(defaults, "default"),
+            Plurals.of(overrides, "override"),
+            rules == 0 ? "" : ", " + Plurals.of(rules, "rule"),
             list(warnings));
   }
 
@@ -86,5 +99,169 @@ final class ReloadLog implements ReloadListener {
     return problems.isEmpty()
         ? ""
         : problems.stream().map(Problem::toString).collect(Collectors.joining("; ", ": ", ""));
+  }
+
+  /**
+   * Remembers each generation of the files of one kind, notes in the audit log what became of it,
+   * and tells another listener after that. For one thread.
+   */
+  static final class GenerationLog implements ReloadListener {
+
+    private static final String RELOAD = "reload of the files";
+
+    private final Kind kind;
+    private final Watched generations;
+    private final AuditLog audit;
+    private final ReloadListener next;
+    private String hash = Generations.NONE;
+
+    GenerationLog(Generations generations, Kind kind, AuditLog audit, ReloadListener next) {
+      this.kind = kind;
+      this.generations = generations.of(kind);
+      this.audit = audit;
+      this.next = next;
+    }
+
+    @Override
+    public void offered(Instant at, String newHash) {
+      hash = newHash;
+      next.offered(at, newHash);
+    }
+
+    @Override
+    public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+      boolean first = generations.state().active().hash().equals(Generations.NONE); // the start
+      boolean changed = !generations.state().active().hash().equals(hash);
+      generations.applied(hash, at, warnings.stream().map(Problem::toString).toList());
+      if (changed && !first) {
+        audit.noteServer(RELOAD, "done", "generation %s of the %s".formatted(hash, kind.word()));
+      }
+      next.loaded(at, limits, warnings);
+    }
+
+    @Override
+    public void failed(Instant at, List<Problem> problems) {
+      List<String> mistakes = problems.stream().map(Problem::toString).toList();
+      generations.refused(hash, at, mistakes);
+      audit.noteServer(RELOAD, "refused", String.join("; ", mistakes));
+      next.failed(at, problems);
+    }
+
+    @Override
+    public void broke(Instant at, Throwable failure) {
+      next.broke(at, failure);
+    }
+  }
+
+  /**
+   * Meters of the generations that hold, and of those that were offered, for each kind of files.
+   * Stateless.
+   */
+  static final class GenerationMeters {
+
+    private static final double MILLIS_PER_SECOND = 1e3;
+    private static final int HEXADECIMAL = 16;
+
+    private GenerationMeters() {}
+
+    /** Those of the limits, and of what is kept at run time. */
+    static void register(Generations generations, MeterRegistry registry) {
+      register(generations, Kind.LIMITS, registry);
+      registerMistakes("runtime", generations, all -> all.mistakesBeside().size(), registry);
+    }
+
+    /** Those of the files of one kind. */
+    static void register(Generations generations, Kind kind, MeterRegistry registry) {
+      Watched files = generations.of(kind);
+      register(kind, "active", files, s -> s.active().since(), s -> s.active().hash(), registry);
+      register(kind, "offered", files, s -> s.offered().at(), s -> s.offered().hash(), registry);
+      registerMistakes(
+          kind.word(), files, watched -> watched.state().offered().mistakes().size(), registry);
+    }
+
+    private static <T> void registerMistakes(
+        String of, T counted, ToDoubleFunction<T> mistakes, MeterRegistry registry) {
+      Gauge.builder("sluice.generation.mistakes", counted, mistakes)
+          .description(
+              "Mistakes in the offered generation of files, and where overrides and penalties are kept")
+          .tag("files", of)
+          .register(registry);
+    }
+
+    private static void register(
+        Kind kind,
+        String which,
+        Watched files,
+        Function<State, Instant> since,
+        Function<State, String> hash,
+        MeterRegistry registry) {
+      Gauge.builder(
+              "sluice.generation.age.seconds",
+              files,
+              watched -> secondsSince(since.apply(watched.state())))
+          .description("Age of the active and of the offered generation of files")
+          .tag("files", kind.word())
+          .tag("generation", which)
+          .register(registry);
+      Gauge.builder("sluice.generation.hash", files, watched -> number(hash.apply(watched.state())))
+          .description("Hash of all files of a generation, to compare servers; 0 without files")
+          .tag("files", kind.word())
+          .tag("generation", which)
+          .register(registry);
+    }
+
+    private static double secondsSince(Instant since) {
+      return Duration.between(since, Clock.systemUTC().instant()).toMillis() / MILLIS_PER_SECOND;
+    }
+
+    /** Twelve hexadecimal digits fit in a double. */
+    private static double number(String hash) {
+      return hash.equals(Generations.NONE) ? 0 : Long.parseLong(hash, HEXADECIMAL);
+    }
+  }
+
+  /**
+   * Declares the limits that the rules in force name, so that the metric of missing defaults counts
+   * them, and tells another listener after that. For one thread.
+   */
+  static final class NamedByRules implements ReloadListener {
+
+    private final CurrentLimits limits;
+    private final ReloadListener next;
+    private List<Requirement> declared = List.of();
+
+    /**
+     * Makes a listener.
+     *
+     * @param limits the limits that are loaded
+     */
+    NamedByRules(CurrentLimits limits, ReloadListener next) {
+      this.limits = limits;
+      this.next = next;
+    }
+
+    @Override
+    public void offered(Instant at, String hash) {
+      next.offered(at, hash);
+    }
+
+    @Override
+    public void loaded(Instant at, Limits loaded, List<Problem> warnings) {
+      List<Requirement> before = declared;
+      declared = RuleBook.of(loaded).requirements();
+      limits.require(declared);
+      limits.release(before);
+      next.loaded(at, loaded, warnings);
+    }
+
+    @Override
+    public void failed(Instant at, List<Problem> problems) {
+      next.failed(at, problems);
+    }
+
+    @Override
+    public void broke(Instant at, Throwable failure) {
+      next.broke(at, failure);
+    }
   }
 }

@@ -2,17 +2,20 @@
 package dev.sluice.server.service;
 
 import dev.sluice.FailureRule;
+import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.server.HostPort;
-import dev.sluice.server.StoreAccess;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
-import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.text.Durations;
 import dev.sluice.web.ClientAddress;
+import dev.sluice.yaml.LimitFiles;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -406,5 +409,124 @@ public record ServerConfig(
 
     /** Nothing. */
     public static final Telemetry NONE = new Telemetry(false, null);
+  }
+
+  /** Thrown when a service cannot start with one of its settings. */
+  public static final class ConfigException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    private final String setting;
+
+    ConfigException(String setting, String message, Throwable cause) {
+      super(message, cause);
+      this.setting = setting;
+    }
+
+    /**
+     * Returns which setting is wrong.
+     *
+     * @return its name among the options of {@code sluice serve}, such as {@code store}
+     */
+    public String setting() {
+      return setting;
+    }
+  }
+
+  /** Thrown when a door would be open to a network without TLS or without access control. */
+  public static final class InsecureException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    /**
+     * Makes the exception.
+     *
+     * @param address where the door would listen
+     * @param lacksTls whether nothing would be encrypted
+     * @param lacksControl whether everybody would be answered; one of the two is true
+     * @param asksForCertificates whether clients may show a certificate, and need not
+     */
+    InsecureException(
+        String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
+      super(
+          "%s is not loopback, and %s; %s; or listen on 127.0.0.1"
+              .formatted(
+                  address,
+                  both(
+                      lacksTls ? "nothing would be encrypted" : "",
+                      lacksControl ? "everybody who reaches it could spend" : "",
+                      " and "),
+                  both(
+                      lacksTls
+                          ? "give --tls-certificate FILE and --tls-key FILE, or --plaintext where the network encrypts"
+                          : "",
+                      lacksControl ? control(asksForCertificates) : "",
+                      "; ")));
+    }
+
+    private static String control(boolean asksForCertificates) {
+      return (asksForCertificates
+              ? "give --tokens FILE, or leave out --tls-client-auth optional, which lets in clients without a certificate"
+              : "give --tokens FILE (or --tls-client-ca FILE)")
+          + ", or --open where the network admits clients only";
+    }
+
+    private static String both(String one, String other, String between) {
+      return one + (one.isEmpty() || other.isEmpty() ? "" : between) + other;
+    }
+  }
+
+  /**
+   * The limits of a service without limit files; also in examples/limits/samples.yml. Stateless.
+   */
+  public static final class SampleLimits {
+
+    private SampleLimits() {}
+
+    /**
+     * Returns the limits.
+     *
+     * @return limits of the bundled names
+     */
+    public static Limits make() {
+      return Limits.builder(BundledNames.catalogue())
+          .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
+          .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
+          .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))
+          .limit("SignUpsPerIPAddress", Quota.per(3, Duration.ofDays(1)))
+          .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofDays(1)))
+          .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+          .build();
+    }
+  }
+
+  /**
+   * The names that the server and every command know: Let's Encrypt's nine always, the samples
+   * unless a file declares names. Stateless and thread-safe.
+   */
+  public static final class BundledNames {
+
+    private BundledNames() {}
+
+    /**
+     * Returns a builder of limit files that may use these names and their id formats.
+     *
+     * @return a builder without files
+     */
+    public static LimitFiles.Builder files() {
+      return LimitFiles.builder()
+          .catalogue(AcmeLimits.bundled().catalogue())
+          .samples(Catalogue.samples())
+          .idFormats(AcmeLimits.bundled().idFormats());
+    }
+
+    /**
+     * Returns all of these names, samples included.
+     *
+     * @return the names
+     */
+    public static Catalogue catalogue() {
+      return AcmeLimits.bundled().catalogue().plus(Catalogue.samples());
+    }
   }
 }

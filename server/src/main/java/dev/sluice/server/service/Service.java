@@ -9,44 +9,59 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Generations.Kind;
-import dev.sluice.server.NotReadyException;
-import dev.sluice.server.Part;
-import dev.sluice.server.Periodic;
-import dev.sluice.server.StoreAccess;
-import dev.sluice.server.Stores;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
-import dev.sluice.server.admin.KeepException;
 import dev.sluice.server.admin.RuntimeLimits;
-import dev.sluice.server.http.BuildInfo;
-import dev.sluice.server.http.MetricsPart;
-import dev.sluice.server.http.ServerState;
-import dev.sluice.server.http.StatsPart;
+import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.Periodic;
+import dev.sluice.server.http.HttpPart.BuildInfo;
+import dev.sluice.server.http.HttpPart.MetricsPart;
+import dev.sluice.server.http.HttpPart.ServerState;
+import dev.sluice.server.http.HttpPart.StatsPart;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.Part;
 import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.service.Door.GrpcDoor;
+import dev.sluice.server.service.Door.HttpDoor;
+import dev.sluice.server.service.Door.OpenDoors;
+import dev.sluice.server.service.Door.RespDoor;
+import dev.sluice.server.service.ReloadLog.GenerationMeters;
+import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.service.ServerConfig.Storage;
+import dev.sluice.server.service.Service.ShutdownStack;
+import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.tls.EndOfCertificate;
-import dev.sluice.server.tls.Tls;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.server.tls.TlsIdentity;
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.FileSystemException;
+import java.nio.file.Path;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -63,20 +78,20 @@ import org.slf4j.LoggerFactory;
  */
 public final class Service implements AutoCloseable {
 
-  private final Started started;
-  private final Doors doors;
+  private final ShutdownStack started;
+  private final OpenDoors doors;
   private final BucketStore store;
   private final Generations generations;
   private final AuditLog audit;
-  private final Traffic traffic;
+  private final ConnectionBudget traffic;
 
   private Service(
-      Started started,
-      Doors doors,
+      ShutdownStack started,
+      OpenDoors doors,
       BucketStore store,
       Generations generations,
       AuditLog audit,
-      Traffic traffic) {
+      ConnectionBudget traffic) {
     this.started = started;
     this.doors = doors;
     this.store = store;
@@ -94,10 +109,10 @@ public final class Service implements AutoCloseable {
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
    * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
-   * @throws dev.sluice.server.AddressException if a port cannot be opened
+   * @throws dev.sluice.server.net.HostPort.AddressException if a port cannot be opened
    */
   public static Service start(ServerConfig config) {
-    Started started = new Started();
+    ShutdownStack started = new ShutdownStack();
     try {
       return start(config, started);
     } catch (Throwable e) {
@@ -106,7 +121,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  private static Service start(ServerConfig config, Started started) {
+  private static Service start(ServerConfig config, ShutdownStack started) {
     LoadedFiles files = LoadedFiles.load(config);
     CurrentLimits base = files.of(Kind.LIMITS);
     Generations generations = new Generations();
@@ -130,7 +145,7 @@ public final class Service implements AutoCloseable {
     GenerationMeters.register(generations, meters);
     TlsFiles tlsFiles = config.doors().tls();
     Tls tls = tlsFiles == null ? null : tls(tlsFiles, files.of(Kind.CERTIFICATES), meters, started);
-    Access access = Control.access(config, files, meters, started);
+    Access access = AccessSetup.access(config, files, meters, started);
     files.watch(
         generations, access.audit(), table.after(reloads), metrics.metrics()::filesBroke, started);
     Stream.of(Kind.TOKENS, Kind.CERTIFICATES)
@@ -156,12 +171,12 @@ public final class Service implements AutoCloseable {
     Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
-    Traffic traffic = Traffic.usual();
-    Gauge.builder("sluice.connections", traffic, Traffic::connections)
+    ConnectionBudget traffic = ConnectionBudget.usual();
+    Gauge.builder("sluice.connections", traffic, ConnectionBudget::connections)
         .description("Connections of clients, over all doors")
         .register(meters);
-    Door.Room room =
-        new Door.Room(
+    Door.DoorContext room =
+        new Door.DoorContext(
             limiter,
             reservations,
             meters,
@@ -172,7 +187,7 @@ public final class Service implements AutoCloseable {
             generations,
             tls,
             traces(config, meters, started));
-    Doors doors = new Doors();
+    OpenDoors doors = new OpenDoors();
     started.add(doors::close);
     ServerState state =
         new ServerState(
@@ -218,7 +233,8 @@ public final class Service implements AutoCloseable {
   }
 
   /** Starts to send if there is a receiver; otherwise the library is not loaded. */
-  private static Part traces(ServerConfig config, PrometheusMeterRegistry meters, Started started) {
+  private static Part traces(
+      ServerConfig config, PrometheusMeterRegistry meters, ShutdownStack started) {
     OtlpSettings settings = config.telemetry().otlp();
     if (settings == null) {
       return server -> {};
@@ -229,7 +245,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static Tls tls(
-      TlsFiles files, CurrentLimits loaded, MeterRegistry meters, Started started) {
+      TlsFiles files, CurrentLimits loaded, MeterRegistry meters, ShutdownStack started) {
     Supplier<TlsIdentity> current =
         () -> Objects.requireNonNull(loaded.get().companion(TlsIdentity.class), "no certificate");
     Gauge.builder(
@@ -279,7 +295,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static BucketStore openStore(
-      Storage storage, PrometheusMeterRegistry meters, RedisObserver redis, Started started) {
+      Storage storage, PrometheusMeterRegistry meters, RedisObserver redis, ShutdownStack started) {
     Snapshot snapshot = storage.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);
@@ -363,5 +379,141 @@ public final class Service implements AutoCloseable {
   @Override
   public void close() {
     started.close();
+  }
+
+  /**
+   * Parts that were started. Closing ends them in the reverse order, and goes on after a part that
+   * fails to end. Thread-safe.
+   */
+  static final class ShutdownStack implements AutoCloseable {
+
+    private static final Logger log = LoggerFactory.getLogger(ShutdownStack.class);
+
+    private final Deque<Runnable> ends = new ArrayDeque<>();
+
+    /** Remembers how to end a part that was started. */
+    synchronized void add(Runnable end) {
+      ends.push(end);
+    }
+
+    @Override
+    public synchronized void close() {
+      while (!ends.isEmpty()) {
+        try {
+          ends.pop().run();
+        } catch (RuntimeException e) {
+          log.error("a part of the server did not stop; the others are stopped all the same", e);
+        }
+      }
+    }
+  }
+
+  /** Starts access control and the audit log. Stateless. */
+  private static final class AccessSetup {
+
+    private AccessSetup() {}
+
+    /**
+     * Opens the audit log, and says how it ends.
+     *
+     * @param files have the tokens, where there are any
+     */
+    static Access access(
+        ServerConfig config, LoadedFiles files, MeterRegistry meters, ShutdownStack started) {
+      ServerConfig.Control settings = config.control();
+      AuditLog audit = audit(settings.auditLog(), meters);
+      started.add(audit::close);
+      Access access =
+          settings.tokens() == null
+              ? Access.open(
+                  audit,
+                  meters,
+                  settings.requestsPerAddress(),
+                  config.doors().adminsAnywhere(settings))
+              : Access.of(files.of(Kind.TOKENS), audit, meters, settings.requestsPerAddress());
+      started.add(access::close);
+      return access;
+    }
+
+    private static AuditLog audit(@Nullable String target, MeterRegistry meters) {
+      if (target == null) {
+        return AuditLog.none();
+      }
+      if (target.equals("-")) {
+        return AuditLog.of(System.err, meters);
+      }
+      try {
+        return AuditLog.of(Path.of(target), meters);
+      } catch (IOException e) {
+        throw new ConfigException(
+            "audit-log",
+            "%s: cannot be written (%s); name a file in a folder where the server may write"
+                .formatted(target, reason(e)),
+            e);
+      }
+    }
+
+    /** The system's exceptions have a path for a message. */
+    private static String reason(IOException e) {
+      return e instanceof FileSystemException ? e.toString() : String.valueOf(e.getMessage());
+    }
+  }
+
+  /**
+   * A check that asks at most twice a second, however many want to know: all others get the outcome
+   * of the one that is under way, or the last one. Thread-safe; blocks as long as the check does.
+   */
+  static final class RecentCheck implements Runnable {
+
+    /** How long an outcome holds. */
+    static final long RECENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+    private final Runnable check;
+    private final LongSupplier nanoTime;
+    private final AtomicReference<@Nullable CompletableFuture<Checked>> last =
+        new AtomicReference<>();
+
+    /** When a check ended, and how; a failure or none. */
+    private record Checked(long at, @Nullable RuntimeException failure) {}
+
+    RecentCheck(Runnable check, LongSupplier nanoTime) {
+      this.check = check;
+      this.nanoTime = nanoTime;
+    }
+
+    @Override
+    public void run() {
+      CompletableFuture<Checked> known = last.get();
+      if (known == null || isOld(known)) {
+        CompletableFuture<Checked> mine = new CompletableFuture<>();
+        CompletableFuture<Checked> now = last.compareAndExchange(known, mine);
+        if (now == known) {
+          mine.complete(outcome());
+          known = mine;
+        } else {
+          known = now;
+        }
+      }
+      RuntimeException failure = known == null ? null : known.join().failure();
+      if (failure != null) {
+        throw failure;
+      }
+    }
+
+    private boolean isOld(CompletableFuture<Checked> known) {
+      return known.isDone() && nanoTime.getAsLong() - known.join().at() >= RECENT_NANOS;
+    }
+
+    private Checked outcome() {
+      try {
+        check.run();
+        return new Checked(nanoTime.getAsLong(), null);
+      } catch (RuntimeException e) {
+        return new Checked(nanoTime.getAsLong(), e);
+      } catch (Error e) { // nobody may wait for ever for an outcome that does not come
+        IllegalStateException failure = new IllegalStateException(e);
+        return new Checked(nanoTime.getAsLong(), failure);
+      }
+    }
   }
 }

@@ -2,10 +2,11 @@
 package dev.sluice.server.stats;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.sluice.server.Periodic;
+import dev.sluice.server.base.Periodic;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -136,6 +137,69 @@ public final class RateHistory implements AutoCloseable {
     void count(double newTotal, int at) {
       ring[at] = (int) Math.min(newTotal - total, Integer.MAX_VALUE);
       total = newTotal;
+    }
+  }
+
+  /**
+   * How many spends of a limit had which outcome, second by second. Immutable and thread-safe.
+   *
+   * @param limit the limit's name
+   * @param perSecond the counts of the last {@link RateHistory#SECONDS} seconds, oldest first; an
+   *     outcome without any is missing
+   */
+  public record Rates(String limit, Map<SpendOutcome, List<Integer>> perSecond) {
+
+    /**
+     * Copies the counts.
+     *
+     * @param limit the limit's name
+     * @param perSecond the counts
+     */
+    public Rates {
+      perSecond = Map.copyOf(perSecond);
+    }
+
+    static Rates of(String limit, Map<SpendOutcome, int[]> rings, int next) {
+      Map<SpendOutcome, List<Integer>> counts = new EnumMap<>(SpendOutcome.class);
+      rings.forEach(
+          (outcome, ring) -> {
+            if (Arrays.stream(ring).anyMatch(count -> count > 0)) {
+              counts.put(outcome, inOrder(ring, next));
+            }
+          });
+      return new Rates(limit, counts);
+    }
+
+    private static List<Integer> inOrder(int[] ring, int next) {
+      int[] ordered = new int[ring.length];
+      System.arraycopy(ring, next, ordered, 0, ring.length - next);
+      System.arraycopy(ring, 0, ordered, ring.length - next, next);
+      return Arrays.stream(ordered).boxed().toList();
+    }
+  }
+
+  /** The outcome of a spend; one that is allowed may also start a bucket. */
+  public enum SpendOutcome {
+    /** It was allowed. */
+    ALLOWED("allowed"),
+    /** It was denied. */
+    DENIED("denied"),
+    /** A rule in shadow mode would have allowed it. */
+    SHADOW_ALLOWED("shadow_allowed"),
+    /** A rule in shadow mode would have denied it; it passed. */
+    SHADOW_DENIED("shadow_denied"),
+    /** The spend took tokens from a full bucket, so that the store had to make room for it. */
+    NEW_BUCKETS("");
+
+    private final String label;
+
+    SpendOutcome(String label) {
+      this.label = label;
+    }
+
+    /** The value of the label {@code decision} of the meter; empty for one without such a label. */
+    String label() {
+      return label;
     }
   }
 }

@@ -4,13 +4,16 @@ package dev.sluice.server.tls;
 import dev.sluice.text.SafeText;
 import dev.sluice.yaml.AttachedFiles;
 import io.netty.handler.ssl.ClientAuth;
+import java.io.ByteArrayInputStream;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.InvalidKeyException;
 import java.security.PrivateKey;
 import java.security.PublicKey;
 import java.security.Signature;
+import java.security.cert.Certificate;
 import java.security.cert.CertificateException;
+import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
 import java.time.Clock;
 import java.time.Instant;
@@ -247,6 +250,50 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       return signer.verify(signed);
     } catch (GeneralSecurityException e) {
       return false;
+    }
+  }
+
+  /**
+   * Which certificates clients show.
+   *
+   * @param authorities a PEM file with the certificates of the authorities that sign them
+   * @param required whether a client without a certificate is refused
+   */
+  public record ClientCertificates(Path authorities, boolean required) {}
+
+  /** Certificates as PEM, in the order of their file. Stateless. */
+  public static final class PemCertificates {
+
+    private PemCertificates() {}
+
+    /**
+     * Reads all certificates of a file.
+     *
+     * @param pem the content of the file
+     * @return at least one certificate
+     * @throws CertificateException if there is none, or one is damaged, with what to do
+     */
+    public static List<X509Certificate> read(byte[] pem) throws CertificateException {
+      List<X509Certificate> found;
+      try {
+        found =
+            CertificateFactory.getInstance("X.509")
+                .generateCertificates(new ByteArrayInputStream(pem))
+                .stream()
+                .map((Certificate one) -> (X509Certificate) one)
+                .toList();
+      } catch (CertificateException e) {
+        throw unreadable(e); // its message says no more
+      }
+      if (found.isEmpty()) {
+        throw unreadable(null);
+      }
+      return found;
+    }
+
+    private static CertificateException unreadable(@Nullable CertificateException cause) {
+      return new CertificateException(
+          "no readable certificate; write PEM that starts with -----BEGIN CERTIFICATE-----", cause);
     }
   }
 }

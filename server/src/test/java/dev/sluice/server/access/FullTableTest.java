@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.server.RefusedException;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.yaml.LimitFiles;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;

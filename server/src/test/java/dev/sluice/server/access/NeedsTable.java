@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-import java.util.Set;
-import java.util.TreeSet;
-import java.util.stream.Collectors;
+import com.linecorp.armeria.server.HttpService;
 
-/** The table of {@link Needs}, for tests of other packages. */
+/** What callers need, for tests of other packages. */
 public final class NeedsTable {
 
   private NeedsTable() {}
 
-  /** The paths of all routes. */
-  public static Set<String> paths() {
-    return Needs.ROUTES.stream()
-        .map(Needs.Route::path)
-        .collect(Collectors.toCollection(TreeSet::new));
+  /** Whether a service says what it needs; otherwise administrators alone may use it. */
+  public static boolean saysWhatItNeeds(HttpService service) {
+    return service.as(Endpoint.class) != null || service.as(Endpoint.Guarded.class) != null;
   }
 
-  /** Whether nobody may ask there without a role. */
-  public static boolean needsARole(String path) {
-    return Needs.ofRoute(path, true) != Need.NOTHING;
-  }
-
-  /** The names of all commands. */
-  public static Set<String> commands() {
-    return Needs.COMMANDS.stream()
-        .map(Needs.Command::name)
-        .collect(Collectors.toCollection(TreeSet::new));
-  }
-
-  /** The table as the docs print it. */
-  public static String markdown() {
-    return Needs.markdown();
+  /** What a caller needs at the path of a route, as the docs print it. */
+  public static String needs(HttpService service, String path) {
+    String reading = Endpoint.need(service, path, true).word();
+    String writing = Endpoint.need(service, path, false).word();
+    return reading.equals(writing) ? reading : reading + "; to change, " + writing;
   }
 }

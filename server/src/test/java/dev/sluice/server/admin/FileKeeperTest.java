@@ -9,6 +9,8 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Penalty;
+import dev.sluice.server.admin.Keeper.Kept;
+import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import java.io.IOException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;

@@ -12,6 +12,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -6,8 +6,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
-import dev.sluice.server.SluiceServer;
-import dev.sluice.server.Traffic;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -33,7 +33,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * Hostile clients that keep to every documented bound, against a server with small bounds. The same
- * attacks in their full size are {@code ./sluice bench attacks}.
+ * attacks in their full size are {@code ./sluice prove attacks}.
  */
 @Tag("slow")
 final class AttacksTest {
@@ -267,7 +267,7 @@ final class AttacksTest {
   /** Nobody else's stream on its connection is broken off. */
   @Test
   void streamThatIsNotRead_endsAlone() throws Exception {
-    Traffic traffic = new Traffic(8 * MIB, 10, 10, Duration.ofSeconds(10));
+    ConnectionBudget traffic = new ConnectionBudget(8 * MIB, 10, 10, Duration.ofSeconds(10));
     String line = "{\"op\":\"check\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}\n";
     byte[] one = line.getBytes(StandardCharsets.US_ASCII);
     byte[] many = line.repeat(200).getBytes(StandardCharsets.US_ASCII);

@@ -10,10 +10,10 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.ResponseHeaders;
 import dev.sluice.Limiter;
-import dev.sluice.server.Requests.HeldAnswers;
-import dev.sluice.server.access.Acts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.access.LimiterCalls;
+import dev.sluice.server.net.Requests.HeldAnswers;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -125,7 +125,8 @@ final class DecisionPiecesTest {
   }
 
   private DecisionStream stream(BucketStore from) {
-    Acts acts = new Acts(Limiter.of(SampleFixture.limits(), from), AuditLog.none(), "http");
+    LimiterCalls acts =
+        new LimiterCalls(Limiter.of(SampleFixture.limits(), from), AuditLog.none(), "http");
     return new DecisionStream(acts, Caller.anybody("here"), client.response, tasks::add, held);
   }
 

@@ -3,8 +3,8 @@ package dev.sluice.server.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.FailureLog;
 import dev.sluice.server.UnchargedException;
+import dev.sluice.server.base.FailureLog;
 import dev.sluice.store.StoreException;
 import org.junit.jupiter.api.Test;
 

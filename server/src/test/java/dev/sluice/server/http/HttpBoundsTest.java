@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.AddressException;
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.net.HostPort.AddressException;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.io.InputStream;

@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.micrometer.BulkSummary;
+import dev.sluice.server.http.HttpPart.MetricsPart;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;

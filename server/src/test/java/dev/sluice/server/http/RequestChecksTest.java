@@ -4,7 +4,7 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
 import java.net.InetAddress;

@@ -8,11 +8,16 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
-import dev.sluice.server.HostPort;
-import dev.sluice.server.SluiceServer;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.http.HttpPart.AdminPart;
+import dev.sluice.server.http.HttpPart.ForwardAuthPart;
+import dev.sluice.server.http.HttpPart.MetricsPart;
+import dev.sluice.server.http.HttpPart.ServerState;
+import dev.sluice.server.http.HttpPart.StatsPart;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import dev.sluice.web.ClientAddress;
@@ -54,7 +59,7 @@ final class TestServer implements AutoCloseable {
     Limiter limiter = Limiter.of(runtime.limits(), store);
     MeterRegistry meters = new SimpleMeterRegistry();
     this.history = RateHistory.start(meters);
-    Traffic traffic = Traffic.usual();
+    ConnectionBudget traffic = ConnectionBudget.usual();
     ServerState state =
         new ServerState(history, meters, traffic, List::of, store, "memory", store::ping);
     this.server =

@@ -2,35 +2,24 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
-import dev.sluice.server.Traffic;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.util.List;
-import java.util.Set;
-import java.util.TreeSet;
+import java.util.Map;
+import java.util.TreeMap;
 
-/** The commands of the Redis door, as a client is told of them. */
+/** The commands of the Redis door, for tests of other packages. */
 public final class CommandNames {
 
   private CommandNames() {}
 
-  /** The names, in capitals. */
-  public static Set<String> of(Limiter limiter, Reservations reservations) {
-    RespServer server =
-        RespServer.builder(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), limiter, reservations)
-            .start(Traffic.usual());
-    Set<String> names = new TreeSet<>();
-    try (RespClient client = new RespClient(server.address())) {
-      for (Object command : (List<?>) client.call("COMMAND")) {
-        names.add(String.valueOf(((List<?>) command).get(0)).toUpperCase(java.util.Locale.ROOT));
-      }
-    } finally {
-      Thread.currentThread().interrupt(); // so that nobody waits for clients
-      server.close();
-      var unused = Thread.interrupted();
+  /** What a caller needs for each command. */
+  public static Map<String, String> needs(Limiter limiter, Reservations reservations) {
+    ConnectionCommands connection = new ConnectionCommands("test", () -> "");
+    Map<String, String> needs = new TreeMap<>();
+    for (Command command :
+        RespServer.commands(limiter, AuditLog.none(), reservations, connection)) {
+      needs.put(command.name(), command.need().word());
     }
-    return names;
+    return needs;
   }
 }

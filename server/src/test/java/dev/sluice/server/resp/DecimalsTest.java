@@ -3,6 +3,7 @@ package dev.sluice.server.resp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.resp.Request.Decimals;
 import java.nio.charset.StandardCharsets;
 import java.util.OptionalLong;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -9,10 +9,10 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;
@@ -79,7 +79,7 @@ class RespAccessTest {
                 limiter,
                 new Reservations(limiter, store, TokenKey.random()))
             .access(access)
-            .start(Traffic.usual());
+            .start(ConnectionBudget.usual());
   }
 
   @AfterEach

@@ -8,7 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
-import dev.sluice.server.Traffic;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -55,7 +55,7 @@ final class RespBoundsTest {
         new TestRespServer(
             limits(),
             BucketStore.inMemory(new ManualTime()),
-            new Traffic(budgetBytes, maxConnections, maxConnections, late));
+            new ConnectionBudget(budgetBytes, maxConnections, maxConnections, late));
     open.add(server);
     return server;
   }
@@ -234,7 +234,7 @@ final class RespBoundsTest {
   @Test
   void aServerThatStops_answersWhatWaitsForItsTurn() throws Exception {
     HeldStore store = new HeldStore();
-    TestRespServer server = new TestRespServer(limits(), store, Traffic.usual());
+    TestRespServer server = new TestRespServer(limits(), store, ConnectionBudget.usual());
     open.add(server);
     RespClient client = connect(server);
     RespClient unfinished = connect(server);

@@ -10,8 +10,8 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.UnchargedException;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -83,7 +83,7 @@ final class RespStoreAwayTest {
             .onFailure(rule(rule))
             .build();
     List<@Nullable Object> answers = new ArrayList<>();
-    try (TestRespServer server = new TestRespServer(limiter, store, Traffic.usual());
+    try (TestRespServer server = new TestRespServer(limiter, store, ConnectionBudget.usual());
         RespClient client = server.connect()) {
       client.raw((command + "\r\n").repeat(2));
       answers.add(client.reply());

@@ -4,9 +4,9 @@ package dev.sluice.server.resp;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
-import dev.sluice.server.SluiceServer;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
@@ -21,14 +21,14 @@ final class TestRespServer implements AutoCloseable {
   private final RespServer resp;
 
   TestRespServer(Limits limits, BucketStore store) {
-    this(limits, store, Traffic.usual());
+    this(limits, store, ConnectionBudget.usual());
   }
 
-  TestRespServer(Limits limits, BucketStore store, Traffic traffic) {
+  TestRespServer(Limits limits, BucketStore store, ConnectionBudget traffic) {
     this(Limiter.of(limits, store), store, traffic);
   }
 
-  TestRespServer(Limiter limiter, BucketStore store, Traffic traffic) {
+  TestRespServer(Limiter limiter, BucketStore store, ConnectionBudget traffic) {
     this.http =
         SluiceServer.builder(anyPort())
             .unreadyPeriod(Duration.ZERO)

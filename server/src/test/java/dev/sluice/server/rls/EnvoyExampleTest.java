@@ -14,7 +14,7 @@ import com.linecorp.armeria.common.RequestHeaders;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.HostPort;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;

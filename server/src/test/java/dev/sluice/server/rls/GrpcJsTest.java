@@ -9,7 +9,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.HostPort;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.io.IOException;

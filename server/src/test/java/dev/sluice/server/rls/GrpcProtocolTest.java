@@ -25,8 +25,10 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
-import dev.sluice.server.HostPort;
-import dev.sluice.server.SluiceServer;
+import dev.sluice.server.access.Permission;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.RlsPart.LateGrpc;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -66,6 +68,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
@@ -183,7 +186,8 @@ final class GrpcProtocolTest {
     assertThat(health("")).isEqualTo(ServingStatus.SERVING);
     assertThat(server.ask(descriptor("PerUser", "ann")).getStatuses(0).getLimitRemaining())
         .isEqualTo(999);
-    LateGrpc late = new LateGrpc(() -> GrpcService.builder().build(), "a/B");
+    LateGrpc late =
+        new LateGrpc(() -> GrpcService.builder().build(), Map.of("a/B", Permission.DECIDE));
     assertThat(late.shouldCachePath("/a/B", null, Route.builder().exact("/a/B").build())).isFalse();
   }
 

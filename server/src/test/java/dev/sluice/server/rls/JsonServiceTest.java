@@ -9,8 +9,8 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.HostPort;
 import dev.sluice.server.UnchargedException;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -29,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The question as JSON, with and without gRPC's names of fields. */
@@ -51,13 +52,15 @@ final class JsonServiceTest {
     return send(server, method, body.getBytes(StandardCharsets.UTF_8));
   }
 
-  private static HttpResponse<String> send(TestRlsServer server, String method, byte[] body)
-      throws Exception {
-    HttpRequest request =
+  private static HttpResponse<String> send(
+      TestRlsServer server, String method, byte[] body, String... headers) throws Exception {
+    HttpRequest.Builder request =
         HttpRequest.newBuilder(URI.create("http://" + HostPort.format(server.address()) + "/json"))
-            .method(method, BodyPublishers.ofByteArray(body))
-            .build();
-    return CLIENT.send(request, BodyHandlers.ofString());
+            .method(method, BodyPublishers.ofByteArray(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    return CLIENT.send(request.build(), BodyHandlers.ofString());
   }
 
   @Test
@@ -98,6 +101,38 @@ final class JsonServiceTest {
       HttpResponse<String> half = send(server, "POST", ONE.replace("ann", "\\ud800"));
       assertThat(half.statusCode()).as(half.body()).isEqualTo(400);
       assertThat(send(server, "POST", ONE.replace("ann", "é")).statusCode()).isEqualTo(200);
+    }
+  }
+
+  /** Read as UTF-8, "+AGEAbgBu-" of UTF-7 would be another client than "ann". */
+  @ParameterizedTest
+  @CsvSource({
+    "Content-Type, application/json; charset=utf-16",
+    "Content-Type, application/json;charset=UTF-7",
+    "Content-Type, application/json; Charset=\"iso-8859-1\"",
+    "Content-Type, application/json; charset=utf-8; charset=utf-16le",
+    "Content-Type, application/json; charset=",
+    "Content-Encoding, gzip",
+    "Content-Encoding, 'identity, deflate'",
+    "Content-Encoding, br"
+  })
+  void bodyInAnotherCharset_orCompressed_isA415(String header, String value) throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      byte[] body = ONE.getBytes(StandardCharsets.UTF_8);
+      HttpResponse<String> answer = send(server, "POST", body, header, value);
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(415);
+      assertThat(answer.headers().firstValue("content-type")).hasValue("application/problem+json");
+      assertThat(JSON.readTree(answer.body()).get("detail").textValue())
+          .startsWith("found " + header + ": " + value + ", expected ");
+      for (String plain :
+          List.of(
+              "application/json; charset=UTF-8", "text/plain", "application/json;charset=utf8")) {
+        HttpResponse<String> right =
+            send(server, "POST", body, "Content-Type", plain, "Content-Encoding", "identity");
+        assertThat(right.statusCode()).as(plain).isNotEqualTo(415);
+      }
+      assertThat(remaining(send(server, "POST", ONE.replace("ann", "new")))).isEqualTo(1);
     }
   }
 

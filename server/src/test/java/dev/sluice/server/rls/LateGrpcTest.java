@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.linecorp.armeria.client.grpc.GrpcClients;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.grpc.GrpcService;
+import dev.sluice.server.access.Permission;
+import dev.sluice.server.rls.RlsPart.LateGrpc;
 import io.grpc.StatusRuntimeException;
 import io.grpc.health.v1.HealthCheckRequest;
 import io.grpc.health.v1.HealthCheckResponse.ServingStatus;
@@ -14,6 +16,7 @@ import io.grpc.health.v1.HealthGrpc;
 import io.grpc.health.v1.HealthGrpc.HealthBlockingStub;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -35,7 +38,8 @@ class LateGrpcTest {
   private Server server;
 
   private HealthBlockingStub start(Supplier<GrpcService> maker) {
-    return start(new LateGrpc(maker, HealthGrpc.SERVICE_NAME + "/Check"));
+    return start(
+        new LateGrpc(maker, Map.of(HealthGrpc.SERVICE_NAME + "/Check", Permission.NOTHING)));
   }
 
   private HealthBlockingStub start(LateGrpc late) {
@@ -89,7 +93,8 @@ class LateGrpcTest {
   @Test
   void firstRequest_doesNotWaitForAPreparationThatHasNotBegun() {
     List<Runnable> waiting = new ArrayList<>();
-    LateGrpc late = new LateGrpc(this::health, HealthGrpc.SERVICE_NAME + "/Check");
+    LateGrpc late =
+        new LateGrpc(this::health, Map.of(HealthGrpc.SERVICE_NAME + "/Check", Permission.NOTHING));
     late.make(waiting::add);
     HealthBlockingStub client = start(late);
 

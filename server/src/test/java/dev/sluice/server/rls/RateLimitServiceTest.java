@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.google.protobuf.UInt64Value;
 import com.google.protobuf.UnknownFieldSet;
 import dev.sluice.Limiter;
-import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -19,9 +18,10 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.server.UnchargedException;
-import dev.sluice.server.rules.Excess;
-import dev.sluice.server.rules.RuleBook;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -38,11 +38,13 @@ import io.envoyproxy.envoy.type.v3.RateLimitUnit;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -70,6 +72,8 @@ final class RateLimitServiceTest {
 
   private final ManualTime time = new ManualTime();
   private final BucketStore store = BucketStore.inMemory(time);
+  @TempDir private Path folder;
+
   private final TestRlsServer server = new TestRlsServer(limits(), store);
 
   private static Limits limits() {
@@ -392,6 +396,16 @@ final class RateLimitServiceTest {
   }
 
   @Test
+  void valueThatIsNotAnId_isAProblemOfItsOwn_notAnExceededQuota() {
+    RateLimitResponse denied = server.ask(descriptor("PerIp", "not an address"));
+    assertThat(denied.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(headers(denied)).containsEntry("content-type", "application/problem+json");
+    assertThat(denied.getRawBody().toStringUtf8())
+        .contains("\"title\":\"Request denied\"", "\"status\":429")
+        .doesNotContain("quota-exceeded", "violated-policies");
+  }
+
+  @Test
   void answer_hasFields_andARefusalTheTimeToComeBackAndAProblem() {
     RateLimitResponse allowed = server.ask(descriptor("PerUser", "zoe"));
     assertThat(headers(allowed))
@@ -611,19 +625,32 @@ final class RateLimitServiceTest {
     }
   }
 
-  private static TestRlsServer withRule(BucketStore store, boolean shadow, Excess excess) {
-    Mapping mapping =
-        (domain, entries, limits) -> {
-          if (!entries.get(0).getKey().equals("tokens")) {
-            return new NamedLimits(one -> {}).map(domain, entries, limits);
-          }
-          Transaction bucket = Transaction.of(limits, "PerUser", entries.get(0).getValue());
-          return new Mapping.Limited(
-              List.of(new Mapping.Line(shadow ? bucket.inShadow() : bucket, null, excess)),
-              List.of());
-        };
-    Limits owing = limits().withDebts(List.of("PerUser"), Excess.DEEPEST_DEBT);
-    return new TestRlsServer(owing, store, part -> part.mapping(mapping));
+  private TestRlsServer withRule(BucketStore store, boolean shadow, Excess excess) {
+    try {
+      Files.writeString(
+          folder.resolve("names.yml"),
+          "names:\n  - {number: 2, name: PerUser, id: string, jitter: 0}\n");
+      Files.writeString(
+          folder.resolve("limits.yml"), "PerUser: {burst: 5, count: 2, period: 1m}\n");
+      Files.writeString(
+          folder.resolve("rules.yml"),
+          """
+          rules:
+            - entries: [tokens]
+              limits: [{limit: PerUser, id: "{tokens}", shadow: %s, excess: %s}]
+          """
+              .formatted(shadow, excess.name().toLowerCase(Locale.ROOT)));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    Limits owing =
+        LimitFiles.builder()
+            .names(folder.resolve("names.yml"))
+            .defaults(folder.resolve("limits.yml"))
+            .companion(folder.resolve("rules.yml"), RuleBook.reader())
+            .build()
+            .load();
+    return new TestRlsServer(owing, store);
   }
 
   @ParameterizedTest

@@ -11,6 +11,7 @@ import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
 import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.server.rls.RateLimitService.BadRequest;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 

@@ -9,8 +9,10 @@ import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitDescriptor.Entry;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.rules.RuleBook;
-import dev.sluice.server.rules.RuleMatch;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.UnusableRequestException;
@@ -550,15 +552,15 @@ final class RuleBookModelTest {
   }
 
   private static Map<String, Long> found(Limits limits, RateLimitRequest request) {
-    Mapping mapping = new RulesFirst(new NamedLimits(one -> {}), one -> {});
-    Lines lines = Lines.of(request, mapping, OverridePolicy.IGNORE, limits);
+    DescriptorCharges charges =
+        DescriptorCharges.of(request, OverridePolicy.IGNORE, one -> {}, limits);
     Map<String, Long> costs = new TreeMap<>();
-    for (Lines.Line line : lines.all()) {
-      Transaction asked = line.asked();
+    for (DescriptorCharge charge : charges.all()) {
+      Transaction asked = charge.asked();
       costs.merge(
-          asked == null ? DENIED : asked.bucketKey(), asked == null ? 1 : line.cost(), Long::sum);
+          asked == null ? DENIED : asked.bucketKey(), asked == null ? 1 : charge.cost(), Long::sum);
     }
-    lines.refunds().forEach(line -> costs.put("-" + line.givenBack().bucketKey(), line.cost()));
+    charges.refunds().forEach(one -> costs.put("-" + one.givenBack().bucketKey(), one.cost()));
     return costs;
   }
 

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.UInt64Value;
 import dev.sluice.limit.Limits;
-import dev.sluice.server.HostPort;
-import dev.sluice.server.rules.RuleBook;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;

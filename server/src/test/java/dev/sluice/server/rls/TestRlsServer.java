@@ -6,11 +6,11 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
-import dev.sluice.server.HostPort;
-import dev.sluice.server.NotReadyException;
-import dev.sluice.server.SluiceServer;
-import dev.sluice.server.Traffic;
+import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.http.HttpPart;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
@@ -30,7 +30,7 @@ final class TestRlsServer implements AutoCloseable {
   static final String EDGE = "edge";
 
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  final Traffic traffic = Traffic.usual();
+  final ConnectionBudget traffic = ConnectionBudget.usual();
   private final SluiceServer server;
 
   TestRlsServer(Limits limits, BucketStore store) {

@@ -4,7 +4,7 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.server.HostPort;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.yaml.LimitFiles;

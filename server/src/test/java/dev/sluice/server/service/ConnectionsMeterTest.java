@@ -3,8 +3,8 @@ package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.HostPort;
-import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import java.io.IOException;

@@ -7,9 +7,9 @@ import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.UnknownFieldSet;
 import com.linecorp.armeria.client.grpc.GrpcClients;
-import dev.sluice.server.HostPort;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;

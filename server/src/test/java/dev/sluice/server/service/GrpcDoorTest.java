@@ -8,15 +8,17 @@ import com.linecorp.armeria.server.ServerListener;
 import com.linecorp.armeria.server.grpc.GrpcService;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.server.Generations;
-import dev.sluice.server.Part;
-import dev.sluice.server.Traffic;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.Generations;
+import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.net.Part;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
-import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.service.Door.GrpcDoor;
+import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
@@ -50,16 +52,16 @@ final class GrpcDoorTest {
     }
   }
 
-  private static Door.Room room(BucketStore store, Part traces) {
+  private static Door.DoorContext room(BucketStore store, Part traces) {
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     CurrentLimits limits = new CurrentLimits(SampleLimits.make());
     Limiter limiter = Limiter.of(limits, store);
-    return new Door.Room(
+    return new Door.DoorContext(
         limiter,
         new Reservations(limiter, store, TokenKey.random()),
         meters,
         () -> {},
-        Traffic.usual(),
+        ConnectionBudget.usual(),
         Access.open(AuditLog.none(), meters),
         RuntimeLimits.inMemory(limits, store),
         new Generations(),

@@ -4,7 +4,7 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.server.rls.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import java.net.InetAddress;

@@ -2,28 +2,22 @@
 package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.server.Aside;
-import dev.sluice.server.HostPort;
-import dev.sluice.server.StoreAccess;
 import dev.sluice.server.access.Tokens;
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.service.LocalProxy.Kind;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
-import dev.sluice.testkit.web.Spellings;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.ProxyHeader;
-import java.io.BufferedReader;
 import java.io.IOException;
-import java.lang.ProcessBuilder.Redirect;
-import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -33,13 +27,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
-import java.util.TreeMap;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -62,44 +52,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 @Tag("slow")
 final class ProxiesTest {
 
-  private static final Path EXAMPLES = Path.of("..", "examples");
+  private static final Path EXAMPLES = LocalProxy.EXAMPLES;
   private static final Duration PATIENCE = Duration.ofSeconds(20);
-
-  /** A proxy that can be installed here. */
-  enum Proxy {
-    NGINX,
-    CADDY,
-    HAPROXY;
-
-    String example() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-
-    List<String> command(String folder) {
-      return switch (this) {
-        case NGINX ->
-            List.of(
-                "nginx",
-                "-p",
-                folder,
-                "-c",
-                folder + "/nginx.conf",
-                "-g",
-                "daemon off; error_log stderr; pid " + folder + "/nginx.pid;");
-        case CADDY ->
-            List.of("caddy", "run", "--config", folder + "/Caddyfile", "--adapter", "caddyfile");
-        case HAPROXY -> List.of("haproxy", "-db", "-f", folder + "/haproxy.cfg");
-      };
-    }
-  }
-
-  /** What a client gets. Names of headers in lower case. */
-  private record Answer(int status, Map<String, String> headers, String body) {
-
-    String header(String name) {
-      return headers.getOrDefault(name, "");
-    }
-  }
 
   @TempDir Path folder;
 
@@ -108,8 +62,7 @@ final class ProxiesTest {
   private int appPort;
   private Service service;
   private @Nullable String token;
-  private Process process;
-  private int port;
+  private @Nullable LocalProxy proxy;
 
   @BeforeEach
   void startServers() throws IOException {
@@ -182,52 +135,28 @@ final class ProxiesTest {
 
   @AfterEach
   void stop() throws InterruptedException {
-    if (process != null) {
-      process.destroy();
-      if (!process.waitFor(10, TimeUnit.SECONDS)) {
-        process.destroyForcibly().waitFor();
-      }
+    if (proxy != null) {
+      proxy.close();
     }
     Aside.run(service::close); // waits for load balancers
     app.stop(0);
   }
 
-  private void start(Proxy proxy) throws IOException {
-    startService(proxy.example());
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
-    try (Stream<Path> files = Files.list(EXAMPLES.resolve(proxy.example()))) {
-      for (Path file : files.toList()) {
-        Files.writeString(
-            folder.resolve(file.getFileName()),
-            configured(Files.readString(file))
-                .replace("127.0.0.1:8080", HostPort.format(service.addresses().get(0)))
-                .replace("127.0.0.1:3000", "127.0.0.1:" + appPort)
-                .replace(":8000", ":" + port));
-      }
-    }
-    ProcessBuilder builder =
-        new ProcessBuilder(proxy.command(folder.toString()))
-            .directory(folder.toFile())
-            .redirectErrorStream(true)
-            .redirectOutput(folder.resolve("proxy.log").toFile());
-    builder.environment().put("HOME", folder.toString());
-    builder.environment().put("XDG_DATA_HOME", folder.toString());
-    if (token != null) {
-      builder.environment().put("SLUICE_TOKEN", token);
-    }
-    process = builder.start();
-    await()
-        .atMost(PATIENCE)
-        .failFast(() -> assertThat(process.isAlive()).as(log()).isTrue())
-        .ignoreException(ConnectException.class)
-        .until(() -> exchange(get("/health")).status() == 200);
+  private void start(Kind kind) throws IOException {
+    startService(kind.example());
+    proxy =
+        LocalProxy.start(
+            kind,
+            folder,
+            service.addresses().get(0),
+            appPort,
+            this::configured,
+            token == null ? Map.of() : Map.of("SLUICE_TOKEN", token));
     appRequests.set(0);
   }
 
   private String log() throws IOException {
-    return Files.readString(folder.resolve("proxy.log"));
+    return Objects.requireNonNull(proxy).log();
   }
 
   private static String get(String path) {
@@ -247,45 +176,23 @@ final class ProxiesTest {
 
   /** Sends a request to the proxy as a client at 127.0.0.2, which nobody trusts. */
   @CanIgnoreReturnValue
-  private Answer exchange(String request) throws IOException {
-    return exchange(
-        new InetSocketAddress(InetAddress.getLoopbackAddress(), port), "127.0.0.2", request);
-  }
-
-  private static Answer exchange(InetSocketAddress to, String from, String request)
-      throws IOException {
-    try (Socket socket = new Socket()) {
-      socket.bind(new InetSocketAddress(InetAddress.getByName(from), 0));
-      socket.connect(to);
-      socket.setSoTimeout((int) PATIENCE.toMillis());
-      socket.getOutputStream().write(request.getBytes(StandardCharsets.US_ASCII));
-      String answer = OneAnswer.read(socket.getInputStream());
-      String[] parts = answer.split("\r\n\r\n", 2);
-      Map<String, String> headers = new TreeMap<>();
-      for (String line : parts[0].lines().skip(1).toList()) {
-        int colon = line.indexOf(':');
-        headers.merge(
-            line.substring(0, colon).toLowerCase(Locale.ROOT),
-            line.substring(colon + 1).strip(),
-            (one, other) -> one + " AND " + other);
-      }
-      return new Answer(Integer.parseInt(parts[0].split(" ", 3)[1]), headers, parts[1]);
-    }
+  private RawAnswer exchange(String request) throws IOException {
+    return RawAnswer.to(Objects.requireNonNull(proxy).address(), "127.0.0.2", request);
   }
 
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
-  void requestWithinItsLimits_reachesTheApplication_andTheClientSeesWhatIsLeft(Proxy proxy)
+  void requestWithinItsLimits_reachesTheApplication_andTheClientSeesWhatIsLeft(Kind kind)
       throws IOException {
-    start(proxy);
-    Answer answer = exchange(get("/search?q=a%20b"));
+    start(kind);
+    RawAnswer answer = exchange(get("/search?q=a%20b"));
     assertThat(answer.status()).as(log()).isEqualTo(200);
     assertThat(answer.body()).contains("app: GET /search?q=a%20b");
     assertThat(answer.header("ratelimit")).isEqualTo("\"CallsPerClient\";r=19");
     assertThat(answer.header("ratelimit-policy")).isEqualTo("\"CallsPerClient\";q=20;w=3600");
     assertThat(answer.header("retry-after")).isEmpty();
-    Answer login = exchange(login());
+    RawAnswer login = exchange(login());
     assertThat(login.status()).isEqualTo(200);
     assertThat(login.body()).contains("app: POST /login user=alice");
     assertThat(login.header("ratelimit"))
@@ -296,10 +203,10 @@ final class ProxiesTest {
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
-  void serverWithTokens_knowsTheProxyByItsOwn(Proxy proxy) throws Exception {
+  void serverWithTokens_knowsTheProxyByItsOwn(Kind kind) throws Exception {
     token = Tokens.fresh();
-    start(proxy);
-    Answer answer = exchange(get("/health"));
+    start(kind);
+    RawAnswer answer = exchange(get("/health"));
     assertThat(answer.status()).isEqualTo(200);
     assertThat(answer.body()).startsWith("app: GET /health");
     URI door =
@@ -316,90 +223,31 @@ final class ProxiesTest {
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
-  void requestOverALimit_isA429_thatTheApplicationNeverSees(Proxy proxy) throws IOException {
-    start(proxy);
+  void requestOverALimit_isA429_thatTheApplicationNeverSees(Kind kind) throws IOException {
+    start(kind);
     for (int i = 0; i < 3; i++) {
       assertThat(exchange(login()).status()).as(log()).isEqualTo(200);
     }
-    Answer denied = exchange(login());
+    RawAnswer denied = exchange(login());
     assertThat(denied.status()).isEqualTo(429);
     assertThat(denied.header("cache-control")).isEqualTo("no-store");
     assertThat(denied.header("content-type"))
-        .isEqualTo(proxy == Proxy.NGINX ? "text/html" : "application/problem+json");
+        .isEqualTo(kind == Kind.NGINX ? "text/html" : "application/problem+json");
     assertThat(Integer.parseInt(denied.header("retry-after"))).isBetween(150, 210);
     assertThat(denied.header("ratelimit"))
         .startsWith("\"LoginsPerClient\";r=0;t=")
         .endsWith(", \"CallsPerClient\";r=17");
     assertThat(appRequests).hasValue(3);
     assertThat(exchange(get("/search")).status()).isEqualTo(200);
-    assertThat(
-            exchange(
-                    new InetSocketAddress(InetAddress.getLoopbackAddress(), port),
-                    "127.0.0.3",
-                    login())
-                .status())
+    assertThat(RawAnswer.to(Objects.requireNonNull(proxy).address(), "127.0.0.3", login()).status())
         .isEqualTo(200);
-  }
-
-  /** An application on Node: each way of its users to read a request, and whether it is a login. */
-  private static final String NODE =
-      """
-      const http = require('http'), url = require('url');
-      const readers = {
-        legacy: r => url.parse(r.url).pathname,
-        whatwg: r => new URL(r.url, 'http://shop.example').pathname,
-        decoded: r => decodeURIComponent(url.parse(r.url).pathname),
-        whole: r => decodeURIComponent(new URL(r.url, 'http://shop.example').pathname),
-      };
-      const method = r => (r.headers['x-http-method-override'] || r.headers['x-http-method'] || r.method).toUpperCase();
-      http.createServer((r, answer) => {
-        const logins = Object.keys(readers).filter(name => {
-          try {
-            const path = readers[name](r).replace(/\\/{2,}/g, '/').replace(/;[^/]*/g, '').replace(/\\/$/, '');
-            return method(r) === 'POST' && path === '/login';
-          } catch (e) { return false; }
-        });
-        answer.end('app: ' + logins.map(name => 'login by ' + name).join(', '));
-      }).listen(0, '127.0.0.1', function () { console.log(this.address().port); });
-      """;
-
-  @ParameterizedTest
-  @EnumSource
-  @Tag("slow")
-  @EnabledIf("dev.sluice.server.Programs#haveProxiesAndNode")
-  void loginThatTheApplicationReads_wasCharged_howeverItWasWritten(Proxy proxy) throws IOException {
-    Process node = new ProcessBuilder("node", "-e", NODE).redirectError(Redirect.DISCARD).start();
-    try (BufferedReader said = node.inputReader()) {
-      appPort = Integer.parseInt(said.readLine());
-      start(proxy);
-      assertThat(exchange(login()).body()).contains("login by legacy", "login by whatwg");
-      List<String> requests = new ArrayList<>();
-      Spellings.ofPath().forEach(path -> requests.add("POST " + path + " HTTP/1.1"));
-      Spellings.ofMethod()
-          .forEach(request -> requests.add(request.replaceAll("(?i)delete", "post")));
-      requests.add("POST http://shop.example/login HTTP/1.1");
-      requests.add("POST http://shop.example//x/login HTTP/1.1");
-      int client = 1;
-      for (String request : requests) {
-        InetSocketAddress to = new InetSocketAddress(InetAddress.getLoopbackAddress(), port);
-        String from = "127.0.1." + client++;
-        for (int i = 0; i < 3; i++) {
-          assertThat(exchange(to, from, login()).status()).isEqualTo(200);
-        }
-        String whole =
-            request + "\r\nHost: shop.example\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
-        assertThat(exchange(to, from, whole).body()).as(request).doesNotContain("login by");
-      }
-    } finally {
-      node.destroy();
-    }
   }
 
   /** Sluice takes it for a configuration that appends the client's query; no client gets a 500. */
   @Test
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
   void clientThatSendsTheQueryOfNginx_isToldItsMistake() throws IOException {
-    start(Proxy.NGINX);
+    start(Kind.NGINX);
     assertThat(exchange(get("/any?deny=403")).status()).as(log()).isEqualTo(400);
     assertThat(exchange(get("/any?deny=404")).status()).isEqualTo(200);
   }
@@ -407,8 +255,8 @@ final class ProxiesTest {
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
-  void clientThatSpeaksLikeAProxy_isChargedAllTheSame(Proxy proxy) throws IOException {
-    start(proxy);
+  void clientThatSpeaksLikeAProxy_isChargedAllTheSame(Kind kind) throws IOException {
+    start(kind);
     String[] lies = {
       "X-Forwarded-Method: GET",
       "X-Forwarded-Uri: /health",
@@ -426,15 +274,15 @@ final class ProxiesTest {
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
-  void requestWithManyHeaders_isDecidedAllTheSame(Proxy proxy) throws IOException {
-    start(proxy);
-    int kilobytes = proxy == Proxy.NGINX ? 21 : 15;
+  void requestWithManyHeaders_isDecidedAllTheSame(Kind kind) throws IOException {
+    start(kind);
+    int kilobytes = kind == Kind.NGINX ? 21 : 15;
     String line = "x".repeat(990);
     StringBuilder request = new StringBuilder(get("/search").replace("\r\n\r\n", "\r\n"));
     for (int i = 0; i < kilobytes; i++) {
       request.append("X-Large-%s: %s\r\n".formatted(i, line));
     }
-    Answer answer = exchange(request.append("\r\n").toString());
+    RawAnswer answer = exchange(request.append("\r\n").toString());
     assertThat(answer.status()).as(log()).isEqualTo(200);
     assertThat(answer.header("ratelimit")).isEqualTo("\"CallsPerClient\";r=19");
   }
@@ -442,10 +290,10 @@ final class ProxiesTest {
   @ParameterizedTest
   @EnumSource
   @EnabledIf("dev.sluice.server.Programs#haveProxies")
-  void requestsWhileTheServerIsDown_areRefused(Proxy proxy) throws IOException {
-    start(proxy);
+  void requestsWhileTheServerIsDown_areRefused(Kind kind) throws IOException {
+    start(kind);
     service.close();
-    Answer answer = exchange(get("/search"));
+    RawAnswer answer = exchange(get("/search"));
     assertThat(answer.status()).as(log()).isIn(500, 502, 503);
     assertThat(appRequests).hasValue(0);
   }
@@ -459,8 +307,8 @@ final class ProxiesTest {
     return path.group(1);
   }
 
-  private Answer asked(String request) throws IOException {
-    return exchange(service.addresses().get(0), "127.0.0.1", request);
+  private RawAnswer asked(String request) throws IOException {
+    return RawAnswer.to(service.addresses().get(0), "127.0.0.1", request);
   }
 
   @Test
@@ -486,11 +334,11 @@ final class ProxiesTest {
             + "Accept-Encoding: gzip\r\n"
             + "Connection: close\r\n\r\n";
     for (int i = 0; i < 3; i++) {
-      Answer allowed = asked(login);
+      RawAnswer allowed = asked(login);
       assertThat(allowed.status()).isEqualTo(200);
       assertThat(allowed.body()).isEmpty();
     }
-    Answer denied = asked(login);
+    RawAnswer denied = asked(login);
     assertThat(denied.status()).isEqualTo(429);
     assertThat(denied.header("retry-after")).isNotEmpty();
     assertThat(denied.header("content-type")).isEqualTo("application/problem+json");
@@ -513,11 +361,11 @@ final class ProxiesTest {
             + "x-envoy-expected-rq-timeout-ms: 250\r\n"
             + "connection: close\r\n\r\n";
     for (int i = 0; i < 3; i++) {
-      Answer allowed = asked(login);
+      RawAnswer allowed = asked(login);
       assertThat(allowed.status()).isEqualTo(200);
       assertThat(allowed.header("ratelimit")).startsWith("\"LoginsPerClient\";r=");
     }
-    Answer denied = asked(login);
+    RawAnswer denied = asked(login);
     assertThat(denied.status()).isEqualTo(429);
     assertThat(denied.body()).contains("too many logins (3) from this address");
     assertThat(asked(login.replace("/login?", "/?")).status()).isEqualTo(200);

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.Aside;
-import dev.sluice.server.HostPort;
 import dev.sluice.server.http.LogLines;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.web.ClientAddress;

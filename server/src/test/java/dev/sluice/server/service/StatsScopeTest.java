@@ -4,8 +4,8 @@ package dev.sluice.server.service;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
-import dev.sluice.server.HostPort;
 import dev.sluice.server.access.Tokens;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import java.io.IOException;

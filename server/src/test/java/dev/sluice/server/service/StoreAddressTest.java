@@ -3,9 +3,8 @@ package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.HostPort;
-import dev.sluice.server.StoreAccess;
 import dev.sluice.server.access.Tokens;
+import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;

@@ -4,6 +4,8 @@ package dev.sluice.server.stats;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.server.stats.RateHistory.Rates;
+import dev.sluice.server.stats.RateHistory.SpendOutcome;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;

@@ -3,7 +3,8 @@ package dev.sluice.server.stats;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.stats.SpaceSaving.Estimate;
+import dev.sluice.server.stats.TopDenied.SpaceSaving;
+import dev.sluice.server.stats.TopDenied.SpaceSaving.Estimate;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

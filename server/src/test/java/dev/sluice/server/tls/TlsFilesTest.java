@@ -3,6 +3,7 @@ package dev.sluice.server.tls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.tls.TlsFiles.ClientCertificates;
 import dev.sluice.yaml.AttachedFiles.Reports;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.IOException;

@@ -3,6 +3,7 @@ package dev.sluice.server.tls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.UnpooledByteBufAllocator;
 import io.netty.channel.embedded.EmbeddedChannel;

@@ -33,7 +33,7 @@ final class MemoryReport {
 
   private static final String USAGE =
       """
-      Usage: sluice bench memory [--quick | --full | --smoke] [--only REGEX] [--out DIR]
+      Usage: sluice bench memory [--goals | --full | --smoke] [--only REGEX] [--out DIR]
 
       Measures the store in memory beside Bucket4j, Resilience4j, Guava, Failsafe, a GCRA by hand in
       a ConcurrentHashMap, and that map's get alone. Ratios within one run are what counts.
@@ -42,8 +42,10 @@ final class MemoryReport {
       in processes of their own; a figure is the median, beside the lowest and the highest. "~" marks
       a row whose rounds overlap with those of sluice: no difference was measured.
 
-        --quick       what the goals need (default; 20 minutes, or more where a host is slow
-                      to give out memory)
+      Without an option: the rows of docs/benchmarks.md (5 minutes, or more where a host is slow to
+      give out memory).
+
+        --goals       what the goals need (25 minutes)
         --full        all scenes, with both collectors of garbage (an hour and more, 8 GB of heap)
         --smoke       a second each of a few, to see that it works; its figures mean nothing
         --only REGEX  only rows whose text has it, e.g. 'sluice|bucket4j' or '1 key'
@@ -68,17 +70,17 @@ final class MemoryReport {
   }
 
   public static void main(String[] args) throws Exception {
-    List<Row> rows = Scenes.quick();
+    List<Row> rows = Scenes.headline();
     Pattern only = Pattern.compile("");
     Path out = Path.of("target", "bench");
     boolean smoke = false;
     for (int i = 0; i < args.length; i++) {
       switch (args[i]) {
-        case "--quick" -> rows = Scenes.quick();
+        case "--goals" -> rows = Scenes.goals();
         case "--full" -> rows = Scenes.full();
         case "--smoke" -> {
           smoke = true;
-          rows = Scenes.quick().stream().filter(r -> r.keys() == 1).toList();
+          rows = Scenes.goals().stream().filter(r -> r.keys() == 1).toList();
         }
         case "--only" -> only = pattern(value(args, ++i));
         case "--out" -> out = Path.of(value(args, ++i));
@@ -95,8 +97,7 @@ final class MemoryReport {
             .filter(r -> wanted.matcher(r.subject().title() + " " + r.scene()).find())
             .toList();
     if (chosen.isEmpty()) {
-      throw usage(
-          "--only: no row has " + only + " (\"subject scene\"; --full has more rows than --quick)");
+      throw usage("--only: no row has " + only + " (\"subject scene\"; --full has the most rows)");
     }
     new MemoryReport(chosen, out, smoke).run();
   }
@@ -124,9 +125,19 @@ final class MemoryReport {
 
   private void run() throws RunnerException, IOException, InterruptedException {
     Files.createDirectories(out);
+    String machine =
+        String.format(
+            Locale.ROOT,
+            "%s %s, %d processors, Java %s",
+            System.getProperty("os.name"),
+            System.getProperty("os.arch"),
+            Runtime.getRuntime().availableProcessors(),
+            System.getProperty("java.version"));
+    System.out.println(machine);
+    System.out.println(
+        "ns (median, lowest to highest) and bytes allocated per decision of a thread; times: of sluice's time");
     Map<Row, Cost> figures = new LinkedHashMap<>();
     List<RunResult> raw = new ArrayList<>();
-    List<Size> sizes = smoke ? List.of() : sizes();
     Map<String, List<Row>> scenes = new LinkedHashMap<>();
     rows.forEach(row -> scenes.computeIfAbsent(row.scene(), s -> new ArrayList<>()).add(row));
     for (List<Row> scene : scenes.values()) {
@@ -140,9 +151,13 @@ final class MemoryReport {
           measured.computeIfAbsent(row, r -> new ArrayList<>()).add(figure(row, result));
         }
       }
-      measured.forEach((row, rounds) -> figures.put(row, Cost.of(rounds)));
+      Map<Row, Cost> done = new LinkedHashMap<>();
+      measured.forEach((row, rounds) -> done.put(row, Cost.of(rounds)));
+      Table.lines(done, "", "  ").forEach(System.out::println);
+      figures.putAll(done);
     }
-    print(figures, sizes, Goals.of(figures, sizes));
+    List<Size> sizes = smoke ? List.of() : sizes();
+    print(machine, figures, sizes, Goals.of(figures, sizes));
     try (PrintStream json =
         new PrintStream(Files.newOutputStream(out.resolve("memory.json")), true, "UTF-8")) {
       ResultFormatFactory.getInstance(ResultFormatType.JSON, json).writeOut(raw);
@@ -198,19 +213,25 @@ final class MemoryReport {
         allocated == null ? Double.NaN : Math.max(allocated.getScore() - ids, 0));
   }
 
-  private static List<Size> sizes() throws IOException, InterruptedException {
+  /** The heap of the subjects that the rows have, at a million keys; of ours also at others. */
+  private List<Size> sizes() throws IOException, InterruptedException {
     List<Size> sizes = new ArrayList<>();
     for (Subjects subject : Subjects.WITH_BUCKETS) {
-      sizes.add(size(subject, 1_000_000));
+      if (rows.stream().anyMatch(row -> row.subject() == subject)) {
+        sizes.add(size(subject, 1_000_000));
+      }
     }
-    sizes.add(size(Subjects.SLUICE, 1_000));
-    sizes.add(size(Subjects.SLUICE, 10_000_000));
+    if (rows.stream().anyMatch(row -> row.threads() > 1)) {
+      sizes.add(size(Subjects.SLUICE, 1_000));
+      sizes.add(size(Subjects.SLUICE, 10_000_000));
+    }
     return sizes;
   }
 
   private static Size size(Subjects subject, int keys) throws IOException, InterruptedException {
-    System.err.printf("bytes per live bucket: %s, %,d keys%n", subject.title(), keys);
-    return new Size(subject, keys, footprint(subject, keys));
+    Size size = new Size(subject, keys, footprint(subject, keys));
+    System.out.println(size.line());
+    return size;
   }
 
   private static double footprint(Subjects subject, int keys)
@@ -234,22 +255,8 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  private void print(Map<Row, Cost> figures, List<Size> sizes, List<Goal> goals)
+  private void print(String machine, Map<Row, Cost> figures, List<Size> sizes, List<Goal> goals)
       throws IOException {
-    String machine =
-        String.format(
-            Locale.ROOT,
-            "%s %s, %d processors, Java %s",
-            System.getProperty("os.name"),
-            System.getProperty("os.arch"),
-            Runtime.getRuntime().availableProcessors(),
-            System.getProperty("java.version"));
-    System.out.println(machine);
-    System.out.println(
-        "ns (median, lowest to highest) and bytes allocated per decision of a thread; times: of sluice's time");
-    Table.lines(figures, "", "  ").forEach(System.out::println);
-    System.out.println();
-    sizes.forEach(size -> System.out.println(size.line()));
     System.out.println();
     goals.forEach(goal -> System.out.println(goal.line()));
     List<String> markdown = new ArrayList<>();

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -24,34 +25,60 @@ public final class RedisBenchmark {
 
   private static final int ROUNDS = 3;
 
+  /** What docs/benchmarks.md has. */
+  private static final List<String> HEADLINE =
+      List.of(
+          Subjects.SLUICE, Subjects.REDISSON, Subjects.BUCKET4J, Subjects.GET, Subjects.HAND_OVER);
+
+  private static final List<Load> HEADLINE_LOADS = List.of(Load.ONE, Load.SIXTY_FOUR, Load.MANY);
+
   private final Map<String, Map<Load, Rounds>> figures = new LinkedHashMap<>();
   private final Map<String, Long> bytes = new LinkedHashMap<>();
+  private final List<Load> loads;
 
-  private RedisBenchmark() {}
+  private RedisBenchmark(List<Load> loads) {
+    this.loads = loads;
+  }
 
   /**
-   * Prints tables.
+   * Prints tables: of the headline subjects and loads, or of all, and the goals.
    *
-   * @param args the URI of a Redis whose content may be lost, seconds for each figure, and names of
-   *     subjects where not all are wanted
+   * @param args the URI of a Redis whose content may be lost, seconds for each figure, and {@code
+   *     --full} or names of subjects
    * @throws IOException if a JVM cannot be started
    * @throws InterruptedException if somebody interrupts it
    */
   public static void main(String[] args) throws IOException, InterruptedException {
     List<String> wanted = List.of(args).subList(2, args.length);
-    RedisBenchmark benchmark = new RedisBenchmark();
-    for (int round = 0; round < ROUNDS; round++) {
-      for (String subject : wanted.isEmpty() ? Subjects.ALL : wanted) {
+    boolean full = wanted.equals(List.of("--full"));
+    List<String> subjects = full ? Subjects.ALL : wanted.isEmpty() ? HEADLINE : wanted;
+    RedisBenchmark benchmark = new RedisBenchmark(wanted.isEmpty() ? HEADLINE_LOADS : Load.ALL);
+    System.out.println("calls/s ± half of the range (p50 / p99 µs), once the last round is done:");
+    for (int round = 1; round <= ROUNDS; round++) {
+      for (String subject : subjects) {
         benchmark.measure(args[0], args[1], subject);
+        if (round == ROUNDS) {
+          benchmark.printRow(subject);
+        }
       }
     }
-    benchmark.print(wanted.isEmpty());
+    benchmark.print(full);
+  }
+
+  private void printRow(String subject) {
+    StringBuilder line = new StringBuilder(subject);
+    row(subject)
+        .forEach(
+            (load, rounds) ->
+                line.append("; ").append(load.title()).append(": ").append(rounds.rate()));
+    System.out.println(line);
   }
 
   private void measure(String uri, String seconds, String subject)
       throws IOException, InterruptedException {
-    Process measurement =
-        new ProcessBuilder(
+    List<String> command =
+        new ArrayList<>(
+            List.of(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
                 "-Dio.lettuce.core.epoll=" + subject.equals(Subjects.EPOLL),
@@ -60,9 +87,12 @@ public final class RedisBenchmark {
                 Measurement.class.getName(),
                 uri,
                 seconds,
-                subject)
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
+                subject));
+    if (loads.equals(HEADLINE_LOADS)) {
+      loads.forEach(load -> command.add(load.name()));
+    }
+    Process measurement =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     try (BufferedReader out =
         new BufferedReader(
             new InputStreamReader(measurement.getInputStream(), StandardCharsets.UTF_8))) {
@@ -100,7 +130,9 @@ public final class RedisBenchmark {
             + " faster is not known.");
     table("processor µs a charge: client + server", (load, rounds) -> rounds.processor());
     table("warm-up, seconds: median / longest", (load, rounds) -> rounds.warmUp());
-    apart();
+    if (withGoals) {
+      apart();
+    }
     System.out.println("\nbytes of Redis memory of a bucket: " + bytes);
     if (withGoals) {
       System.out.println();
@@ -115,14 +147,14 @@ public final class RedisBenchmark {
 
   private void table(String title, BiFunction<Load, Rounds, String> cell) {
     StringBuilder table = new StringBuilder("\n| ").append(title);
-    Load.ALL.forEach(load -> table.append(" | ").append(load.title()));
-    table.append(" |\n|").append("---|".repeat(Load.ALL.size() + 1)).append('\n');
+    loads.forEach(load -> table.append(" | ").append(load.title()));
+    table.append(" |\n|").append("---|".repeat(loads.size() + 1)).append('\n');
     for (String subject : figures.keySet()) {
       if (Subjects.APART.contains(subject)) {
         continue;
       }
       table.append("| ").append(subject);
-      for (Load load : Load.ALL) {
+      for (Load load : loads) {
         table.append(" | ");
         Rounds rounds = row(subject).get(load);
         table.append(rounds == null ? "" : cell.apply(load, rounds));

@@ -38,6 +38,7 @@ public final class ServerReport {
   private static final double ABOUT = 0.1;
   private static final long MOST_RESIDENT_MIB = 256;
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
+  private static final int HEADLINE_PIPELINE = 16;
   private static final String HALF_LOAD = "gRPC at half of the peak";
   private static final String FROM_THE_START = "the same, right after the start";
   private static final String LIMIT = "Requests";
@@ -47,16 +48,19 @@ public final class ServerReport {
   private static final String LUA = "redis, GCRA in Lua";
 
   private final double seconds;
+  private final boolean full;
   private final List<Goal> goals = new ArrayList<>();
 
-  private ServerReport(double seconds) {
+  private ServerReport(double seconds, boolean full) {
     this.seconds = seconds;
+    this.full = full;
   }
 
   /**
    * Prints a table and the goals.
    *
-   * @param args seconds for each figure; none for 3
+   * @param args seconds for each figure, by default 3, and {@code --full} for more scenes than
+   *     docs/benchmarks.md has
    * @throws IOException if a program cannot be started, or its requests fail
    * @throws InterruptedException if somebody interrupts it
    */
@@ -73,8 +77,10 @@ public final class ServerReport {
     }
     Path scratch = Files.createTempDirectory("sluice-bench-server");
     try {
-      new ServerReport(args.length > 0 ? Double.parseDouble(args[0]) : DEFAULT_SECONDS)
-          .run(scratch);
+      List<String> words = new ArrayList<>(List.of(args));
+      boolean full = words.remove("--full");
+      double seconds = words.isEmpty() ? DEFAULT_SECONDS : Double.parseDouble(words.get(0));
+      new ServerReport(seconds, full).run(scratch);
     } finally {
       try (Stream<Path> files = Files.list(scratch)) {
         for (Path file : files.toList()) {
@@ -105,7 +111,7 @@ public final class ServerReport {
       int resp = sluice.port(1);
       int grpc = sluice.port(2);
       String sha = String.valueOf(redis.command("SCRIPT", "LOAD", Files.readString(script)));
-      for (int pipeline : PIPELINES) {
+      for (int pipeline : full ? PIPELINES : List.of(HEADLINE_PIPELINE)) {
         respScene(pipeline, resp, sluice.pid(), redis.port(), redisPid, sha);
       }
       for (String what : List.of("spend", "forward-auth")) {
@@ -124,39 +130,48 @@ public final class ServerReport {
                   subject(
                       "", EMPTY, empty.pid(), new GrpcLoad(empty.port(0), message, 0, scratch))),
               0.9);
-      long half = (long) (figure(peak, SLUICE).perSecond() / 2);
-      Map<String, Round> calm =
-          scene(
-              HALF_LOAD,
-              List.of(
-                  subject("", SLUICE, sluice.pid(), new GrpcLoad(grpc, message, half, scratch)),
-                  subject(
-                      "", EMPTY, empty.pid(), new GrpcLoad(empty.port(0), message, half, scratch))),
-              0);
-      goals.add(
-          new Goal(
-              HALF_LOAD + ": p99.9, milliseconds (Envoy waits 20)",
-              figure(calm, SLUICE).p999Micros() / 1_000,
-              20,
-              false));
-      Round first;
-      try (Program fresh = sluice(names, limits)) {
-        first =
-            new Load.On(fresh.pid(), new GrpcLoad(fresh.port(2), message, half, scratch))
-                .measure(seconds);
+      if (full) {
+        halfLoad(figure(peak, SLUICE).perSecond(), sluice, empty, message, scratch);
       }
-      System.out.printf("| %s | %s | %s | one round |%n", FROM_THE_START, SLUICE, first.cells());
-      goals.add(
-          new Goal(
-              FROM_THE_START + ": p99.9, milliseconds (Envoy waits 20)",
-              first.p999Micros() / 1_000,
-              20,
-              false));
       long resident = Usage.residentMib(sluice.pid());
       System.out.printf(Locale.ROOT, "%nafter the load, MiB: sluice %d%n%n", resident);
       goals.add(new Goal("memory after the load, MiB", resident, MOST_RESIDENT_MIB, false));
       goals.forEach(goal -> System.out.println(goal.line()));
     }
+  }
+
+  /** How long calls take that do not come as fast as they can. */
+  private void halfLoad(double peak, Program sluice, Program empty, Path message, Path scratch)
+      throws IOException, InterruptedException {
+    long half = (long) (peak / 2);
+    Map<String, Round> calm =
+        scene(
+            HALF_LOAD,
+            List.of(
+                subject(
+                    "", SLUICE, sluice.pid(), new GrpcLoad(sluice.port(2), message, half, scratch)),
+                subject(
+                    "", EMPTY, empty.pid(), new GrpcLoad(empty.port(0), message, half, scratch))),
+            0);
+    goals.add(
+        new Goal(
+            HALF_LOAD + ": p99.9, milliseconds (Envoy waits 20)",
+            figure(calm, SLUICE).p999Micros() / 1_000,
+            20,
+            false));
+    Round first;
+    try (Program fresh = sluice(scratch.resolve("names.yml"), scratch.resolve("limits.yml"))) {
+      first =
+          new Load.On(fresh.pid(), new GrpcLoad(fresh.port(2), message, half, scratch))
+              .measure(seconds);
+    }
+    System.out.printf("| %s | %s | %s | one round |%n", FROM_THE_START, SLUICE, first.cells());
+    goals.add(
+        new Goal(
+            FROM_THE_START + ": p99.9, milliseconds (Envoy waits 20)",
+            first.p999Micros() / 1_000,
+            20,
+            false));
   }
 
   private static Program sluice(Path names, Path limits) throws IOException {

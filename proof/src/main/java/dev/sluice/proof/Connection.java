@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof;
+
+import java.io.BufferedInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/** A connection as bytes, encrypted or not. Not thread-safe; it blocks. */
+public final class Connection implements AutoCloseable {
+
+  private final Socket socket;
+  private final InputStream in;
+
+  Connection(Socket socket) throws IOException {
+    this.socket = socket;
+    this.in = new BufferedInputStream(socket.getInputStream());
+  }
+
+  /** The bytes of a text, one for each character. */
+  public static byte[] ascii(String text) {
+    return text.getBytes(StandardCharsets.ISO_8859_1);
+  }
+
+  /** Sets how long a read waits. */
+  public void setPatience(int millis) throws IOException {
+    socket.setSoTimeout(millis);
+  }
+
+  public void write(byte[] bytes) throws IOException {
+    socket.getOutputStream().write(bytes);
+  }
+
+  public void write(String text) throws IOException {
+    write(ascii(text));
+  }
+
+  /** Ends this side, as a client does that asks nothing more. */
+  public void endOutput() throws IOException {
+    socket.shutdownOutput();
+  }
+
+  /** Returns a byte, or -1 at the end. */
+  public int read() throws IOException {
+    return in.read();
+  }
+
+  /** Reads what is there, at least a byte; returns how much, or -1 at the end. */
+  public int readSome(byte[] into, int from) throws IOException {
+    return in.read(into, from, into.length - from);
+  }
+
+  /** Reads exactly so many bytes. */
+  public byte[] read(int length) throws IOException {
+    byte[] bytes = in.readNBytes(length);
+    if (bytes.length < length) {
+      throw new EOFException(
+          length > 0 && bytes.length == 0 ? "closed without an answer" : "closed amid an answer");
+    }
+    return bytes;
+  }
+
+  /** Returns a line without its end; null where the connection has ended before it. */
+  public @Nullable String lineOrEnd() throws IOException {
+    StringBuilder line = new StringBuilder();
+    for (int c = in.read(); c != '\n'; c = in.read()) {
+      if (c < 0 && line.isEmpty()) {
+        return null;
+      }
+      if (c < 0) {
+        throw new EOFException("closed amid a line");
+      }
+      if (c != '\r') {
+        line.append((char) c);
+      }
+    }
+    return line.toString();
+  }
+
+  /** Returns a line without its end. */
+  public String line() throws IOException {
+    String line = lineOrEnd();
+    if (line == null) {
+      throw new EOFException("closed without an answer");
+    }
+    return line;
+  }
+
+  @Override
+  public void close() throws IOException {
+    socket.close();
+  }
+}

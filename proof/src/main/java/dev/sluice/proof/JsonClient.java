@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+
+/** The acts and their outcomes in the server's JSON, for every version of HTTP. */
+abstract class JsonClient implements Client {
+
+  private static final String ALLOWED = "\"allowed\":true";
+  private static final String DENIED = "\"allowed\":false";
+  private static final Pattern REMAINING = Pattern.compile("\"remaining\":(\\d+)");
+  private static final Pattern TOKEN = Pattern.compile("\"token\":\"([^\"]+)\"");
+
+  final Keys keys;
+
+  JsonClient(Keys keys) {
+    this.keys = keys;
+  }
+
+  /** Sends a request after which the connection goes on, and reads its answer. */
+  abstract HttpAnswer post(String path, String body, String token) throws IOException;
+
+  static String spend(String id) {
+    return "{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(Door.LIMIT, id);
+  }
+
+  /** Whether a spend was allowed. */
+  static Answers answers(HttpAnswer answer) throws IOException {
+    boolean allowed = answer.body().contains(ALLOWED);
+    if (answer.status() != 200 || (!allowed && !answer.body().contains(DENIED))) {
+      throw new IOException("answered " + answer);
+    }
+    return Answers.of(allowed);
+  }
+
+  /** Whether each line of a stream was allowed. */
+  static Answers answers(HttpAnswer answer, int lines) throws IOException {
+    int allowed = answer.body().split(ALLOWED, -1).length - 1;
+    int denied = answer.body().split(DENIED, -1).length - 1;
+    if (answer.status() != 200 || allowed + denied != lines) {
+      throw new IOException("%s lines were answered %s".formatted(lines, answer));
+    }
+    return new Answers(allowed, denied, 0, 0, false);
+  }
+
+  @Override
+  public Set<Act> acts() {
+    return EnumSet.allOf(Act.class);
+  }
+
+  @Override
+  public Outcome act(Act act, List<String> ids, int cost) throws IOException {
+    String path =
+        switch (act) {
+          case SPEND, BATCH -> "/v1/spend";
+          case CHECK, REFUND -> "/v1/" + act.name().toLowerCase(Locale.ROOT);
+          case RESERVE -> "/v1/reservations";
+        };
+    String token = act == Act.REFUND ? keys.operator() : keys.load();
+    HttpAnswer answer = post(path, "{" + fields(act, ids, cost) + "}", token);
+    Outcome outcome = outcome(act, answer);
+    if (act != Act.RESERVE || !outcome.allowed()) {
+      return outcome;
+    }
+    Matcher reservation = TOKEN.matcher(answer.body());
+    if (!reservation.find()) {
+      throw new IOException("a reservation without a token: " + answer);
+    }
+    HttpAnswer cancelled =
+        post("/v1/reservations/%s/cancel".formatted(reservation.group(1)), "", token);
+    if (cancelled.status() == 503) {
+      return Outcome.UNDECIDED;
+    }
+    if (cancelled.status() != 200 || !cancelled.body().contains("\"cancelled\":true")) {
+      throw new IOException("a cancellation was answered " + cancelled);
+    }
+    return outcome;
+  }
+
+  /** Returns the line of a stream for an act, which is none that reserves. */
+  static String line(Act act, List<String> ids, int cost) {
+    String op = act == Act.BATCH ? "batchSpend" : act.name().toLowerCase(Locale.ROOT);
+    return "{\"op\":\"%s\",%s}\n".formatted(op, fields(act, ids, cost));
+  }
+
+  private static String fields(Act act, List<String> ids, int cost) {
+    List<String> all =
+        ids.stream()
+            .map(id -> "\"limit\":\"%s\",\"id\":\"%s\",\"cost\":%s".formatted(Act.LIMIT, id, cost))
+            .toList();
+    return act == Act.BATCH
+        ? all.stream().collect(Collectors.joining("},{", "\"transactions\":[{", "}]"))
+        : all.get(0);
+  }
+
+  /** Reads a decision; of a batch, those of its parts. */
+  static Outcome outcome(Act act, HttpAnswer answer) throws IOException {
+    String body = answer.body();
+    if (answer.status() == 503 || body.contains("\"status\":503")) {
+      return Outcome.UNDECIDED;
+    }
+    int parts = act == Act.BATCH ? body.indexOf("\"decisions\":[") : 0;
+    if (answer.status() != 200 || parts < 0) {
+      throw new IOException("%s was answered %s".formatted(act, answer));
+    }
+    List<Long> remaining = new ArrayList<>();
+    Matcher found = REMAINING.matcher(body);
+    for (boolean more = found.find(parts); more; more = found.find()) {
+      remaining.add(Long.parseLong(found.group(1)));
+    }
+    return new Outcome(body.contains(ALLOWED), remaining);
+  }
+}

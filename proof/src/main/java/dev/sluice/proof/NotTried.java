@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof;
+
+/** Thrown when this machine lacks what a drill needs. */
+public final class NotTried extends Exception {
+
+  private static final long serialVersionUID = 1;
+
+  public NotTried(String what) {
+    super(what);
+  }
+}

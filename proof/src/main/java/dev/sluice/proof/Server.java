@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof;
+
+import dev.sluice.benchmarks.report.ServerFlags;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A {@code sluice serve} in a process of its own. Has the doors for HTTP, Redis clients and gRPC on
+ * free ports of loopback. Thread-safe.
+ */
+public final class Server implements AutoCloseable {
+
+  /** The exit code after SIGTERM: 128 and the number of the signal, as a shell has it. */
+  public static final int STOPPED = 143;
+
+  private static final Pattern LISTENING = Pattern.compile("listening on https?://.*");
+  private static final Pattern PORT = Pattern.compile("://[^ ]*:(\\d+)");
+  private static final Pattern REMAINING = Pattern.compile("\"remaining\":(\\d+)");
+  private static final Duration PATIENCE = Duration.ofSeconds(60);
+  private static final int MOST_LINES_KEPT = 10_000;
+  private static final int KIB_PER_MIB = 1024;
+
+  private final Process process;
+  private final Setup setup;
+  private final List<Integer> ports;
+  private final HttpClient http;
+  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // its beginning
+  private final AtomicInteger logLines = new AtomicInteger(); // since it listens
+  private final Thread reader;
+
+  private Server(
+      Process process, Setup setup, List<Integer> ports, List<String> said, BufferedReader out) {
+    this.process = process;
+    this.setup = setup;
+    this.ports = ports;
+    log.addAll(said);
+    HttpClient.Builder client =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
+    this.http =
+        setup.trust == null ? client.build() : client.sslContext(setup.trust.context()).build();
+    this.reader = new Thread(() -> follow(out), "server-log");
+    reader.setDaemon(true);
+    reader.start();
+  }
+
+  /**
+   * How a server is started. Immutable.
+   *
+   * @param heap such as 256m, with no bound on the rest; null for a machine that has {@value
+   *     ServerFlags#SMALL_MIB} MiB for the server
+   * @param trust of its clients; null where it has no certificate
+   * @param keys the tokens that it asks for
+   * @param environment more variables of its process
+   * @param shell what its shell runs before it, such as {@code ulimit -n 64}
+   * @param options of each start
+   */
+  public record Setup(
+      @Nullable String heap,
+      @Nullable Trust trust,
+      Keys keys,
+      Map<String, String> environment,
+      String shell,
+      List<String> options) {
+
+    /** On a small machine, without TLS, access control or options. */
+    public static final Setup SMALL = new Setup(null, null, Keys.NONE, Map.of(), "", List.of());
+
+    public Setup withHeap(String size) {
+      return new Setup(size, trust, keys, environment, shell, options);
+    }
+
+    /** With the certificate in a folder, which may be replaced, and all that its clients trust. */
+    public Setup withTls(Folder folder, Trust trusted) {
+      return new Setup(heap, trusted, keys, environment, shell, joined(folder.tls()));
+    }
+
+    /** With access control, by a file of tokens in a folder. */
+    public Setup withKeys(Folder folder, Keys fresh) throws IOException {
+      List<String> more = List.of("--tokens", fresh.write(folder));
+      return new Setup(heap, trust, fresh, environment, shell, joined(more));
+    }
+
+    public Setup withEnvironment(Map<String, String> variables) {
+      return new Setup(heap, trust, keys, variables, shell, options);
+    }
+
+    public Setup withShell(String command) {
+      return new Setup(heap, trust, keys, environment, command, options);
+    }
+
+    private List<String> joined(List<String> more) {
+      return Stream.concat(options.stream(), more.stream()).toList();
+    }
+
+    /** Whether the server may have had that much of the machine's memory at a time. */
+    public boolean allows(long peakMib) {
+      return heap != null || peakMib <= ServerFlags.SMALL_MIB;
+    }
+
+    /** What is promised of its memory. */
+    public String promise() {
+      return heap == null
+          ? String.format(Locale.ROOT, "lives within %d MiB", ServerFlags.SMALL_MIB)
+          : "lives with a heap of " + heap + " and no other bound";
+    }
+
+    /** Starts a server, and returns the exit code with which it refuses its options. */
+    public int refusal(String... more) throws IOException, InterruptedException {
+      try (Server unexpected = start(more)) {
+        return unexpected.isAlive() ? -1 : unexpected.exitCode();
+      } catch (NotStarted e) {
+        return e.exitCode();
+      }
+    }
+
+    /**
+     * Starts a server.
+     *
+     * @throws NotStarted if it ends instead
+     */
+    public Server start(String... more) throws IOException, InterruptedException {
+      List<String> command = new ArrayList<>();
+      command.addAll(List.of("/bin/sh", "-c", shell + "\nexec \"$@\"", "sh"));
+      command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+      command.addAll(heap == null ? ServerFlags.small() : ServerFlags.asLaunched("-Xmx" + heap));
+      command.addAll(List.of("-cp", System.getProperty("sluice.server.classpath")));
+      command.addAll(List.of("dev.sluice.cli.Main", "serve"));
+      for (String door : List.of("--http", "--resp", "--grpc")) {
+        command.addAll(List.of(door, "127.0.0.1:0"));
+      }
+      command.addAll(joined(List.of(more)));
+      ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
+      builder.environment().putAll(heap == null ? ServerFlags.SMALL_ENVIRONMENT : Map.of());
+      builder.environment().putAll(environment);
+      Process process = builder.start();
+      BufferedReader out = process.inputReader(StandardCharsets.UTF_8);
+      List<String> said = new ArrayList<>();
+      for (String line = out.readLine(); line != null; line = out.readLine()) {
+        said.add(line);
+        if (LISTENING.matcher(line).matches()) {
+          List<Integer> ports =
+              PORT.matcher(line).results().map(port -> Integer.parseInt(port.group(1))).toList();
+          Server server = new Server(process, this, ports, said, out);
+          server.warmUp();
+          return server;
+        }
+      }
+      throw new NotStarted(process.waitFor(), said);
+    }
+  }
+
+  /** Thrown when the process ended instead of listening. */
+  public static final class NotStarted extends IOException {
+
+    private static final long serialVersionUID = 1;
+
+    private final int exitCode;
+
+    NotStarted(int exitCode, List<String> said) {
+      super("exit code %s: %s".formatted(exitCode, String.join(" / ", said)));
+      this.exitCode = exitCode;
+    }
+
+    public int exitCode() {
+      return exitCode;
+    }
+  }
+
+  /** Starts one on a small machine, without TLS or access control. */
+  public static Server start(String... options) throws IOException, InterruptedException {
+    return Setup.SMALL.start(options);
+  }
+
+  /** The first requests load classes, which takes long where other work has the processors. */
+  private void warmUp() throws IOException, InterruptedException {
+    for (String path : List.of("/readyz", "/metrics", "/v1/admin/overrides")) {
+      long end = System.nanoTime() + PATIENCE.toNanos();
+      while (ask("GET", path, "").statusCode() != 200 && System.nanoTime() < end) {
+        TimeUnit.MILLISECONDS.sleep(100);
+      }
+    }
+  }
+
+  private void follow(BufferedReader out) {
+    try {
+      for (String line = out.readLine(); line != null; line = out.readLine()) {
+        if (logLines.incrementAndGet() <= MOST_LINES_KEPT) {
+          log.add(line);
+        }
+        if (Boolean.getBoolean("proof.log")) {
+          System.err.println("  | " + line);
+        }
+      }
+    } catch (IOException e) {
+      // the process ended
+    }
+  }
+
+  /** Where clients of a door connect. */
+  public Endpoint endpoint(Door door) {
+    InetSocketAddress address =
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door.port));
+    return new Endpoint(address, setup.trust, door.protocol);
+  }
+
+  /** The address of HTTP. */
+  public URI uri(String path) {
+    return URI.create(
+        "%s://localhost:%s%s".formatted(setup.trust == null ? "http" : "https", httpPort(), path));
+  }
+
+  /** The port of HTTP, which answers gRPC too. */
+  public int httpPort() {
+    return ports.get(Door.HTTP.port);
+  }
+
+  public Keys keys() {
+    return setup.keys;
+  }
+
+  public long pid() {
+    return process.pid();
+  }
+
+  public boolean isAlive() {
+    return process.isAlive();
+  }
+
+  /** What it has logged so far, from its start on. */
+  public List<String> log() {
+    return List.copyOf(log);
+  }
+
+  /** How many lines it has logged since it listens. */
+  public int logLines() {
+    return logLines.get();
+  }
+
+  /** How many lines of the log contain a text. */
+  public long logged(String text) {
+    return log.stream().filter(line -> line.contains(text)).count();
+  }
+
+  /**
+   * Sends a request on a connection of the JDK's pool.
+   *
+   * @param headers names and values in turn
+   */
+  public HttpResponse<String> ask(String method, String path, String body, String... headers)
+      throws IOException, InterruptedException {
+    HttpRequest.Builder request =
+        HttpRequest.newBuilder(uri(path))
+            .timeout(PATIENCE)
+            .header("Content-Type", "application/json")
+            .method(method, BodyPublishers.ofString(body));
+    if (headers.length > 0) {
+      request.headers(headers);
+    }
+    if (!keys().operator().isEmpty()) {
+      request.header("Sluice-Token", keys().operator());
+    }
+    return http.send(request.build(), BodyHandlers.ofString());
+  }
+
+  /** How many tokens were spent of a bucket that was full at first. */
+  public long spent(String id, long burst) throws IOException, InterruptedException {
+    String path = "/v1/limits/%s/buckets/%s".formatted(Door.LIMIT, id);
+    Matcher remaining = REMAINING.matcher(ask("GET", path, "").body());
+    if (!remaining.find()) {
+      throw new IOException("a bucket without a level");
+    }
+    return burst - Long.parseLong(remaining.group(1));
+  }
+
+  /** The sum of all series of a metric, 0 where there is none. */
+  public double metric(String series) throws IOException, InterruptedException {
+    return ask("GET", "/metrics", "")
+        .body()
+        .lines()
+        .filter(line -> line.startsWith(series))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .sum();
+  }
+
+  /** A number of the process' status as the kernel has it, such as {@code VmRSS} in KiB. */
+  public long status(String field) throws IOException {
+    try (Stream<String> all = Files.lines(Path.of("/proc/" + pid() + "/status"))) {
+      return all.filter(line -> line.startsWith(field + ":"))
+          .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")))
+          .sum();
+    }
+  }
+
+  /** The most memory that the process ever had, heap and all the rest; -1 if it has ended. */
+  public long peakMib() throws IOException {
+    return isAlive() ? status("VmHWM") / KIB_PER_MIB : -1;
+  }
+
+  /** How many files and connections it has open. */
+  public long descriptors() throws IOException {
+    try (Stream<Path> all = Files.list(Path.of("/proc/" + pid() + "/fd"))) {
+      return all.count();
+    }
+  }
+
+  /** Asks it to end, as a supervisor does. */
+  public void terminate() {
+    process.destroy();
+  }
+
+  /** Ends it as a power cut would, and waits until it is gone. */
+  public void kill() throws InterruptedException {
+    var unused = process.destroyForcibly().waitFor();
+  }
+
+  /** The exit code, or -1 if it does not end within a minute. Its log is complete then. */
+  public int exitCode() throws InterruptedException {
+    if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
+      return -1;
+    }
+    reader.join(PATIENCE.toMillis());
+    return process.exitValue();
+  }
+
+  @Override
+  public void close() {
+    process.destroyForcibly().onExit().join();
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof;
+
+import dev.sluice.proof.Client.Answers;
+import java.io.IOException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A client that spends from a bucket of its own until the server ends its connection. A server that
+ * stops closes connections that were idle for a second. So where the machine held this thread up
+ * for that long, the end of the connection is a goodbye too; the bucket tells whether it was one.
+ *
+ * <p>Redis commands have no other goodbye. Those that the server did not read any more are not
+ * lost, and only the time at which they were sent tells which they are. A server that is told to
+ * stop still answers for a second. After that it ends a connection within about another second.
+ */
+public final class Spender {
+
+  private static final int WARM = 20;
+  private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
+
+  /** For how long after the stop each command is read; half of it is left to a busy machine. */
+  private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
+
+  /** A server that owes a reply keeps the connection for ten seconds; otherwise, not this long. */
+  private static final long MOST_UNREAD_NANOS = TimeUnit.SECONDS.toNanos(4);
+
+  private final Door door;
+  private final String id;
+  private final Client client;
+  private final Thread thread = new Thread(this::run, "spender");
+  private final CountDownLatch warm = new CountDownLatch(1);
+  private volatile int answered;
+  private volatile int unanswered;
+  private volatile long lastSentNanos;
+  private volatile long endNanos;
+  private volatile String lost = "";
+  private volatile boolean heldUp;
+
+  private Spender(Door door, String id, Client client) {
+    this.door = door;
+    this.id = id;
+    this.client = client;
+  }
+
+  public static Spender start(Door door, String id, Server server) throws IOException {
+    Spender spender = new Spender(door, id, door.open(server));
+    spender.thread.setDaemon(true); // a campaign that fails ends all the same
+    spender.thread.start();
+    return spender;
+  }
+
+  private void run() {
+    long lastNanos = System.nanoTime();
+    try (client) {
+      Answers last = Answers.NONE;
+      int seen = 0;
+      while (!last.goodbye()) {
+        heldUp = System.nanoTime() - lastNanos > IDLE_NANOS;
+        lastSentNanos = System.nanoTime();
+        last = client.ask(id, door.atOnce());
+        lastNanos = System.nanoTime();
+        endNanos = lastNanos;
+        unanswered = last.unanswered();
+        seen += last.allowed();
+        answered = seen;
+        if (last.denied() + last.undecided() > 0) {
+          throw new IOException("a spend of a full bucket was answered " + last);
+        }
+        if (seen >= WARM) {
+          warm.countDown();
+        }
+      }
+    } catch (IOException e) {
+      if (!heldUp) {
+        lost = "%s after %s answers: %s".formatted(door, answered, e);
+      }
+    } finally {
+      warm.countDown();
+    }
+  }
+
+  public void awaitWarm() throws InterruptedException {
+    warm.await();
+  }
+
+  /** Whether the machine held it up at its end, so that its connection was idle. */
+  public boolean heldUp() {
+    return heldUp;
+  }
+
+  public String id() {
+    return id;
+  }
+
+  /** How many requests had no answer at the end, and had been sent too late to be read. */
+  public int unanswered() {
+    return unanswered;
+  }
+
+  /**
+   * Waits for the end, and returns how many tokens it was told that it has.
+   *
+   * @param stopNanos when the server was told to stop
+   */
+  public int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
+    thread.join();
+    BrokenPromise.unless(lost.isEmpty(), "an answer was lost, %s", lost);
+    BrokenPromise.unless(
+        unanswered == 0
+            || (lastSentNanos - stopNanos > STILL_READ_NANOS
+                && endNanos - lastSentNanos < MOST_UNREAD_NANOS),
+        "%s: %s requests have no answer; they were sent %s ms after the stop, and %s ms before the end",
+        door,
+        unanswered,
+        TimeUnit.NANOSECONDS.toMillis(lastSentNanos - stopNanos),
+        TimeUnit.NANOSECONDS.toMillis(endNanos - lastSentNanos));
+    return answered;
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof;
+
+import io.netty.buffer.UnpooledByteBufAllocator;
+import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslContextBuilder;
+import java.io.IOException;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.SSLException;
+import javax.net.ssl.TrustManagerFactory;
+
+/** The certificates that a client trusts while they are valid. Thread-safe. */
+public final class Trust {
+
+  private final TrustManagerFactory managers;
+  private final SSLContext context;
+  private final Map<String, SslContext> engines = new ConcurrentHashMap<>();
+
+  private Trust(TrustManagerFactory managers, SSLContext context) {
+    this.managers = managers;
+    this.context = context;
+  }
+
+  public static Trust in(TlsIdentity... identities) throws GeneralSecurityException, IOException {
+    KeyStore trusted = KeyStore.getInstance("PKCS12");
+    trusted.load(null, null);
+    for (TlsIdentity one : identities) {
+      trusted.setCertificateEntry("server" + trusted.size(), one.certificate());
+    }
+    TrustManagerFactory managers = TrustManagerFactory.getInstance("PKIX");
+    managers.init(trusted);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, managers.getTrustManagers(), null);
+    return new Trust(managers, context);
+  }
+
+  public SSLContext context() {
+    return context;
+  }
+
+  /**
+   * Makes the client's side of a handshake that has not begun. Uses the native library where it is
+   * available: it takes a tenth of the time, and an attacker does thousands of handshakes.
+   *
+   * @param protocol what the handshake asks for (ALPN); empty for a protocol without a name
+   */
+  public SSLEngine engine(String protocol) {
+    return engines
+        .computeIfAbsent(protocol, this::context)
+        .newEngine(UnpooledByteBufAllocator.DEFAULT, "localhost", -1);
+  }
+
+  private SslContext context(String protocol) {
+    SslContextBuilder client = SslContextBuilder.forClient().trustManager(managers);
+    if (!protocol.isEmpty()) {
+      client.applicationProtocolConfig(
+          new ApplicationProtocolConfig(
+              ApplicationProtocolConfig.Protocol.ALPN,
+              ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
+              ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
+              protocol));
+    }
+    try {
+      return client.build();
+    } catch (SSLException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+}

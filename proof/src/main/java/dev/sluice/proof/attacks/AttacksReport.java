@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Endpoint;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.HttpAnswer;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
+import dev.sluice.proof.attacks.WellBehaved.Figures;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * Runs every attack, and prints what was promised beside what was seen; ends with 1 where a promise
+ * was broken. Started by {@code ./sluice prove attacks}.
+ */
+final class AttacksReport {
+
+  static final int MOST_LOG_LINES = 50;
+
+  private static final double MOST_P99_MILLIS = 500;
+  private static final double MOST_TIMES_CALM = 10;
+  private static final long WARM_UP_MILLIS = 3_000;
+  private static final int WARM_UP_REQUESTS = 50;
+  private static final long CALM_MILLIS = 2_000;
+  private static final int PAUSE_AT_ALL_DOORS_MILLIS = 20;
+  private static final long CALM_AT_ALL_DOORS_MILLIS = 4_000;
+  private static final long SETTLING_MILLIS = 500;
+  private static final Pattern HEAP = Pattern.compile("\\d+[mg]");
+
+  private final Server.Setup setup;
+  private final Report report;
+
+  private AttacksReport(Server.Setup setup, Report report) {
+    this.setup = setup;
+    this.report = report;
+  }
+
+  public static void main(String[] args) throws Exception {
+    List<String> wanted = new ArrayList<>(List.of(args));
+    boolean tls = wanted.remove("--tls");
+    Server.Setup setup = sized(wanted);
+    List<String> known =
+        Stream.of(Attack.values(), Scenario.values(), Target.values())
+            .<Enum<?>>flatMap(Stream::of)
+            .map(Enum::name)
+            .toList();
+    Report report = Report.of("attacks", wanted, known);
+    try (Folder folder = Folder.make()) {
+      if (tls) {
+        TlsIdentity identity = TlsIdentity.make(folder);
+        identity.install(folder);
+        setup = setup.withTls(folder, Trust.in(identity));
+      }
+      new AttacksReport(setup, report).run();
+    }
+    report.exit();
+  }
+
+  /** Takes {@code --heap SIZE} out of the arguments. */
+  private static Server.Setup sized(List<String> arguments) {
+    int at = arguments.indexOf("--heap");
+    if (at < 0) {
+      return Server.Setup.SMALL;
+    }
+    if (at + 1 == arguments.size() || !HEAP.matcher(arguments.get(at + 1)).matches()) {
+      System.err.println("sluice prove attacks: expected a size after --heap, such as 256m");
+      System.exit(2);
+    }
+    Server.Setup setup = Server.Setup.SMALL.withHeap(arguments.get(at + 1));
+    arguments.subList(at, at + 2).clear();
+    return setup;
+  }
+
+  private void run() throws Exception {
+    System.out.print(
+        Report.text(
+            "Promised in each%s: the server %s, the well-behaved client has no failure and"
+                + " a p99 under %.0f ms, the log gets at most %d lines.%n",
+            setup.trust() == null ? "" : ", over TLS",
+            setup.promise(),
+            MOST_P99_MILLIS,
+            MOST_LOG_LINES));
+    report.table(
+        "attack",
+        "opened and sent",
+        "lives",
+        "peak memory",
+        "requests beside it",
+        "failed",
+        "p99 before",
+        "p99",
+        "log lines",
+        "promise");
+    for (Attack attack : Attack.values()) {
+      if (report.wants(attack.name())) {
+        attack(attack);
+      }
+    }
+    report.table("attack", "seen", "promise");
+    for (Scenario scenario : Scenario.values()) {
+      report.row(scenario.name(), scenario.text(), () -> scenario.seen(setup));
+    }
+    if (Stream.of(Target.values()).noneMatch(target -> report.wants(target.name()))) {
+      return;
+    }
+    System.out.printf("%nFuzzed bytes: -Dattacks.seed=%s%n", DoorAttack.seed());
+    report.table(
+        "door",
+        "attack",
+        "seen",
+        "lives",
+        "peak memory",
+        "requests beside it",
+        "failed",
+        "p99 before",
+        "p99",
+        "log lines",
+        "promise");
+    for (Target target : Target.values()) {
+      if (report.wants(target.name())) {
+        attack(target);
+      }
+    }
+  }
+
+  private void attack(Attack attack) throws IOException, InterruptedException {
+    try (Server server = setup.start();
+        WellBehaved client = WellBehaved.start(server)) {
+      Thread.sleep(WARM_UP_MILLIS);
+      warmUp(server);
+      Beside beside = new Beside(server, List.of(client), CALM_MILLIS);
+      HostileConnections connections = new HostileConnections(server.endpoint(Door.HTTP));
+      String missing = attack.attempt(connections);
+      String opened =
+          Report.text(
+              "%,d connections%s, %,d bytes%s",
+              connections.opened(),
+              connections.refused() == 0
+                  ? ""
+                  : Report.text(" (%,d refused)", connections.refused()),
+              connections.sentBytes(),
+              missing.isEmpty() ? "" : "; " + missing);
+      beside.judge(missing.isEmpty(), attack.text(), opened);
+    }
+  }
+
+  /** A server that has just started is slow anyway. */
+  private static void warmUp(Server server) throws IOException {
+    for (int i = 0; i < WARM_UP_REQUESTS; i++) {
+      try (Connection connection = server.endpoint(Door.HTTP).connect()) {
+        for (String path : List.of("/openapi.json", "/metrics")) {
+          connection.write("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+          HttpAnswer unused = HttpAnswer.read(connection);
+        }
+      }
+    }
+  }
+
+  /** Attacks a door, with well-behaved clients at all doors. */
+  private void attack(Target target) throws IOException, InterruptedException {
+    List<WellBehaved> clients = new ArrayList<>();
+    try (Server server = setup.start()) {
+      for (Target each : Target.values()) {
+        clients.add(WellBehaved.start(each, server, PAUSE_AT_ALL_DOORS_MILLIS));
+      }
+      Thread.sleep(CALM_AT_ALL_DOORS_MILLIS); // a server that has just started is slow anyway
+      Endpoint endpoint = server.endpoint(target.door());
+      Beside beside = new Beside(server, clients, CALM_AT_ALL_DOORS_MILLIS);
+      for (DoorAttack attack : DoorAttack.values()) {
+        String seen;
+        boolean kept = true;
+        try {
+          seen = attack.run(target, endpoint);
+        } catch (BrokenPromise e) {
+          seen = String.valueOf(e.getMessage());
+          kept = false;
+        }
+        Thread.sleep(SETTLING_MILLIS); // an attack of a moment is seen by somebody too
+        beside.judge(kept, target.text(), attack.text(), seen);
+      }
+    } finally {
+      clients.forEach(WellBehaved::close);
+    }
+  }
+
+  /** A server and its well-behaved clients, beside attacks. */
+  private final class Beside {
+    private final Server server;
+    private final List<WellBehaved> clients;
+    private final double calmMillis;
+    private int linesBefore;
+
+    /** Looks for a while how fast the clients are answered when nobody attacks. */
+    Beside(Server server, List<WellBehaved> clients, long calmForMillis)
+        throws InterruptedException {
+      this.server = server;
+      this.clients = clients;
+      Figures unused = WellBehaved.take(clients);
+      Thread.sleep(calmForMillis);
+      calmMillis = WellBehaved.take(clients).p99Millis();
+      linesBefore = server.logLines();
+    }
+
+    /** Prints what happened since the last time, and whether that is what is promised. */
+    void judge(boolean tried, String... cells) throws IOException {
+      Figures seen = WellBehaved.take(clients);
+      long peak = server.peakMib();
+      boolean alive = server.isAlive();
+      int lines = server.logLines() - linesBefore;
+      linesBefore += lines;
+      boolean kept =
+          tried
+              && alive
+              && setup.allows(peak)
+              && seen.failures().isEmpty()
+              && seen.requests() > 0
+              && seen.p99Millis() <= Math.max(MOST_P99_MILLIS, MOST_TIMES_CALM * calmMillis)
+              && lines <= MOST_LOG_LINES;
+      List<String> all = new ArrayList<>(List.of(cells));
+      all.add(alive ? "yes" : "no");
+      all.add(peak + " MiB");
+      all.add(Report.text("%,d", seen.requests()));
+      all.add(
+          seen.failures().size()
+              + (seen.failures().isEmpty() ? "" : " (" + seen.failures().get(0) + ")"));
+      all.add(Report.text("%.0f ms", calmMillis));
+      all.add(Report.text("%.0f ms", seen.p99Millis()));
+      all.add(String.valueOf(lines));
+      report.row(kept, all.toArray(String[]::new));
+    }
+  }
+}

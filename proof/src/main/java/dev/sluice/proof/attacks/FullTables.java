@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.RespClient;
+import dev.sluice.proof.Server;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.TimeUnit;
+
+/** Clients of the Redis protocol that are never denied, and fill the table in memory. Stateless. */
+final class FullTables {
+
+  private static final int PIPELINED = 500;
+  private static final int MOST_MARKS = 100_000;
+  private static final int MOST_IDS = 2_000_000;
+  private static final double ALERT = 0.75;
+  private static final double MOST_WITH_MARKS = 0.25;
+  private static final long PATIENCE_MILLIS = 120_000;
+  private static final String LIMITS =
+      """
+      LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}
+      FailedLoginsPerIPAddress: {burst: 2, count: 2, period: 1h}
+      ApiCallsPerKey: {burst: 1, count: 1, period: 30s}
+      """;
+
+  private FullTables() {}
+
+  /** Each round left a mark that lived for a day: 422,569 filled the table. */
+  static String marks(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make();
+        Server server = setup.start("--limits", folder.write("limits.yml", LIMITS));
+        RespClient client = open(server)) {
+      Object day =
+          client.call("SLUICE.RESERVE", "FailedLoginsPerIPAddress", "192.0.2.7", "1", "24h");
+      BrokenPromise.unless(
+          refusal(day).startsWith("ERR expires"), "a reservation for a day was answered %s", day);
+      int rounds = 0;
+      String refused = "";
+      while (refused.isEmpty() && rounds <= 2 * MOST_MARKS) {
+        List<String> tokens = new ArrayList<>();
+        for (int i = 0; i < PIPELINED; i++) {
+          client.send("SLUICE.RESERVE", "FailedLoginsPerIPAddress", "192.0.2." + i % 200);
+        }
+        for (int i = 0; i < PIPELINED; i++) {
+          Object reply = client.reply();
+          if (!refusal(reply).isEmpty()) {
+            refused = refusal(reply);
+          } else if (RespClient.list(reply).contains("token")) { // not after a denial
+            tokens.add(String.valueOf(RespClient.value(RespClient.list(reply), "token")));
+          }
+        }
+        for (String token : tokens) {
+          client.send("SLUICE.CANCEL", token);
+        }
+        for (int i = 0; i < tokens.size(); i++) {
+          Object answer = client.reply();
+          BrokenPromise.unless(
+              answer.equals("OK") || refusal(answer).startsWith("THROTTLED"),
+              "a cancellation was answered %s",
+              answer);
+          rounds += answer.equals("OK") ? 1 : 0;
+        }
+      }
+      BrokenPromise.unless(
+          refused.startsWith("THROTTLED") && refused.contains("were cancelled"),
+          "after %s rounds nothing was refused, but %s",
+          rounds,
+          refused);
+      double share = share(server);
+      BrokenPromise.unless(share < MOST_WITH_MARKS, "%s of the table is in use", share);
+      requireDecided(client, "192.0.2.250");
+      return String.format(
+          Locale.ROOT,
+          "refused after %,d rounds, with %.0f %% of the table in use; other limits decide",
+          rounds,
+          100 * share);
+    }
+  }
+
+  /** One limit has the whole table; only buckets that fill up give room again. */
+  static String ids(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make();
+        Server server = setup.start("--limits", folder.write("limits.yml", LIMITS));
+        RespClient client = open(server)) {
+      requireDecided(client, "192.0.2.1");
+      int made = 0;
+      int refused = 0;
+      double warned = 0;
+      while (refused == 0 && made < MOST_IDS) {
+        for (int i = 0; i < PIPELINED; i++) {
+          client.send("SLUICE.SPEND", "ApiCallsPerKey", "k" + (made + i));
+        }
+        for (int i = 0; i < PIPELINED; i++) {
+          refused += refusal(client.reply()).isEmpty() ? 0 : 1;
+        }
+        made += PIPELINED;
+        if (warned == 0 && made % (100 * PIPELINED) == 0 && share(server) > ALERT) {
+          warned = share(server);
+        }
+      }
+      BrokenPromise.unless(refused > 0, "%s ids did not fill the table", made);
+      BrokenPromise.unless(warned > 0, "the metrics did not show more than %s before", ALERT);
+      requireDecided(client, "192.0.2.1"); // its bucket is there
+      BrokenPromise.unless(
+          server.metric("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"}") > made / 2.0,
+          "the metrics do not say which limit made the ids");
+      int lines = server.logLines();
+      BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+      long start = System.nanoTime();
+      int other = 2;
+      while (!isDecided(client, "198.51.100." + other % 250)) {
+        other++;
+        BrokenPromise.unless(
+            TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start) < PATIENCE_MILLIS,
+            "new ids of another limit are refused for more than %s ms",
+            PATIENCE_MILLIS);
+        TimeUnit.MILLISECONDS.sleep(100);
+      }
+      return String.format(
+          Locale.ROOT,
+          "full after %,d ids; the metrics showed %.0f %% and the limit before; known ids decide,"
+              + " new ones again after %d s",
+          made,
+          100 * warned,
+          TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start));
+    }
+  }
+
+  private static RespClient open(Server server) throws IOException {
+    RespClient client = RespClient.open(server);
+    client.setPatience((int) PATIENCE_MILLIS);
+    return client;
+  }
+
+  /** The text of an error, empty for any other reply. */
+  private static String refusal(Object reply) {
+    return reply instanceof RespClient.Refusal refusal ? refusal.text() : "";
+  }
+
+  private static void requireDecided(RespClient client, String address) throws Exception {
+    BrokenPromise.unless(isDecided(client, address), "a login of %s was not decided", address);
+  }
+
+  private static boolean isDecided(RespClient client, String address) throws IOException {
+    return refusal(client.call("SLUICE.SPEND", "LoginsPerIPAddress", address)).isEmpty();
+  }
+
+  private static double share(Server server) throws Exception {
+    return server.metric("ratelimits_live_buckets ")
+        / server.metric("ratelimits_live_buckets_max ");
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.Endpoint;
+import dev.sluice.proof.Http2Frames;
+import dev.sluice.proof.Trust;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.StandardSocketOptions;
+import java.nio.ByteBuffer;
+import java.nio.channels.SocketChannel;
+import org.jspecify.annotations.Nullable;
+
+/** One hostile connection that writes as much as the server takes, and reads only when told to. */
+final class HostileConnection implements AutoCloseable {
+
+  private final SocketChannel channel;
+  private final @Nullable TlsLayer tls;
+  private ByteBuffer unsent = ByteBuffer.allocate(0);
+  private boolean broken;
+  private long sentBytes;
+
+  private HostileConnection(SocketChannel channel, @Nullable TlsLayer tls, boolean broken) {
+    this.channel = channel;
+    this.tls = tls;
+    this.broken = broken;
+  }
+
+  /**
+   * Connects, and shakes hands where there is TLS.
+   *
+   * @param from the last number of the address 127.0.0.x that the server sees
+   * @throws IOException if there is no connection; a server that accepts it and resets it at once
+   *     had one, which is broken
+   */
+  static HostileConnection connect(Endpoint server, int from) throws IOException {
+    SocketChannel channel = SocketChannel.open();
+    try {
+      channel.setOption(StandardSocketOptions.SO_RCVBUF, Endpoint.HOSTILE_BUFFER);
+      channel.bind(new InetSocketAddress("127.0.0." + from, 0));
+      channel.connect(server.address());
+      Trust trust = server.trust();
+      TlsLayer tls = trust == null ? null : new TlsLayer(trust.engine(server.protocol()));
+      boolean broken = tls != null && !shookHands(tls, channel);
+      channel.configureBlocking(false);
+      return new HostileConnection(channel, tls, broken);
+    } catch (IOException e) {
+      channel.close();
+      if (String.valueOf(e.getMessage()).contains("reset")) {
+        return new HostileConnection(channel, null, true);
+      }
+      throw e;
+    }
+  }
+
+  private static boolean shookHands(TlsLayer tls, SocketChannel channel) {
+    try {
+      tls.shakeHands(channel);
+      return true;
+    } catch (IOException e) {
+      return false; // the server hung up
+    }
+  }
+
+  /** Adds bytes to be sent. */
+  void send(byte[]... parts) {
+    byte[] more = Http2Frames.joined(parts);
+    ByteBuffer all = ByteBuffer.allocate(unsent.remaining() + more.length);
+    unsent = all.put(unsent).put(more).flip();
+  }
+
+  /** Writes what the network takes now; true if something was written. */
+  boolean pump() {
+    if (isIdle()) {
+      return false;
+    }
+    try {
+      int sent = tls == null ? channel.write(unsent) : tls.write(channel, unsent);
+      sentBytes += sent;
+      return sent > 0;
+    } catch (IOException e) {
+      broken = true; // the server hung up
+      return false;
+    }
+  }
+
+  /** Whether the server hung up, as far as a read or a write has shown. */
+  boolean isBroken() {
+    return broken;
+  }
+
+  boolean isIdle() {
+    return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
+  }
+
+  /** How many bytes the network took, of TLS what is encrypted. */
+  long sentBytes() {
+    return sentBytes;
+  }
+
+  /** Reads what is there; -1 if the server hung up. */
+  int read(ByteBuffer into) {
+    try {
+      int read = tls == null ? channel.read(into) : tls.read(channel, into);
+      broken |= read < 0;
+      return read;
+    } catch (IOException e) {
+      broken = true;
+      return -1;
+    }
+  }
+
+  @Override
+  public void close() {
+    try {
+      channel.setOption(StandardSocketOptions.SO_LINGER, 0);
+      channel.close();
+    } catch (IOException e) {
+      // closed already
+    }
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.Endpoint;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
+
+/**
+ * The hostile connections of one attack, served by one thread once they are open, and what they
+ * did. They stay open until all are closed. Not thread-safe.
+ */
+final class HostileConnections implements AutoCloseable {
+
+  private static final long OPENING_SECONDS = 60;
+  private static final long OPENING_SECONDS_WITH_TLS = 240; // a handshake is work for both
+
+  private static final int SHAKING_HANDS_AT_ONCE = 8;
+
+  private final Endpoint server;
+  private int refused;
+  private final List<HostileConnection> all = new ArrayList<>();
+  private final long startNanos = System.nanoTime();
+
+  HostileConnections(Endpoint server) {
+    this.server = server;
+  }
+
+  /** Connects, from two addresses in turn. */
+  HostileConnection connect() throws IOException {
+    return connect(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
+  }
+
+  /**
+   * Connects.
+   *
+   * @param from the last number of the address 127.0.0.x that the server sees
+   * @throws IOException if this machine or the server refuses; a server that accepts and then hangs
+   *     up does not refuse
+   */
+  HostileConnection connect(int from) throws IOException {
+    return connect(server.speaking(Endpoint.HTTP1), from);
+  }
+
+  /** Connects as a client of HTTP/2, from two addresses in turn. */
+  HostileConnection connectHttp2() throws IOException {
+    return connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
+  }
+
+  /** Connects as a client of HTTP/2, which only TLS tells apart before something is sent. */
+  HostileConnection connectHttp2(int from) throws IOException {
+    return connect(server.speaking(Endpoint.HTTP2), from);
+  }
+
+  /**
+   * Connects many times, from some addresses in turn, over TLS by several threads: the first of
+   * thousands would be closed for idleness while one thread shakes hands for the last.
+   *
+   * @param protocol of {@link Endpoint}
+   * @return the new connections
+   */
+  List<HostileConnection> connectAll(int count, int addresses, String protocol) throws IOException {
+    Endpoint to = server.speaking(protocol);
+    AtomicInteger next = new AtomicInteger();
+    List<HostileConnection> made = Collections.synchronizedList(new ArrayList<>());
+    List<IOException> failures = Collections.synchronizedList(new ArrayList<>());
+    Runnable connecting =
+        () -> {
+          try {
+            for (int i = next.getAndIncrement(); i < count; i = next.getAndIncrement()) {
+              made.add(connect(to, Endpoint.FIRST_HOSTILE_ADDRESS + i % addresses));
+            }
+          } catch (IOException e) {
+            failures.add(e);
+          }
+        };
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 1; i < (to.trust() == null ? 1 : SHAKING_HANDS_AT_ONCE); i++) {
+      Thread thread = new Thread(connecting, "connecting");
+      thread.start();
+      threads.add(thread);
+    }
+    connecting.run();
+    for (Thread thread : threads) {
+      join(thread);
+    }
+    if (!failures.isEmpty()) {
+      throw failures.get(0);
+    }
+    return made;
+  }
+
+  private static void join(Thread thread) throws IOException {
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("interrupted while connecting");
+    }
+  }
+
+  private HostileConnection connect(Endpoint to, int from) throws IOException {
+    long most = to.trust() == null ? OPENING_SECONDS : OPENING_SECONDS_WITH_TLS;
+    if (System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(most)) {
+      throw new IOException("connecting took more than " + most + " s");
+    }
+    HostileConnection peer = HostileConnection.connect(to, from);
+    synchronized (this) {
+      refused += peer.isBroken() ? 1 : 0;
+      all.add(peer);
+    }
+    return peer;
+  }
+
+  /** Sends whatever the server takes. */
+  void pumpAll(BooleanSupplier over) {
+    while (!over.getAsBoolean()) {
+      if (!pump()) {
+        Attack.rest();
+      }
+    }
+  }
+
+  /** Sends what the server takes now; true if that was something. */
+  boolean pump() {
+    boolean some = false;
+    for (HostileConnection peer : all) {
+      some |= peer.pump();
+    }
+    return some;
+  }
+
+  /** How many connections were opened, those included that the server closed afterwards. */
+  int opened() {
+    return all.size();
+  }
+
+  /** How many of them the server closed at once, or amid the handshake of TLS. */
+  int refused() {
+    return refused;
+  }
+
+  /** How many bytes the network took, on all connections together. */
+  long sentBytes() {
+    return all.stream().mapToLong(HostileConnection::sentBytes).sum();
+  }
+
+  @Override
+  public void close() {
+    all.forEach(HostileConnection::close);
+  }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.attacks.WellBehaved.Figures;
+import java.io.IOException;
+import java.net.http.HttpResponse;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Files that are made to hurt, in the place of a server's good ones. Each method is an attack: it
+ * returns what was seen, or throws what broke. Stateless.
+ */
+final class HostileFiles {
+
+  private static final String LOGINS = "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n";
+  private static final String SIGN_UPS = "SignUpsPerIPAddress: {burst: 1, count: 1, period: 1h}\n";
+  private static final String LIMITS = "limits.yml";
+  private static final String RULES = "rules.yml";
+  private static final int OK = 200;
+  private static final int CONFLICT = 409;
+  private static final int DENIED = 429;
+  private static final int MOST_LINE = 1_000; // characters
+  private static final int MOST_SHOWN = 200;
+  private static final long MOST_RELOAD_MILLIS = 5_000;
+  private static final long POLLS_MILLIS = 4_000; // a look each second, and three before a loss
+  private static final long PATIENCE_MILLIS = 20_000;
+  private static final String SECRET = "u3S3cr3tHash";
+  private static final List<String> SECRETS =
+      List.of(
+          "root:$6$rounds=5000$saltsalt$" + SECRET + ":19000:0:99999:7:::\n",
+          "root: $6$" + SECRET + "\ndb.password: " + SECRET + "\n",
+          "apiVersion: v1\nkind: Secret\ndata: {password: " + SECRET + "}\n",
+          "-----BEGIN PRIVATE KEY-----\n" + SECRET + "/+=\n-----END PRIVATE KEY-----\n",
+          "AWS_SECRET=" + SECRET + "\n");
+
+  private HostileFiles() {}
+
+  /** Reading them took 22 seconds once. */
+  static String digits(Server.Setup setup) throws Exception {
+    String digits = "9".repeat(8 << 20);
+    try (Folder folder = Folder.make();
+        Server server = setup.start("--limits", folder.write(LIMITS, LOGINS));
+        WellBehaved client = WellBehaved.start(server)) {
+      long slowestMillis = 0;
+      for (String text :
+          List.of(
+              digits,
+              digits + ": 1\n",
+              LOGINS.replaceFirst("10,", digits + ","),
+              LOGINS + digits)) {
+        folder.write(LIMITS, text);
+        long start = System.nanoTime();
+        requireStatus(CONFLICT, reload(server), "a reload");
+        slowestMillis = Math.max(slowestMillis, millisSince(start));
+      }
+      Figures beside = WellBehaved.take(List.of(client));
+      BrokenPromise.unless(
+          slowestMillis <= MOST_RELOAD_MILLIS, "a reload took %s ms", slowestMillis);
+      BrokenPromise.unless(
+          beside.failures().isEmpty(), "the client beside it: %s", beside.failures());
+      requireShortLog(server);
+      BrokenPromise.unless(
+          setup.allows(server.peakMib()), "it took %s MiB of memory", server.peakMib());
+      return "4 files refused, each within %s ms; %s requests beside it, p99 %s ms; peak memory %s MiB"
+          .formatted(
+              slowestMillis, beside.requests(), Math.round(beside.p99Millis()), server.peakMib());
+    }
+  }
+
+  static String cut(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make()) {
+      String[] options = {"--limits", folder.write(LIMITS, LOGINS + SIGN_UPS)};
+      try (Server server = setup.start(options)) {
+        requireDenied(server);
+        folder.cut(LIMITS, LOGINS.length());
+        TimeUnit.SECONDS.sleep(1); // between the two writes of one writer
+        folder.append(LIMITS, SIGN_UPS);
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
+        requireStatus(DENIED, signUp(server), "a sign-up after a file was cut for a second");
+        folder.cut(LIMITS, LOGINS.length());
+        awaitLog(server, "the default of SignUpsPerIPAddress is gone");
+        int status = signUp(server).statusCode();
+        BrokenPromise.unless(
+            status / 100 == 4, "a sign-up without a limit was answered %s", status);
+      }
+      folder.append(LIMITS, SIGN_UPS);
+      try (Server server = setup.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
+        requireDenied(server);
+        folder.cut(LIMITS, LOGINS.length());
+        requireStatus(CONFLICT, reload(server), "a reload of a cut file");
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
+        requireStatus(DENIED, signUp(server), "a sign-up after the cut");
+      }
+    }
+    return "cut for a second: the limit stays; cut for good: a warning names the limit, and requests"
+        + " for it are refused; with --for: the reload is refused, and the limit stays";
+  }
+
+  static String link(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make();
+        Server server =
+            setup.start(
+                "--limits",
+                folder.write(LIMITS, LOGINS),
+                "--rules",
+                folder.write(RULES, rule("LoginsPerIPAddress")))) {
+      StringBuilder told = new StringBuilder();
+      for (String secret : SECRETS) {
+        folder.link(LIMITS, secret);
+        told.append(refusedReload(server));
+        folder.write(LIMITS, LOGINS);
+        folder.link(RULES, secret);
+        told.append(refusedReload(server));
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // for the server's own look
+        folder.write(RULES, rule("LoginsPerIPAddress"));
+      }
+      told.append(String.join("\n", server.log()));
+      BrokenPromise.unless(told.indexOf(LIMITS) >= 0, "nothing was told of the files: %s", told);
+      BrokenPromise.unless(told.indexOf(SECRET) < 0, "told: %s", told);
+      int lines = server.logLines();
+      BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+      int status = server.ask("GET", "/healthz", "").statusCode();
+      BrokenPromise.unless(status == OK, "then /healthz was answered %s", status);
+    }
+    return "%s files in the place of the limits and of the rules: refused, without a word of theirs"
+            .formatted(SECRETS.size())
+        + " in the log, the answer and /v1/limits";
+  }
+
+  static String noDefault(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make()) {
+      String[] options = {
+        "--limits",
+        folder.write(LIMITS, LOGINS),
+        "--rules",
+        folder.write(RULES, rule("SignUpsPerIPAddress")),
+        "--trusted-proxies",
+        "127.0.0.1"
+      };
+      int exit = setup.refusal(options);
+      BrokenPromise.unless(exit == 2, "the start ended with %s", exit);
+      folder.write(LIMITS, LOGINS + SIGN_UPS);
+      try (Server server = setup.start(options)) {
+        requireStatus(OK, proxied(server), "a first sign-up");
+        requireStatus(DENIED, proxied(server), "a second sign-up");
+        folder.write(LIMITS, LOGINS);
+        requireStatus(CONFLICT, reload(server), "a reload without the default");
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
+        requireStatus(DENIED, proxied(server), "a sign-up after the default went");
+        folder.write(LIMITS, LOGINS + SIGN_UPS);
+        folder.write(RULES, rule("FailedLoginsPerIPAddress"));
+        requireStatus(CONFLICT, reload(server), "a reload with a rule for no default");
+        requireStatus(DENIED, proxied(server), "a sign-up after the rule changed");
+        String body = "{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+        int status = server.ask("POST", "/v1/spend", body).statusCode();
+        BrokenPromise.unless(
+            status / 100 == 4, "a spend of a limit without a default was answered %s", status);
+      }
+    }
+    return "the start is refused with exit code 2, both reloads with 409, a request with 4xx; the"
+        + " sign-ups stay limited";
+  }
+
+  private static String rule(String limit) {
+    return "rules:\n  - path: /**\n    limit: %s\n    id: \"{ip}\"\n".formatted(limit);
+  }
+
+  private static HttpResponse<String> reload(Server server)
+      throws IOException, InterruptedException {
+    return server.ask("POST", "/v1/admin/reload", "");
+  }
+
+  /** Returns all that the server tells of the reload. */
+  private static String refusedReload(Server server) throws Exception {
+    HttpResponse<String> answer = reload(server);
+    requireStatus(CONFLICT, answer, "a reload");
+    return answer.body() + server.ask("GET", "/v1/limits", "").body();
+  }
+
+  private static HttpResponse<String> signUp(Server server)
+      throws IOException, InterruptedException {
+    String body = "{\"limit\":\"SignUpsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+    return server.ask("POST", "/v1/spend?status=429", body);
+  }
+
+  /** A sign-up of which a proxy asks. */
+  private static HttpResponse<String> proxied(Server server)
+      throws IOException, InterruptedException {
+    return server.ask(
+        "GET",
+        "/v1/forward-auth",
+        "",
+        "X-Forwarded-For",
+        "192.0.2.7",
+        "X-Forwarded-Method",
+        "POST",
+        "X-Forwarded-Host",
+        "example.com",
+        "X-Forwarded-Uri",
+        "/sign-up");
+  }
+
+  private static void requireDenied(Server server) throws Exception {
+    requireStatus(OK, signUp(server), "a first sign-up");
+    requireStatus(DENIED, signUp(server), "a second sign-up");
+  }
+
+  private static void requireShortLog(Server server) throws BrokenPromise {
+    int lines = server.logLines();
+    BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+    for (String line : server.log()) {
+      BrokenPromise.unless(
+          line.length() <= MOST_LINE,
+          "a line of %s characters in the log: %s…",
+          line.length(),
+          line.substring(0, Math.min(line.length(), MOST_SHOWN)));
+    }
+  }
+
+  private static void awaitLog(Server server, String text) throws Exception {
+    long start = System.nanoTime();
+    while (server.log().stream().noneMatch(line -> line.contains(text))) {
+      BrokenPromise.unless(
+          millisSince(start) < PATIENCE_MILLIS, "the log does not say \"%s\"", text);
+      TimeUnit.MILLISECONDS.sleep(100);
+    }
+  }
+
+  private static long millisSince(long start) {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+  }
+
+  private static void requireStatus(int expected, HttpResponse<String> found, String what)
+      throws BrokenPromise {
+    BrokenPromise.unless(
+        found.statusCode() == expected, "%s was answered %s", what, found.statusCode());
+  }
+}

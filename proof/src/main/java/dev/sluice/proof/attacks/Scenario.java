@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.HttpAnswer;
+import dev.sluice.proof.Programs;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.Spender;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.zip.CRC32C;
+
+/** An attack whose promise is not about load: each says what was seen, or what broke. */
+enum Scenario {
+  SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      int answered = 0;
+      for (int round = 0; round < ROUNDS; round++) {
+        answered += stopUnderLoad(setup);
+      }
+      return "%s of %s times nothing lost, %s answers".formatted(ROUNDS, ROUNDS, answered);
+    }
+  },
+  WEB_PAGES("foreign Host and Origin, and path aliases, on /v1/reset") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      try (Server server = setup.start()) {
+        require(200, spend(server, 10), "a spend of the whole bucket");
+        require(421, reset(server, "/v1/reset", "Host: evil.example"), "a foreign Host");
+        require(
+            403,
+            reset(server, "/v1/reset", "Host: localhost\r\nOrigin: https://evil.example"),
+            "a foreign Origin");
+        for (String alias : ALIASES) {
+          int status = reset(server, alias, "Host: localhost");
+          require(status == 400 ? 400 : 404, status, alias);
+        }
+        require(429, spend(server, 1), "a spend after the attempts");
+        return "421, 403, and 404 or 400 for %s aliases; the bucket was not reset"
+            .formatted(ALIASES.size());
+      }
+    }
+  },
+  FIFO("a fifo in the place of the limit file, while the server runs") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      try (Folder folder = Folder.make()) {
+        String limits =
+            folder.write("limits.yml", "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n");
+        return fifo(setup.start("--limits", limits), limits);
+      }
+    }
+
+    private String fifo(Server started, String limits) throws Exception {
+      try (Server server = started) {
+        Files.delete(Path.of(limits));
+        String unused = Programs.run("mkfifo", limits);
+        TimeUnit.SECONDS.sleep(FIFO_SECONDS);
+        require(200, spend(server, 1), "a spend beside the fifo");
+        long start = System.nanoTime();
+        server.terminate();
+        require(STOPPED, server.exitCode());
+        long tookMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+        if (tookMillis > MOST_STOP_MILLIS) {
+          throw new BrokenPromise("stopping took " + tookMillis + " ms");
+        }
+        int lines = server.logLines();
+        if (lines > MOST_FIFO_LINES) {
+          throw new BrokenPromise(lines + " log lines, expected at most " + MOST_FIFO_LINES);
+        }
+        return "answers on, with %s log lines; stopped in %s ms".formatted(lines, tookMillis);
+      }
+    }
+  },
+  FORGED_SNAPSHOT("forged snapshots with a right checksum") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      Path file = Files.createTempFile("attacks", ".snapshot");
+      try {
+        for (ByteBuffer forged : List.of(claims(Long.MAX_VALUE), claims(1L << 40), oneLine())) {
+          Files.write(file, sealed(forged));
+          require(WRONG_INPUT, setup.refusal("--snapshot", file.toString()));
+        }
+      } finally {
+        Files.deleteIfExists(file);
+      }
+      return "refused with exit code 2, 3 of 3";
+    }
+  },
+  DIGITS("limit files with 8 MB of digits, while the server runs") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      return HostileFiles.digits(setup);
+    }
+  },
+  CUT_FILE("a limit file that is cut at the end of a line, while the server runs") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      return HostileFiles.cut(setup);
+    }
+  },
+  LINK("a link to a secret in the place of a limit file and of a rule book") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      return HostileFiles.link(setup);
+    }
+  },
+  NO_DEFAULT("a rule that names a limit without a default") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      return HostileFiles.noDefault(setup);
+    }
+  },
+  MARKS("reservations that are cancelled in turns, on few ids, and never denied") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      return FullTables.marks(setup);
+    }
+  },
+  ONE_LIMIT("a client that names a new id of one limit in each request") {
+    @Override
+    String seen(Server.Setup setup) throws Exception {
+      return FullTables.ids(setup);
+    }
+  };
+
+  private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);
+  private static final int CLIENTS = 40;
+  private static final long MUCH = 2_000_000; // more than a client spends
+  private static final int FIFO_SECONDS = 3;
+  private static final int MOST_FIFO_LINES = 5; // one for the file, and some for the stop
+  private static final long MOST_STOP_MILLIS = 10_000;
+  private static final int STOPPED = Server.STOPPED;
+  private static final int WRONG_INPUT = 2;
+  private static final int FORGED_BUCKETS = 100_000;
+  private static final long SNAPSHOT_VERSION_1 = 0x534c554943450001L;
+  private static final List<String> ALIASES =
+      List.of("//v1/reset", "/v1/%72eset", "/v1/reset;x=1", "/v1/./reset", "/v1/x/../reset");
+
+  private final String text;
+
+  Scenario(String text) {
+    this.text = text;
+  }
+
+  String text() {
+    return text;
+  }
+
+  /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
+  abstract String seen(Server.Setup setup) throws Exception;
+
+  private static int stopUnderLoad(Server.Setup setup) throws Exception {
+    try (Folder folder = Folder.make();
+        Server server = setup.start("--limits", folder.limits(MUCH, 1, "1h"))) {
+      List<Spender> clients = new ArrayList<>();
+      for (int i = 0; i < CLIENTS; i++) {
+        clients.add(Spender.start(Door.HTTP, "client-" + i, server));
+      }
+      for (Spender client : clients) {
+        client.awaitWarm();
+      }
+      long stop = System.nanoTime();
+      server.terminate();
+      int answered = 0;
+      for (Spender client : clients) {
+        answered += client.answeredUntilTheEnd(stop);
+      }
+      require(STOPPED, server.exitCode());
+      return answered;
+    }
+  }
+
+  private static void require(int expected, int found) throws BrokenPromise {
+    if (found != expected) {
+      throw new BrokenPromise("exit code %s, expected %s".formatted(found, expected));
+    }
+  }
+
+  private static void require(int expected, int found, String what) throws BrokenPromise {
+    BrokenPromise.unless(found == expected, "%s was answered %s", what, found);
+  }
+
+  private static int spend(Server server, int cost) throws IOException {
+    return ask(server, "/v1/spend?status=429", "Host: localhost", ",\"cost\":" + cost);
+  }
+
+  private static int reset(Server server, String path, String headers) throws IOException {
+    return ask(server, path, headers, "");
+  }
+
+  private static int ask(Server server, String path, String headers, String more)
+      throws IOException {
+    String body = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\"" + more + "}";
+    String request =
+        "POST %s HTTP/1.1\r\n%s\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s"
+            .formatted(path, headers, body.length(), body);
+    try (Connection connection = server.endpoint(Door.HTTP).connect()) {
+      connection.write(request);
+      return HttpAnswer.read(connection).status();
+    }
+  }
+
+  /** A header that claims more buckets than there are. */
+  private static ByteBuffer claims(long count) {
+    return ByteBuffer.allocate(5 * Long.BYTES)
+        .putLong(SNAPSHOT_VERSION_1)
+        .putLong(1)
+        .putLong(2)
+        .putLong(count);
+  }
+
+  /** Buckets that all belong into one line of each segment, which would have to grow for ever. */
+  private static ByteBuffer oneLine() {
+    ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);
+    forged.putLong(SNAPSHOT_VERSION_1).putLong(1).putLong(2).putLong(FORGED_BUCKETS);
+    int each = FORGED_BUCKETS / 256;
+    for (int i = 0; i < FORGED_BUCKETS; i++) {
+      forged.putLong((long) (i / each) << 54).putLong(i + 1).putLong(Long.MAX_VALUE);
+    }
+    return forged;
+  }
+
+  private static byte[] sealed(ByteBuffer forged) {
+    CRC32C checksum = new CRC32C();
+    checksum.update(forged.duplicate().flip());
+    ByteBuffer whole = forged.putLong(checksum.getValue()).flip();
+    byte[] bytes = new byte[whole.remaining()];
+    whole.get(bytes);
+    return bytes;
+  }
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Http2Frames;
+import dev.sluice.proof.HttpAnswer;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/** A door that is attacked: what a good client says there, and what a bad one. */
+enum Target {
+  HTTP("HTTP", Door.HTTP) {
+    @Override
+    byte[] request() {
+      return post(
+          "/v1/spend", "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"127.0.0.1\",\"cost\":0}");
+    }
+
+    @Override
+    List<byte[]> samples() {
+      return List.of(
+          request(),
+          post(
+              "/v1/decisions",
+              "{\"act\":\"spend\",\"limit\":\"LoginsPerIPAddress\",\"id\":\"x\"}\n"),
+          post(
+              "/json",
+              "{\"domain\":\"d\",\"hitsAddend\":1,\"descriptors\":[{\"entries\":[{\"key\":\"k\"}]}]}"),
+          post("/v1/reservations", "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.1\"}"),
+          Connection.ascii("GET /v1/limits HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    }
+
+    @Override
+    Map<String, byte[]> tooDeep() {
+      String deep = "[".repeat(100_000);
+      return Map.of(
+          "/v1/spend", post("/v1/spend", deep),
+          "/v1/decisions", post("/v1/decisions", deep + "\n"),
+          "/json", post("/json", "{\"descriptors\":" + deep));
+    }
+
+    @Override
+    Map<String, byte[]> tooLong() {
+      return Map.of(
+          "a body of a terabyte", Attack.head("1000000000000"),
+          "a body beyond 64 bits", Attack.head("99999999999999999999"),
+          "a chunk of 2^62 bytes",
+              Connection.ascii(
+                  lines(
+                      "POST /v1/spend HTTP/1.1",
+                      "Host: localhost",
+                      "Transfer-Encoding: chunked",
+                      "",
+                      "4000000000000000")));
+    }
+
+    @Override
+    boolean isError(String answer) {
+      return answer.startsWith("HTTP/1.1 4");
+    }
+  },
+
+  FORWARD_AUTH("forward-auth", Door.FORWARD_AUTH) {
+    @Override
+    byte[] request() {
+      return get("?limit=LoginsPerIPAddress&id=127.0.0.1&cost=0", "");
+    }
+
+    @Override
+    List<byte[]> samples() {
+      return List.of(
+          request(),
+          get("?limit=LoginsPerIPAddress&key=ip&dry=true&deny=403", "RateLimit-Id: 192.0.2.1\r\n"),
+          get("/path/behind?x=1", "X-Forwarded-Method: GET\r\nX-Forwarded-Uri: /a?b=c\r\n"));
+    }
+
+    @Override
+    Map<String, byte[]> tooDeep() {
+      return Map.of(
+          "a thousand limits", get("?" + "limit=LoginsPerIPAddress&id=1&".repeat(500), ""),
+          "nested escapes", get("?limit=%25252525" + "25".repeat(2_000), ""));
+    }
+
+    @Override
+    Map<String, byte[]> tooLong() {
+      return Map.of(
+          "a line of 20 KB", get("?id=" + "x".repeat(20_000), ""),
+          "headers of 40 KB", get("", "X: " + "x".repeat(40_000) + "\r\n"));
+    }
+
+    @Override
+    boolean isError(String answer) {
+      return answer.startsWith("HTTP/1.1 4");
+    }
+  },
+
+  RESP("Redis protocol", Door.RESP) {
+    @Override
+    byte[] request() {
+      return Connection.ascii("SLUICE.CHECK LoginsPerIPAddress 127.0.0.1 1\r\n");
+    }
+
+    @Override
+    List<byte[]> samples() {
+      return List.of(
+          request(),
+          Connection.ascii(
+              "*5\r\n$11\r\nCL.THROTTLE\r\n$1\r\nk\r\n$2\r\n99\r\n$1\r\n1\r\n$1\r\n1\r\n"),
+          Connection.ascii("*3\r\n$5\r\nHELLO\r\n$1\r\n3\r\n$7\r\nSETNAME\r\n"),
+          Connection.ascii("SLUICE.BATCH SPEND LoginsPerIPAddress 192.0.2.1 1 checkAndSpend\r\n"),
+          Connection.ascii("CL.THROTTLE \"a\\x00b\" 9223372036854775806 1 1 0\r\n"));
+    }
+
+    @Override
+    Map<String, byte[]> tooDeep() {
+      return Map.of("nested arrays", Connection.ascii("*1\r\n".repeat(10_000)));
+    }
+
+    @Override
+    Map<String, byte[]> tooLong() {
+      return Map.of(
+          "a billion arguments", Connection.ascii("*1000000000\r\n"),
+          "an argument of 8 GB", Connection.ascii("*2\r\n$4\r\nECHO\r\n$8589934592\r\n"),
+          "a line without end", Connection.ascii("x".repeat(70_000)));
+    }
+
+    @Override
+    boolean isError(String answer) {
+      return answer.startsWith("-ERR Protocol error");
+    }
+
+    @Override
+    void readAnswer(Connection from) throws IOException {
+      String head = from.line();
+      if (!head.equals("*12")) {
+        throw new IOException("answered " + head);
+      }
+      for (int i = 0; i < 12; i++) {
+        if (from.line().startsWith("$")) {
+          String unused = from.line();
+        }
+      }
+    }
+
+    /** The types of RESP2 and RESP3; what a bulk string holds is skipped. */
+    @Override
+    String foreign(byte[] answer) {
+      int at = 0;
+      while (at < answer.length) {
+        int end = at;
+        while (end < answer.length && answer[end] != '\n') {
+          end++;
+        }
+        String line = new String(answer, at, end - at, StandardCharsets.US_ASCII).strip();
+        if (line.isEmpty() || "+-:$*%#_,".indexOf(line.charAt(0)) < 0) {
+          return "no reply: " + line;
+        }
+        if (line.startsWith("-INTERNAL")) {
+          return line;
+        }
+        at = end + 1;
+        if (line.charAt(0) == '$' && line.length() > 1 && line.charAt(1) != '-') {
+          at += Integer.parseInt(line.substring(1)) + 2;
+        }
+      }
+      return "";
+    }
+  },
+
+  GRPC("gRPC", Door.GRPC) {
+    @Override
+    byte[] request() {
+      return call(RATE_LIMIT, grpcFrame(MESSAGE.length, MESSAGE));
+    }
+
+    @Override
+    List<byte[]> samples() {
+      return List.of(
+          request(),
+          call("/grpc.health.v1.Health/Check", grpcFrame(0, new byte[0])),
+          Http2Frames.joined(Http2Frames.greeting(1), Http2Frames.get(1, "/healthz")),
+          Connection.ascii("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    }
+
+    @Override
+    Map<String, byte[]> tooDeep() {
+      byte[] groups = new byte[60_000];
+      Arrays.fill(groups, (byte) 0x1b); // an unknown group begins, in the one before
+      return Map.of("nested groups", call(RATE_LIMIT, grpcFrame(groups.length, groups)));
+    }
+
+    @Override
+    Map<String, byte[]> tooLong() {
+      return Map.of(
+          "a message of 4 GB", call(RATE_LIMIT, grpcFrame(-1, new byte[10])),
+          "a frame of 16 MB",
+              Http2Frames.joined(
+                  Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW),
+                  new byte[] {-1, -1, -1, Http2Frames.DATA, 0, 0, 0, 0, 1}));
+    }
+
+    /** The settings, with which the server greets, are not the answer. */
+    @Override
+    boolean isWhole(byte[] answer, int length) {
+      return GrpcAnswer.of(answer, length).ended();
+    }
+
+    @Override
+    boolean isError(String answer) {
+      byte[] bytes = answer.getBytes(StandardCharsets.ISO_8859_1);
+      return GrpcAnswer.of(bytes, bytes.length).isError();
+    }
+
+    @Override
+    boolean keepsConnection() {
+      return false;
+    }
+
+    @Override
+    void readAnswer(Connection from) throws IOException {
+      boolean data = false;
+      while (true) {
+        byte[] header = from.read(Http2Frames.FRAME_HEADER);
+        int length = ByteBuffer.wrap(header).getInt() >>> 8;
+        byte[] unused = from.read(length);
+        data |= header[3] == Http2Frames.DATA && length > 0;
+        if (header[8] == 1 && (header[4] & Http2Frames.END_STREAM) != 0) {
+          if (!data) {
+            throw new IOException("an error instead of a decision");
+          }
+          return;
+        }
+      }
+    }
+  };
+
+  private static final String RATE_LIMIT =
+      "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+  private static final byte[] MESSAGE =
+      Http2Frames.joined(
+          field(1, Connection.ascii("d")),
+          field(
+              2,
+              field(
+                  1,
+                  Http2Frames.joined(
+                      field(1, Connection.ascii("LoginsPerIPAddress")),
+                      field(2, Connection.ascii("127.0.0.1"))))));
+  private static final int LARGEST_FRAME_TYPE = 0x10;
+  private static final int LONGEST_FRAME = 1 << 20;
+
+  private final String text;
+  private final Door door;
+
+  Target(String text, Door door) {
+    this.text = text;
+    this.door = door;
+  }
+
+  String text() {
+    return text;
+  }
+
+  Door door() {
+    return door;
+  }
+
+  /** A good request, which spends nothing. */
+  abstract byte[] request();
+
+  /** Requests that fuzzed bytes are made of. */
+  abstract List<byte[]> samples();
+
+  /** Requests that nest, by what they are. */
+  abstract Map<String, byte[]> tooDeep();
+
+  /** Requests that are too long, or only say so. */
+  abstract Map<String, byte[]> tooLong();
+
+  /** Whether no more has to be read to know what the answer to those is. */
+  boolean isWhole(byte[] answer, int length) {
+    return length > 0;
+  }
+
+  /** Whether an answer to those is an error of this door. */
+  abstract boolean isError(String answer);
+
+  /** Whether a client may send another request on its connection. */
+  boolean keepsConnection() {
+    return true;
+  }
+
+  /** Reads the answer to the good request; an {@link IOException} for any other. */
+  void readAnswer(Connection from) throws IOException {
+    HttpAnswer answer = HttpAnswer.read(from);
+    if (answer.status() != 200) {
+      throw new IOException("answered " + answer);
+    }
+  }
+
+  /**
+   * Returns the part of an answer that is foreign to this door, or admits a fault; empty for none.
+   */
+  String foreign(byte[] answer) {
+    String start = new String(answer, 0, Math.min(answer.length, 16), StandardCharsets.US_ASCII);
+    if (answer.length == 0 || start.startsWith("HTTP/1.1 ")) {
+      return start.startsWith("HTTP/1.1 500") ? start : "";
+    }
+    for (int at = 0; at + Http2Frames.FRAME_HEADER <= answer.length; ) {
+      int length = ByteBuffer.wrap(answer, at, 4).getInt() >>> 8;
+      if (answer[at + 3] < 0 || answer[at + 3] > LARGEST_FRAME_TYPE || length > LONGEST_FRAME) {
+        return "neither HTTP/1.1 nor a frame of HTTP/2: " + start;
+      }
+      at += Http2Frames.FRAME_HEADER + length;
+    }
+    return "";
+  }
+
+  /** A field of a protobuf message, with bytes of its own. */
+  private static byte[] field(int number, byte[] value) {
+    return Http2Frames.joined(new byte[] {(byte) (number << 3 | 2), (byte) value.length}, value);
+  }
+
+  private static String lines(String... lines) {
+    return String.join("\r\n", lines) + "\r\n";
+  }
+
+  private static byte[] post(String path, String body) {
+    return Connection.ascii(
+        "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %s\r\n\r\n%s"
+            .formatted(path, body.length(), body));
+  }
+
+  private static byte[] get(String behind, String headers) {
+    return Connection.ascii(
+        "GET /v1/forward-auth%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n".formatted(behind, headers));
+  }
+
+  private static byte[] grpcFrame(int length, byte[] message) {
+    return ByteBuffer.allocate(5 + message.length)
+        .put((byte) 0)
+        .putInt(length)
+        .put(message)
+        .array();
+  }
+
+  /** One request on a connection of its own. */
+  private static byte[] call(String path, byte[] message) {
+    byte[][] frames = new byte[message.length / Http2Frames.LARGEST_FRAME + 3][];
+    frames[0] = Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW);
+    frames[1] = Http2Frames.post(1, path, "application/grpc");
+    for (int i = 2; i < frames.length; i++) {
+      int from = (i - 2) * Http2Frames.LARGEST_FRAME;
+      int to = Math.min(from + Http2Frames.LARGEST_FRAME, message.length);
+      int flags = i == frames.length - 1 ? Http2Frames.END_STREAM : 0;
+      byte[] part = Arrays.copyOfRange(message, from, to);
+      frames[i] = Http2Frames.frame(Http2Frames.DATA, flags, 1, part);
+    }
+    return Http2Frames.joined(frames);
+  }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.attacks;
+
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Endpoint;
+import dev.sluice.proof.Server;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * A client of one door that does nothing wrong: a request every few milliseconds, ten on a
+ * connection where the door keeps it. Each must be decided.
+ */
+final class WellBehaved implements AutoCloseable {
+
+  private static final int PATIENCE_MILLIS = 5_000;
+  private static final int REQUESTS_A_CONNECTION = 10;
+  private static final double NANOS_PER_MILLI = 1e6;
+
+  private final Target target;
+  private final Endpoint server;
+  private final int pauseMillis;
+  private final Thread thread = new Thread(this::run, "well-behaved");
+  private final List<Long> waitsNanos = new ArrayList<>();
+  private final List<String> failures = new ArrayList<>();
+  private volatile boolean over;
+
+  private WellBehaved(Target target, Endpoint server, int pauseMillis) {
+    this.target = target;
+    this.server = server;
+    this.pauseMillis = pauseMillis;
+  }
+
+  /** Starts a client of HTTP alone. */
+  static WellBehaved start(Server server) {
+    return start(Target.HTTP, server, 5);
+  }
+
+  static WellBehaved start(Target target, Server server, int pauseMillis) {
+    WellBehaved client = new WellBehaved(target, server.endpoint(target.door()), pauseMillis);
+    client.thread.start();
+    return client;
+  }
+
+  private void run() {
+    while (!over) {
+      long start = System.nanoTime();
+      try (Connection connection = server.connect(Endpoint.GOOD_ADDRESS, PATIENCE_MILLIS)) {
+        int requests = target.keepsConnection() ? REQUESTS_A_CONNECTION : 1;
+        for (int i = 0; i < requests && !over; i++) {
+          connection.write(target.request());
+          target.readAnswer(connection);
+          add(System.nanoTime() - start, "");
+          Thread.sleep(pauseMillis);
+          start = System.nanoTime();
+        }
+      } catch (IOException e) {
+        add(System.nanoTime() - start, target.text() + ": " + e);
+      } catch (InterruptedException e) {
+        return;
+      }
+    }
+  }
+
+  private synchronized void add(long nanos, String failure) {
+    waitsNanos.add(nanos);
+    if (!failure.isEmpty()) {
+      failures.add(failure);
+    }
+  }
+
+  /**
+   * What clients saw in a while.
+   *
+   * @param failures what each failed request met instead of its answer
+   */
+  record Figures(int requests, List<String> failures, double p99Millis) {}
+
+  /** The figures of some clients since the last time. */
+  static Figures take(List<WellBehaved> clients) {
+    List<Long> waits = new ArrayList<>();
+    List<String> failed = new ArrayList<>();
+    clients.forEach(client -> client.take(waits, failed));
+    long[] sorted = waits.stream().mapToLong(Long::longValue).sorted().toArray();
+    int requests = sorted.length;
+    double p99Nanos = requests == 0 ? Double.NaN : sorted[(int) (requests * 0.99)];
+    return new Figures(requests, List.copyOf(failed), p99Nanos / NANOS_PER_MILLI);
+  }
+
+  private synchronized void take(List<Long> waits, List<String> failed) {
+    waits.addAll(waitsNanos);
+    failed.addAll(failures);
+    waitsNanos.clear();
+    failures.clear();
+  }
+
+  @Override
+  public void close() {
+    over = true;
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

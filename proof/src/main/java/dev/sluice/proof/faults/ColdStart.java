@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.faults;
+
+import dev.sluice.Limiter;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.StoreException;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A process that has just started, and its first decisions; prints how many failed, and how many
+ * milliseconds the longest took.
+ */
+public final class ColdStart {
+
+  private ColdStart() {}
+
+  /**
+   * Asks.
+   *
+   * @param args the address of the store, and how many threads ask at once
+   * @throws InterruptedException if somebody interrupts it
+   */
+  public static void main(String[] args) throws InterruptedException {
+    int callers = Integer.parseInt(args[1]);
+    try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(Load.TIMEOUT).open()) {
+      Limiter limiter = Limiter.of(Load.LIMITS, store);
+      AtomicInteger failed = new AtomicInteger();
+      AtomicLong longest = new AtomicLong();
+      CountDownLatch start = new CountDownLatch(1);
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < callers; i++) {
+        String id = "first-" + i;
+        Thread thread = new Thread(() -> ask(limiter, id, start, failed, longest));
+        threads.add(thread);
+        thread.start();
+      }
+      start.countDown();
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      System.out.println(failed.get());
+      System.out.println(TimeUnit.NANOSECONDS.toMillis(longest.get()));
+    }
+  }
+
+  private static void ask(
+      Limiter limiter, String id, CountDownLatch start, AtomicInteger failed, AtomicLong longest) {
+    try {
+      start.await();
+      long began = System.nanoTime();
+      if (limiter.spend(Load.NAME, id).denied()) {
+        failed.incrementAndGet();
+      }
+      longest.accumulateAndGet(System.nanoTime() - began, Math::max);
+    } catch (StoreException | InterruptedException e) {
+      failed.incrementAndGet();
+    }
+  }
+}

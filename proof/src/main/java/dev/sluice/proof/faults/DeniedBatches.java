@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.faults;
+
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+/**
+ * A store that sends batches over two servers, denied by an empty bucket on the second one. Another
+ * store checks the full bucket on the first one, of which each batch wants all tokens.
+ *
+ * <p>A batch takes its tokens for as long as its answers take. The sender remembers a denial for up
+ * to a second, and takes nothing then: with one empty bucket most of its batches end in its memory.
+ *
+ * @param emptyBuckets how many buckets deny, one after the other
+ * @param everyMillis the time between two batches
+ * @param dies whether the server with the empty buckets is killed under them
+ */
+record DeniedBatches(int emptyBuckets, int everyMillis, boolean dies) {
+
+  private static final int SECONDS = 10;
+  private static final int CHECK_EVERY_MILLIS = 2;
+  private static final int UNTIL_DEATH_MILLIS = 1_000;
+
+  /**
+   * What both stores saw.
+   *
+   * @param granted batches that should have been denied
+   * @param nanos how long all batches took together
+   * @param missed checks of the full bucket that were denied
+   */
+  record Seen(long sent, long granted, long nanos, long asked, long missed) {
+
+    /**
+     * A batch takes its tokens when its request arrives, and gives them back when its refund does.
+     * Both ways are equally long, so the tokens are missing for as long as the batch takes. A store
+     * that finds them missing remembers it for as long again.
+     */
+    boolean missedAtMostTwiceWhatBatchesTook() {
+      return (double) missed / asked <= 2.0 * nanos / TimeUnit.SECONDS.toNanos(SECONDS);
+    }
+
+    @Override
+    public String toString() {
+      return String.format(
+          Locale.ROOT,
+          "%d batches denied, each in %.1f ms; the observer was denied %d of %d times (%.1f %%)",
+          sent,
+          nanos / 1e6 / sent,
+          missed,
+          asked,
+          100.0 * missed / asked);
+    }
+  }
+
+  Seen observed() throws Exception {
+    try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
+        LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
+      URI ring = URI.create("redis-ring://" + first.address() + "," + second.address());
+      try (RedisStore batches = RedisStore.open(ring);
+          RedisStore checks = RedisStore.open(ring)) {
+        return observed(
+            first, second, Limiter.of(Load.LIMITS, batches), Limiter.of(Load.LIMITS, checks));
+      }
+    }
+  }
+
+  private Seen observed(LocalRedis first, LocalRedis second, Limiter sender, Limiter observer)
+      throws InterruptedException {
+    long burst = Load.QUOTA.burst();
+    String full = idOn(first, Load.NAME, "full", sender);
+    List<List<Transaction>> all = new ArrayList<>();
+    for (int i = 0; i < emptyBuckets; i++) {
+      String empty = idOn(second, Load.HOURLY, "empty" + i + "-", sender);
+      var unused = sender.spend(Load.HOURLY, empty, Load.HOURLY_QUOTA.burst());
+      all.add(
+          List.of(
+              sender.transaction(Load.NAME, full).withCost(burst),
+              sender.transaction(Load.HOURLY, empty)));
+    }
+    AtomicLong sent = new AtomicLong();
+    AtomicLong granted = new AtomicLong();
+    AtomicLong nanos = new AtomicLong();
+    CountDownLatch over = new CountDownLatch(1);
+    Thread sending =
+        new Thread(
+            () -> {
+              do {
+                List<Transaction> batch = all.get((int) (sent.getAndIncrement() % all.size()));
+                long start = System.nanoTime();
+                try {
+                  granted.addAndGet(sender.spend(batch).allowed() ? 1 : 0);
+                } catch (StoreException e) {
+                  // a dead server
+                }
+                nanos.addAndGet(System.nanoTime() - start);
+              } while (!await(over, everyMillis));
+            });
+    sending.start();
+    if (dies) {
+      TimeUnit.MILLISECONDS.sleep(UNTIL_DEATH_MILLIS);
+      second.kill();
+    }
+    long asked = 0;
+    long missed = 0;
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+    while (System.nanoTime() - end < 0) {
+      missed += observer.check(Load.NAME, full, burst).denied() ? 1 : 0;
+      asked++;
+      TimeUnit.MILLISECONDS.sleep(CHECK_EVERY_MILLIS);
+    }
+    over.countDown();
+    sending.join();
+    return new Seen(sent.get(), granted.get(), nanos.get(), asked, missed);
+  }
+
+  private static boolean await(CountDownLatch latch, int millis) {
+    try {
+      return latch.await(millis, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return true;
+    }
+  }
+
+  /** An id whose bucket lies on this server: a spend of it makes a key there. */
+  private static String idOn(LocalRedis server, String limit, String prefix, Limiter limiter) {
+    for (int i = 0; ; i++) {
+      String id = prefix + i;
+      var unused = limiter.spend(limit, id);
+      boolean isThere = String.valueOf(server.command("KEYS", "*" + id)).contains(id);
+      limiter.reset(limit, id);
+      if (isThere) {
+        return id;
+      }
+    }
+  }
+}

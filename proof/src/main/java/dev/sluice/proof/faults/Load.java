@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.faults;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.StoreException;
+import java.io.PrintStream;
+import java.net.URI;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+
+/**
+ * A process under load: four threads that spend, alone and in batches, and print each grant and
+ * each call as it was.
+ */
+public final class Load {
+
+  static final String NAME = "Calls";
+  static final int KEYS = 12;
+  static final Duration TIMEOUT = Duration.ofMillis(500);
+
+  /** 20 at once, then one every 25 ms. */
+  static final Quota QUOTA = Quota.of(20, 40, Duration.ofSeconds(1));
+
+  static final String HOURLY = "CallsAnHour";
+
+  /** 20 at once, then one every three minutes: once it is empty, it denies as long as a trial. */
+  static final Quota HOURLY_QUOTA = Quota.of(20, 20, Duration.ofHours(1));
+
+  static final Limits LIMITS =
+      Limits.builder(
+              Catalogue.of(
+                  LimitName.builder(1, NAME).id(IdFormat.string()).build(),
+                  LimitName.builder(2, HOURLY).id(IdFormat.string()).build()))
+          .limit(NAME, QUOTA)
+          .limit(HOURLY, HOURLY_QUOTA)
+          .build();
+
+  static final String GRANT = "grant";
+  static final String CALL = "call";
+  static final String STALL = "stall";
+
+  private static final int THREADS = 4;
+  private static final int MOST_COST = 3;
+  private static final int PAUSE_MILLIS = 2;
+
+  private final Limiter limiter;
+  private final long endNanos;
+  private final PrintStream out = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+
+  private Load(Limiter limiter, long endNanos) {
+    this.limiter = limiter;
+    this.endNanos = endNanos;
+  }
+
+  /**
+   * Runs the load.
+   *
+   * @param args the address of the store, and for how many seconds
+   * @throws InterruptedException if somebody interrupts it
+   */
+  public static void main(String[] args) throws InterruptedException {
+    try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(TIMEOUT).open();
+        Stalls stalls = new Stalls()) {
+      long nanos = Duration.ofSeconds(Long.parseLong(args[1])).toNanos();
+      Load load = new Load(Limiter.of(LIMITS, store), System.nanoTime() + nanos);
+      List<Thread> threads = new ArrayList<>();
+      for (int i = 0; i < THREADS; i++) {
+        Thread thread = new Thread(load::spendUntilTheEnd);
+        threads.add(thread);
+        thread.start();
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      load.out.printf("%s %s%n", STALL, stalls.longestNanos());
+      load.out.flush();
+    }
+  }
+
+  private void spendUntilTheEnd() {
+    Random random = new Random();
+    while (System.nanoTime() - endNanos < 0) {
+      List<Transaction> batch = new ArrayList<>();
+      int first = random.nextInt(KEYS);
+      int size = random.nextInt(4) == 0 ? 3 : 1;
+      for (int i = 0; i < size; i++) {
+        long cost = 1L + random.nextInt(MOST_COST);
+        batch.add(limiter.transaction(NAME, "k" + (first + i) % KEYS).withCost(cost));
+      }
+      long start = System.nanoTime();
+      boolean answered = true;
+      try {
+        Decision decision = limiter.spend(batch);
+        if (decision.allowed()) {
+          decision.parts().forEach(this::granted);
+        }
+      } catch (StoreException e) {
+        answered = false; // it may have been charged, and nobody was let in
+      }
+      out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);
+      try {
+        Thread.sleep(PAUSE_MILLIS);
+      } catch (InterruptedException e) {
+        return;
+      }
+    }
+  }
+
+  private void granted(Decision part) {
+    Transaction transaction = part.transaction();
+    if (transaction != null && part.allowed()) {
+      long nanos = ChronoUnit.NANOS.between(Instant.EPOCH, part.decidedAt());
+      out.printf("%s %s %s %s%n", GRANT, transaction.id(), transaction.cost(), nanos);
+    }
+  }
+}

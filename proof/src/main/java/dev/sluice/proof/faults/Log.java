@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.faults;
+
+import dev.sluice.proof.BrokenPromise;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+
+/*
+ * The reference is independent of the product: a bucket that leaks. Each grant pours its cost in at
+ * the moment at which the server decided; one token leaks out each interval; more than the burst
+ * never fits. It knows neither TAT nor tolerance, and counts in whole nanoseconds.
+ */
+
+/** The answers to the processes of a load, and whether a limit allows them. Immutable. */
+final class Log {
+
+  private static final long NANOS_PER_MILLI = 1_000_000;
+
+  private final List<Grant> grants = new ArrayList<>();
+  private int calls;
+  private int answered;
+  private long longestNanos;
+  private long longestStallNanos;
+
+  private Log() {}
+
+  private record Grant(String id, long cost, long atNanos) {}
+
+  /** Runs processes side by side, each a {@link Load}, and something beside them. */
+  static Log of(int processes, String address, int seconds, Beside beside) throws Exception {
+    Log log = new Log();
+    ExecutorService readers = Executors.newCachedThreadPool();
+    try {
+      List<Future<List<String>>> outputs = new ArrayList<>();
+      for (int i = 0; i < processes; i++) {
+        outputs.add(readers.submit(() -> run(Load.class, address, String.valueOf(seconds))));
+      }
+      beside.run();
+      for (Future<List<String>> output : outputs) {
+        output.get().forEach(log::add);
+      }
+    } catch (ExecutionException e) {
+      throw new IOException(e.getCause());
+    } finally {
+      readers.shutdown();
+    }
+    log.grants.sort(Comparator.comparingLong(Grant::atNanos));
+    return log;
+  }
+
+  /** Something that happens while a load runs. */
+  interface Beside {
+    void run() throws Exception;
+  }
+
+  /** Starts a class as a process of its own. */
+  static Process start(Class<?> main, String... args) throws IOException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    command.addAll(List.of("-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp"));
+    command.add(System.getProperty("java.class.path"));
+    command.add(main.getName());
+    command.addAll(List.of(args));
+    return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
+  }
+
+  /** Runs a class as a process of its own, and returns what it printed. */
+  static List<String> run(Class<?> main, String... args) throws IOException, InterruptedException {
+    Process process = start(main, args);
+    try (BufferedReader out =
+        new BufferedReader(
+            new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8))) {
+      List<String> lines = out.lines().toList();
+      int code = process.waitFor();
+      if (code != 0) {
+        throw new IOException(main.getSimpleName() + " ended with " + code);
+      }
+      return lines;
+    } finally {
+      process.destroyForcibly();
+    }
+  }
+
+  private void add(String line) {
+    String[] words = line.split(" ", -1);
+    if (words[0].equals(Load.GRANT)) {
+      grants.add(new Grant(words[1], Long.parseLong(words[2]), Long.parseLong(words[3])));
+    } else if (words[0].equals(Load.STALL)) {
+      longestStallNanos = Math.max(longestStallNanos, Long.parseLong(words[1]));
+    } else {
+      calls++;
+      answered += Boolean.parseBoolean(words[2]) ? 1 : 0;
+      longestNanos = Math.max(longestNanos, Long.parseLong(words[1]));
+    }
+  }
+
+  /**
+   * Requires that no bucket gave out more than its limit.
+   *
+   * @param more how many tokens a bucket may have given out beyond its limit, as documented
+   */
+  void requireWithinLimit(long more) throws BrokenPromise {
+    long excess = excess();
+    if (excess > more) {
+      throw new BrokenPromise(
+          "a bucket gave out %s tokens more than its limit, at most %s".formatted(excess, more));
+    }
+  }
+
+  /**
+   * Pours every grant into a bucket that leaks: the most tokens that one gave out beyond its limit,
+   * at any moment.
+   */
+  long excess() {
+    long interval = Load.QUOTA.intervalNanos();
+    long size = interval * Load.QUOTA.burst();
+    long most = 0;
+    Map<String, Long> levels = new HashMap<>();
+    Map<String, Long> times = new HashMap<>();
+    for (Grant grant : grants) {
+      long before = levels.getOrDefault(grant.id, 0L);
+      long leaked = grant.atNanos - times.getOrDefault(grant.id, grant.atNanos);
+      long level = Math.max(0, before - leaked) + grant.cost * interval;
+      most = Math.max(most, level - size);
+      levels.put(grant.id, level);
+      times.put(grant.id, grant.atNanos);
+    }
+    return (most + interval - 1) / interval;
+  }
+
+  /**
+   * Every call ends by its time-out and a tenth of it, and what the machine itself kept a thread
+   * waiting.
+   */
+  void requireInTime() throws BrokenPromise {
+    long most = Load.TIMEOUT.toMillis() * 11 / 10 + longestStallNanos / NANOS_PER_MILLI;
+    if (longestMillis() > most) {
+      throw new BrokenPromise("a call took %s ms, at most %s".formatted(longestMillis(), most));
+    }
+  }
+
+  void requireMostlyAnswered(int percent) throws BrokenPromise {
+    if (answered < (long) calls * percent / 100) {
+      throw new BrokenPromise(this + ": fewer than " + percent + " % were answered");
+    }
+  }
+
+  private long longestMillis() {
+    return longestNanos / NANOS_PER_MILLI;
+  }
+
+  @Override
+  public String toString() {
+    return "%s calls, %s answered, %s grants replayed, longest call %s ms (longest stall %s ms)"
+        .formatted(
+            calls, answered, grants.size(), longestMillis(), longestStallNanos / NANOS_PER_MILLI);
+  }
+}

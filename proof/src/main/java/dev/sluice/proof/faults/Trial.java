@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.faults;
+
+import dev.sluice.Limiter;
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.redis.RedisObserver;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.LocalCluster;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.LocalSentinel;
+import dev.sluice.testkit.servers.RedisBinary;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** One fault on one topology: each says what was seen, or what broke. */
+enum Trial {
+  SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+          Proxy proxy = Proxy.before(redis.port())) {
+        String address = "redis://" + proxy.address() + "/0";
+        Log log = Log.of(CROWD, address, SECONDS, () -> disturb(List.of(proxy), List.of(redis)));
+        return judged(log, 0);
+      }
+    }
+  },
+  RING("a ring of two servers: the same, with batches over both") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
+          LocalRedis second = LocalRedis.start(RedisBinary.newest());
+          Proxy one = Proxy.before(first.port());
+          Proxy two = Proxy.before(second.port())) {
+        String address = "redis-ring://" + one.address() + "," + two.address();
+        Log log =
+            Log.of(
+                PROCESSES,
+                address,
+                SECONDS,
+                () -> disturb(List.of(one, two), List.of(first, second)));
+        return judged(log, 0);
+      }
+    }
+  },
+  CLUSTER("a Cluster of three masters: connections killed, a master frozen for a moment") {
+    @Override
+    String seen() throws Exception {
+      try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
+        Log log =
+            Log.of(
+                PROCESSES,
+                cluster.uri().toString(),
+                SECONDS,
+                () -> disturb(List.of(), cluster.servers()));
+        return judged(log, 0);
+      }
+    }
+  },
+  CLUSTER_CUT("a Cluster: one connection cut, ten times, while nothing else is wrong") {
+    @Override
+    String seen() throws Exception {
+      try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
+        AtomicInteger markedDown = new AtomicInteger();
+        RedisObserver observer =
+            new RedisObserver() {
+              @Override
+              public void changed(String server, State state, String reason) {
+                markedDown.addAndGet(state == State.DOWN ? 1 : 0);
+              }
+            };
+        int failed = 0;
+        try (RedisStore store = RedisStore.builder(cluster.uri()).observer(observer).open()) {
+          Limiter limiter = Limiter.of(Load.LIMITS, store);
+          for (int cut = 0; cut < CUTS; cut++) {
+            failed += failures(limiter, CALLS_BETWEEN);
+            kill(cluster.servers().get(cut % 3));
+            failed += failures(limiter, CALLS_BETWEEN);
+          }
+        }
+        BrokenPromise.unless(
+            markedDown.get() == 0, "a healthy master was marked down %s times", markedDown.get());
+        BrokenPromise.unless(
+            failed <= CUTS, "%s calls failed by %s cuts of an idle connection", failed, CUTS);
+        return "no master marked down; %s of %s calls failed"
+            .formatted(failed, 2 * CUTS * CALLS_BETWEEN);
+      }
+    }
+  },
+  FAILOVER("a planned failover by Sentinel under load, three times") {
+    @Override
+    String seen() throws Exception {
+      List<Failover> failovers = new ArrayList<>();
+      long excess = 0;
+      for (int i = 0; i < FAILOVERS; i++) {
+        try (LocalSentinel group = LocalSentinel.start(RedisBinary.newest())) {
+          Log log =
+              Log.of(
+                  2,
+                  group.uri().toString(),
+                  FAILOVER_SECONDS,
+                  () -> failovers.add(Failover.of(group)));
+          excess = Math.max(excess, log.excess());
+          log.requireInTime();
+        }
+      }
+      long named = failovers.stream().mapToLong(Failover::afterNameMillis).max().orElse(0);
+      long promoted = failovers.stream().mapToLong(Failover::afterPromotionMillis).max().orElse(0);
+      String seen =
+          ("the old master was asked for %s ms at most after Sentinel named the new one (%s ms after"
+                  + " the promotion); a bucket gave out at most %s tokens more")
+              .formatted(named, promoted, excess);
+      BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
+      // Both masters grant for a moment, and what had not reached the replica is granted again.
+      BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
+      return seen;
+    }
+  },
+  DENIED_BATCHES(
+      "50 batches per second over two servers, denied by one bucket, beside an observer") {
+    @Override
+    String seen() throws Exception {
+      return observed(new DeniedBatches(1, OFTEN_MILLIS, false));
+    }
+  },
+  DENIED_BATCHES_DEAD_SERVER("the same, while one server of the ring is killed under them") {
+    @Override
+    String seen() throws Exception {
+      return observed(new DeniedBatches(1, OFTEN_MILLIS, true));
+    }
+  },
+  DENIED_BATCHES_TURNING(
+      "50 batches per second over two servers, denied by one after another of 60 buckets, beside an"
+          + " observer") {
+    @Override
+    String seen() throws Exception {
+      DeniedBatches.Seen seen = new DeniedBatches(MANY, OFTEN_MILLIS, false).observed();
+      BrokenPromise.unless(seen.granted() == 0, "a batch was granted");
+      BrokenPromise.unless(seen.missedAtMostTwiceWhatBatchesTook(), "%s", seen);
+      return seen.toString();
+    }
+  },
+  DENIED_BATCHES_SELDOM("5 such batches per second") {
+    @Override
+    String seen() throws Exception {
+      return observed(new DeniedBatches(MANY, SELDOM_MILLIS, false));
+    }
+  },
+  FROZEN("15,000 callers that wait for a frozen server") {
+    @Override
+    String seen() throws Exception {
+      try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+          RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
+        Limiter limiter = Limiter.of(Load.LIMITS, store);
+        long answered = Crowd.longestCallMillis(limiter, CALLERS);
+        long first = whileFrozen(redis, limiter); // FIRST_OUTAGE judges it
+        awaitDecision(limiter);
+        try (Stalls stalls = new Stalls()) {
+          long longest = whileFrozen(redis, limiter);
+          long most = MOST_MILLIS + stalls.longestMillis();
+          String seen =
+              "the last call ended after %s ms (longest stall %s ms; at the outage before: %s ms; answered calls: %s ms)"
+                  .formatted(longest, stalls.longestMillis(), first, answered);
+          BrokenPromise.unless(longest <= most, "%s", seen);
+          return seen;
+        }
+      }
+    }
+  },
+  FIRST_OUTAGE("the first outage of a process: 1, 200 and 15,000 callers of a frozen server") {
+    @Override
+    String seen() throws Exception {
+      FirstOutages cold = FirstOutages.of(false);
+      FirstOutages warm = FirstOutages.of(true);
+      String seen = "%s; where as many were answered before: %s".formatted(cold, warm);
+      BrokenPromise.unless(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
+      return seen;
+    }
+  },
+  COLD_STARTS("10 cold starts on a busy machine: the first decision") {
+    @Override
+    String seen() throws Exception {
+      return coldStarts(1);
+    }
+  },
+  COLD_STARTS_200("10 cold starts on a busy machine: 200 first requests at once") {
+    @Override
+    String seen() throws Exception {
+      return coldStarts(200);
+    }
+  },
+  COLD_BOOTS("10 cold starts of a Spring Boot application with lazy beans: the first request") {
+    @Override
+    String seen() throws Exception {
+      return coldBoots(1);
+    }
+  },
+  COLD_BOOTS_200("the same: 200 first requests at once") {
+    @Override
+    String seen() throws Exception {
+      return coldBoots(200);
+    }
+  };
+
+  private static final int PROCESSES = 3;
+  private static final int CROWD = 8;
+  private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
+  private static final int FAILOVERS = 3;
+  private static final int FAILOVER_SECONDS = 8;
+  private static final int FIRST_FAULT_MILLIS = 3_000;
+  private static final long MOST_OLD_MASTER_MILLIS = 1_000;
+  private static final int CUTS = 10;
+  private static final int CALLS_BETWEEN = 100;
+  private static final int OFTEN_MILLIS = 20;
+  private static final int SELDOM_MILLIS = 200;
+  private static final int MANY = 60; // so that none comes again while its denial is remembered
+  private static final int CHECK_EVERY_MILLIS = 2;
+  private static final int CALLERS = 15_000;
+  private static final long MOST_MILLIS = 550;
+  private static final int STARTS = 10;
+
+  private final String text;
+
+  Trial(String text) {
+    this.text = text;
+  }
+
+  String text() {
+    return text;
+  }
+
+  /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
+  abstract String seen() throws Exception;
+
+  private static String judged(Log log, long more) throws BrokenPromise {
+    log.requireWithinLimit(more);
+    log.requireInTime();
+    log.requireMostlyAnswered(20);
+    return log.toString();
+  }
+
+  /** A fault each second or so, of a random kind; the last ones have time to heal. */
+  private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
+    Random random = new Random();
+    long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS - 2);
+    TimeUnit.MILLISECONDS.sleep(FIRST_FAULT_MILLIS);
+    while (System.nanoTime() - endNanos < 0) {
+      LocalRedis server = servers.get(random.nextInt(servers.size()));
+      switch (random.nextInt(proxies.isEmpty() ? 2 : 5)) {
+        case 0 -> {
+          server.freeze();
+          TimeUnit.MILLISECONDS.sleep(100 + random.nextInt(700));
+          server.thaw();
+        }
+        case 1 -> kill(server);
+        case 2 -> one(proxies, random).cut();
+        case 3 -> one(proxies, random).silence();
+        default -> {
+          Proxy slow = one(proxies, random);
+          slow.delay(1 + random.nextInt(100));
+          TimeUnit.MILLISECONDS.sleep(500);
+          slow.delay(0);
+        }
+      }
+      TimeUnit.MILLISECONDS.sleep(500 + random.nextInt(1000));
+    }
+  }
+
+  private static Proxy one(List<Proxy> proxies, Random random) {
+    return proxies.get(random.nextInt(proxies.size()));
+  }
+
+  private static void kill(LocalRedis server) {
+    server.command("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+  }
+
+  private static int failures(Limiter limiter, int calls) {
+    int failed = 0;
+    for (int i = 0; i < calls; i++) {
+      try {
+        var unused = limiter.check(Load.NAME, "k" + i);
+      } catch (StoreException e) {
+        failed++;
+      }
+    }
+    return failed;
+  }
+
+  private static long refilledWithin(long millis) {
+    return Load.QUOTA.count() * millis / Load.QUOTA.period().toMillis();
+  }
+
+  private static String observed(DeniedBatches batches) throws Exception {
+    DeniedBatches.Seen seen = batches.observed();
+    BrokenPromise.unless(seen.granted() == 0, "a batch was granted");
+    BrokenPromise.unless(seen.missed() * 100 <= seen.asked(), "%s", seen);
+    return seen.toString();
+  }
+
+  private static long whileFrozen(LocalRedis redis, Limiter limiter) throws InterruptedException {
+    redis.freeze();
+    try {
+      return Crowd.longestCallMillis(limiter, CALLERS);
+    } finally {
+      redis.thaw();
+    }
+  }
+
+  private static void awaitDecision(Limiter limiter) throws InterruptedException {
+    while (failures(limiter, 1) > 0) {
+      TimeUnit.MILLISECONDS.sleep(CHECK_EVERY_MILLIS);
+    }
+  }
+
+  private static String coldStarts(int callers) throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+        Spinning busy = new Spinning()) {
+      int good = 0;
+      long longest = 0;
+      for (int i = 0; i < STARTS; i++) {
+        List<String> printed =
+            Log.run(ColdStart.class, redis.uri().toString(), String.valueOf(callers));
+        good += printed.get(0).equals("0") ? 1 : 0;
+        longest = Math.max(longest, Long.parseLong(printed.get(1)));
+      }
+      BrokenPromise.unless(good == STARTS, "%s of %s starts had no failure", good, STARTS);
+      return "%s of %s without a failure; the longest took %s ms".formatted(good, STARTS, longest);
+    }
+  }
+
+  private static String coldBoots(int requests) throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
+        Spinning busy = new Spinning()) {
+      int good = 0;
+      long failed = 0;
+      for (int i = 0; i < STARTS; i++) {
+        long its = FirstRequests.failed(redis.uri(), requests);
+        good += its == 0 ? 1 : 0;
+        failed += its;
+      }
+      String seen =
+          "%s of %s without a failure; %s of %s requests failed"
+              .formatted(good, STARTS, failed, STARTS * requests);
+      BrokenPromise.unless(good == STARTS, "%s", seen);
+      return seen;
+    }
+  }
+}

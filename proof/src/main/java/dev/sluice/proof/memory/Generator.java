@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import dev.sluice.proof.memory.Op.Act;
+import dev.sluice.proof.memory.Op.Part;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+
+/** Makes histories by chance. For one thread. */
+final class Generator {
+
+  private static final List<Act> ACTS =
+      List.of(
+          Act.SPEND,
+          Act.SPEND,
+          Act.SPEND,
+          Act.SPEND,
+          Act.SPEND_ONLY,
+          Act.CHECK,
+          Act.REFUND,
+          Act.RESET);
+  private static final long MILLI = 1_000_000;
+
+  private final Random random;
+  private List<Act> acts = ACTS;
+  private int tickOdds; // one in so many calls moves the clock
+  private boolean brimful; // the bound is reached, or nearly, at first
+  private boolean slow; // tokens come while the upkeep goes on
+
+  Generator(Random random) {
+    this.random = random;
+  }
+
+  /**
+   * A history without turns: those are the scheduler's. Half of the histories have two or three
+   * kinds of acts only, and each has a pace of its own: what few of them do is seldom tried among
+   * all.
+   */
+  History next() {
+    acts = random.nextBoolean() ? ACTS : someActs();
+    boolean back = random.nextInt(8) == 0;
+    boolean crowded = random.nextInt(4) == 0; // lines are full, buckets are moved
+    brimful = random.nextInt(3) == 0 && !back;
+    int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
+    boolean bounded = random.nextInt(2) == 0 && !back;
+    int fewest = crowded ? keys / 2 : 1;
+    long bound = bounded ? fewest + random.nextInt(keys - fewest + 2) : 1_000;
+    bound = brimful ? fewest + random.nextInt(keys - fewest) : bound;
+    tickOdds = back ? 3 : 2 + random.nextInt(8);
+    slow = random.nextInt(brimful ? 2 : 8) == 0;
+    int burst = (1 + random.nextInt(4)) * (slow ? 1_000 : 1);
+    Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
+    boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
+    int threads = 2 + random.nextInt(3);
+    int crowding = random.nextInt(2); // before the threads, or beside them
+    List<Op> filling = brimful ? filled(setup) : List.of();
+    List<List<Op>> all = new ArrayList<>();
+    for (int i = 0; i <= threads; i++) {
+      List<Op> ops = new ArrayList<>();
+      if (brimful && i < 2) { // all of it before the threads, or the most of it beside them
+        int alone = crowded && crowding == 1 ? 1 : filling.size();
+        ops.addAll(i == 0 ? filling.subList(0, alone) : filling.subList(alone, filling.size()));
+      } else if (crowded && i == crowding) {
+        ops.addAll(many(setup));
+      }
+      int count = i == 0 ? random.nextInt(back ? 12 : 5) : 1 + random.nextInt(4);
+      for (int n = 0; n < count; n++) {
+        ops.add(op(setup, snapshots && i == 1 && n == 0));
+      }
+      all.add(ops);
+    }
+    return new History(setup, all, new Schedule(random.nextBoolean(), List.of()));
+  }
+
+  private List<Act> someActs() {
+    List<Act> some = new ArrayList<>(List.of(Act.SPEND));
+    for (int i = 1 + random.nextInt(2); i > 0; i--) {
+      some.add(ACTS.get(random.nextInt(ACTS.size())));
+    }
+    return some;
+  }
+
+  private Op op(Setup setup, boolean snapshot) {
+    if (snapshot) {
+      return Op.snapshot();
+    }
+    if (random.nextInt(tickOdds) == 0) {
+      return Op.tick(tick(setup));
+    }
+    if (brimful && setup.keys() > 1 && random.nextInt(4) == 0) {
+      return exchange(setup);
+    }
+    int size =
+        random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on a single bucket
+    List<Part> parts = new ArrayList<>();
+    List<Integer> keys = new ArrayList<>();
+    boolean twice = random.nextInt(100) == 0;
+    for (int i = 0; i < size; i++) {
+      int key = random.nextInt(setup.keys());
+      if (twice || !keys.contains(key)) {
+        keys.add(key);
+        Act act = acts.get(random.nextInt(acts.size()));
+        int cost = act == Act.RESET ? 0 : random.nextInt(setup.burst() + 1);
+        parts.add(new Part(act, key, cost));
+      }
+    }
+    return Op.charge(parts);
+  }
+
+  /** A bucket dies, and in most cases another one may be born in the same batch. */
+  private Op exchange(Setup setup) {
+    int dying = random.nextInt(setup.keys());
+    int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
+    Part death =
+        random.nextBoolean()
+            ? new Part(Act.RESET, dying, 0)
+            : new Part(Act.REFUND, dying, setup.burst());
+    if (random.nextInt(3) == 0) {
+      return Op.charge(List.of(death));
+    }
+    Part birth = new Part(Act.SPEND, born, 1 + random.nextInt(setup.burst()));
+    return Op.charge(random.nextBoolean() ? List.of(death, birth) : List.of(birth, death));
+  }
+
+  /** Batches on most keys, one or a few: segments grow with each. */
+  private List<Op> many(Setup setup) {
+    int most = 1 + random.nextInt(4);
+    List<List<Part>> batches = new ArrayList<>();
+    for (int i = 0; i < most; i++) {
+      batches.add(new ArrayList<>());
+    }
+    for (int key = 0; key < setup.keys(); key++) {
+      if (random.nextInt(4) > 0) {
+        int cost = 1 + random.nextInt(setup.burst());
+        batches.get(random.nextInt(most)).add(new Part(Act.SPEND, key, cost));
+      }
+    }
+    return batches.stream().filter(parts -> !parts.isEmpty()).map(Op::charge).toList();
+  }
+
+  /**
+   * As many buckets as there may be, or one less. Some are made before the others, and a part is
+   * full again soon: a call that needs another one must find those.
+   */
+  private List<Op> filled(Setup setup) {
+    List<Integer> keys = new ArrayList<>();
+    for (int key = 0; key < setup.keys(); key++) {
+      keys.add(key);
+    }
+    Collections.shuffle(keys, random);
+    int missing = random.nextBoolean() && setup.bound() > 1 ? 1 : 0;
+    List<Integer> live = keys.subList(0, (int) setup.bound() - missing);
+    int alone = Math.min(1 + random.nextInt(3), live.size());
+    List<Op> ops = new ArrayList<>();
+    for (int key : live.subList(0, alone)) {
+      int cost = random.nextBoolean() ? 1 : 1 + random.nextInt(setup.burst());
+      ops.add(Op.charge(List.of(new Part(Act.SPEND, key, cost))));
+    }
+    List<Part> others = new ArrayList<>();
+    for (int key : live.subList(alone, live.size())) {
+      others.add(new Part(Act.SPEND, key, random.nextInt(8) == 0 ? 1 : setup.burst()));
+    }
+    if (!others.isEmpty()) {
+      ops.add(Op.charge(others));
+    }
+    if (slow || random.nextBoolean()) {
+      ops.add(Op.tick(slow ? tickOfUpkeep() : Setup.TOKEN_NANOS));
+    }
+    return ops;
+  }
+
+  /** The upkeep is due, and some buckets are full. */
+  private long tickOfUpkeep() {
+    return MILLI + random.nextInt((int) MILLI);
+  }
+
+  private long tick(Setup setup) {
+    if (slow && setup.keptNanos() == 0 && random.nextInt(4) > 0) {
+      return tickOfUpkeep();
+    }
+    long forward =
+        switch (random.nextInt(4)) {
+          case 0 -> 1 + random.nextInt(2_000);
+          case 1 -> Setup.TOKEN_NANOS;
+          case 2 -> 2 * MILLI; // the upkeep is due
+          default -> setup.burst() * Setup.TOKEN_NANOS;
+        };
+    return setup.keptNanos() > 0 && random.nextBoolean() ? -forward : forward;
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Collectors;
+
+/**
+ * The calls of threads and the order in which they run: all that a run depends on. Its text can be
+ * kept and parsed.
+ *
+ * @param setup what the run starts from
+ * @param threads the calls of each thread; the calls of the first one are made before the others
+ *     start
+ * @param schedule when they run
+ */
+record History(Setup setup, List<List<Op>> threads, Schedule schedule) {
+
+  History {
+    threads = threads.stream().map(List::copyOf).toList();
+  }
+
+  History with(List<List<Op>> others) {
+    return new History(setup, others, schedule);
+  }
+
+  History with(Schedule other) {
+    return new History(setup, threads, other);
+  }
+
+  History with(Setup other) {
+    return new History(other, threads, schedule);
+  }
+
+  int calls() {
+    return threads.stream().mapToInt(List::size).sum();
+  }
+
+  static History parse(String text) {
+    Setup setup = new Setup(1_000, 1, 1, 0);
+    List<List<Op>> threads = new ArrayList<>();
+    Schedule schedule = new Schedule(false, List.of());
+    for (String line : text.lines().map(String::trim).toList()) {
+      int colon = line.indexOf(':');
+      String value = line.substring(colon + 1).trim();
+      if (line.startsWith("setup")) {
+        String[] words = value.split("[ ,]+", -1);
+        setup =
+            new Setup(
+                Long.parseLong(words[1]),
+                Integer.parseInt(words[3]),
+                Integer.parseInt(words[5]),
+                Long.parseLong(words[7]));
+      } else if (line.startsWith("first") || line.startsWith("thread")) {
+        threads.add(
+            value.isEmpty()
+                ? List.of()
+                : Arrays.stream(value.split(";", -1)).map(Op::parse).toList());
+      } else if (line.startsWith("schedule")) {
+        schedule = Schedule.parse(value);
+      }
+    }
+    return new History(setup, threads, schedule);
+  }
+
+  @Override
+  public String toString() {
+    StringBuilder text = new StringBuilder();
+    text.append(
+        "setup: bound %s, keys %s, burst %s, kept %s%n"
+            .formatted(setup.bound(), setup.keys(), setup.burst(), setup.keptNanos()));
+    for (int i = 0; i < threads.size(); i++) {
+      text.append(i == 0 ? "first: " : "thread " + i + ": ")
+          .append(threads.get(i).stream().map(Op::toString).collect(Collectors.joining("; ")))
+          .append(System.lineSeparator());
+    }
+    return text.append("schedule: ").append(schedule).toString();
+  }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import dev.sluice.proof.memory.Op.Act;
+import dev.sluice.proof.memory.Op.Kind;
+import dev.sluice.proof.memory.Op.Part;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import org.jspecify.annotations.Nullable;
+
+/** Runs histories and judges them. One in a JVM at a time; for one thread. */
+final class HistoryRunner {
+
+  private final InstrumentedStores worlds = new InstrumentedStores();
+  private final Scheduler scheduler = new Scheduler(worlds.sites());
+  private long steps;
+
+  /** The steps of all runs. */
+  long steps() {
+    return steps;
+  }
+
+  /** Runs a history as its schedule says. */
+  Run repeat(History history, boolean told) {
+    return run(history, null, Odds.NONE, told);
+  }
+
+  /** Runs a history with turns by chance, keeping its schedule's policy. */
+  Run byChance(History history, Random chance, Odds odds) {
+    return run(history, chance, odds, false);
+  }
+
+  private Run run(History history, @Nullable Random chance, Odds odds, boolean told) {
+    Clock clock = new Clock();
+    InstrumentedStore world = worlds.make(history.setup(), clock);
+    List<Call> calls = new ArrayList<>();
+    List<String> story = new ArrayList<>();
+    List<Op> first = history.threads().get(0);
+    // The first calls run alone, but are simulated too: they might never end.
+    Schedule alone = new Schedule(history.schedule().starving(), List.of());
+    scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
+    String violation = scheduler.violation();
+    long offset = scheduler.steps();
+    List<Schedule.Turn> made = List.of();
+    List<List<Op>> others = history.threads().subList(1, history.threads().size());
+    if (violation.isEmpty() && !others.isEmpty()) {
+      scheduler.run(
+          works(world, clock, others, calls, offset),
+          history.schedule(),
+          chance,
+          odds,
+          told ? story : null);
+      violation = scheduler.violation();
+      made = chance == null ? history.schedule().turns() : scheduler.made();
+      offset += scheduler.steps();
+    }
+    if (violation.isEmpty()) {
+      List<Op> last = new ArrayList<>();
+      for (int key = 0; key < history.setup().keys(); key++) {
+        last.add(Op.charge(List.of(new Part(Act.CHECK, key, 1))));
+      }
+      scheduler.run(
+          works(world, clock, List.of(last), calls, offset), alone, null, Odds.NONE, null);
+      violation = scheduler.violation();
+      offset += scheduler.steps();
+    }
+    steps += offset;
+    if (violation.isEmpty()) {
+      violation = judge(history.setup(), calls, world);
+    }
+    History repeatable = history.with(new Schedule(history.schedule().starving(), made));
+    return new Run(repeatable, offset, violation, calls, story);
+  }
+
+  /** Returns what the threads do; their calls are noted by the steps since the history began. */
+  private List<Runnable> works(
+      InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
+    List<Runnable> works = new ArrayList<>();
+    for (int i = 0; i < threads.size(); i++) {
+      int thread = i;
+      works.add(
+          () -> {
+            for (Op op : threads.get(thread)) {
+              scheduler.begins(op.toString());
+              Steps.step(-1);
+              long begun = offset + scheduler.steps();
+              long begunNanos = clock.nanos();
+              Answer answer;
+              if (op.kind() == Kind.TICK) {
+                clock.move(op.nanos());
+                answer = new Answer("", List.of(), List.of());
+              } else {
+                answer = world.run(op);
+              }
+              long ended = offset + scheduler.steps();
+              calls.add(new Call(thread, op, begun, ended, begunNanos, clock.nanos(), answer));
+            }
+          });
+    }
+    return works;
+  }
+
+  private static String judge(Setup setup, List<Call> calls, InstrumentedStore world) {
+    for (Call call : calls) {
+      String failure = call.answer().failure();
+      boolean known =
+          failure.isEmpty() || failure.equals(Answer.FULL) || failure.equals(Answer.TWICE);
+      if (!known) {
+        return "thread %s in %s: it threw %s".formatted(call.thread(), call.op(), failure);
+      }
+    }
+    for (Call call : calls) {
+      if (isFar(setup, call)) {
+        return setup.keptNanos() > 0 // the reference knows no clock that steps back
+            ? world.leftovers()
+            : "thread %s in %s: a TAT lies further ahead than a whole bucket"
+                .formatted(call.thread(), call.op());
+      }
+    }
+    for (int key = 0; key < setup.keys(); key++) {
+      String over = over(setup, calls, key);
+      if (!over.isEmpty()) {
+        return over;
+      }
+    }
+    if (!Linearization.exists(setup, calls)) {
+      return "no order of the calls, one by one, gives the same answers";
+    }
+    return world.leftovers();
+  }
+
+  /** Whether a TAT lies further ahead than a whole bucket, as after a clock that stepped back. */
+  private static boolean isFar(Setup setup, Call call) {
+    for (int i = 0; i < call.answer().nowNanos().size(); i++) {
+      if (call.answer().tatNanos().get(i) > call.answer().nowNanos().get(i) + setup.offsetNanos()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Never over, counted apart from the order of the calls. */
+  private static String over(Setup setup, List<Call> calls, int key) {
+    long given = 0;
+    long firstNanos = Long.MAX_VALUE;
+    long lastNanos = 0;
+    SequentialStore law = new SequentialStore(setup);
+    for (Call call : calls) {
+      firstNanos = Math.min(firstNanos, call.begunNanos());
+      lastNanos = Math.max(lastNanos, call.endedNanos());
+      List<Part> parts = call.op().parts();
+      if (!call.answer().failure().isEmpty() || call.op().kind() != Kind.CHARGE) {
+        continue;
+      }
+      boolean passes = true;
+      for (int i = 0; i < parts.size(); i++) {
+        passes &= !parts.get(i).act().votes() || fits(law, call, i);
+      }
+      for (int i = 0; i < parts.size(); i++) {
+        Part part = parts.get(i);
+        if (part.key() != key || !passes) {
+          continue;
+        }
+        switch (part.act()) {
+          case SPEND, SPEND_ONLY -> given += fits(law, call, i) ? part.cost() : 0;
+          case REFUND -> given -= part.cost();
+          case RESET -> given -= setup.burst();
+          case CHECK -> {
+            // Gives nothing.
+          }
+        }
+      }
+    }
+    long most = setup.burst() + (lastNanos - firstNanos) / Setup.TOKEN_NANOS;
+    return setup.keptNanos() > 0 || given <= most
+        ? ""
+        : "bucket %s gave out %s tokens, it may give %s".formatted(key, given, most);
+  }
+
+  private static boolean fits(SequentialStore law, Call call, int i) {
+    return law.fits(
+        call.op().parts().get(i), call.answer().nowNanos().get(i), call.answer().tatNanos().get(i));
+  }
+
+  /** Everything about a run that failed, for a person. */
+  String report(Run run) {
+    Run again = repeat(run.history(), true);
+    StringBuilder text = new StringBuilder();
+    text.append("violation: ").append(run.violation()).append("\n\n");
+    text.append(run.history()).append("\n\nwho ran when:\n");
+    again.story().forEach(line -> text.append("  ").append(line).append('\n'));
+    text.append("calls:\n");
+    again.calls().forEach(call -> text.append("  ").append(call).append('\n'));
+    return text.toString();
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import java.lang.reflect.Constructor;
+
+/** Makes worlds over one instrumented copy of the store's classes. For one thread. */
+final class InstrumentedStores {
+
+  static final String NAME = "dev.sluice.store.InstrumentedTable";
+
+  private final Sites sites = new Sites();
+  private final Constructor<? extends InstrumentedStore> constructor;
+
+  InstrumentedStores() {
+    try {
+      constructor =
+          Class.forName(NAME, true, new InstrumentingLoader(sites))
+              .asSubclass(InstrumentedStore.class)
+              .getConstructor(Setup.class, Clock.class);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  InstrumentedStore make(Setup setup, Clock clock) {
+    try {
+      return constructor.newInstance(setup, clock);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  Sites sites() {
+    return sites;
+  }
+}

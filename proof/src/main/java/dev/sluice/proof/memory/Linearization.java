@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import dev.sluice.proof.memory.Op.Kind;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/*
+ * Wing and Gong's search: some call that began before every other one ended comes first; if it
+ * answered what the reference answers, go on with the rest. Lowe's memory of what was tried keeps
+ * it short.
+ */
+
+/**
+ * Looks for an order of the calls, one by one, that gives the same answers, and in which a call
+ * that had ended before another one began comes first. For one search, by one thread.
+ */
+final class Linearization {
+
+  private final List<Event> events = new ArrayList<>();
+  private final Set<Tried> tried = new HashSet<>();
+
+  private Linearization(Setup setup, List<Call> calls) {
+    for (Call call : calls) {
+      if (call.op().kind() == Kind.CHARGE) {
+        events.add(new Event(call, -1));
+      } else if (call.op().kind() == Kind.SNAPSHOT && call.answer().failure().isEmpty()) {
+        for (int key = 0; key < setup.keys(); key++) { // each as it was at some moment of the call
+          events.add(new Event(call, key));
+        }
+      }
+    }
+  }
+
+  static boolean exists(Setup setup, List<Call> calls) {
+    Linearization search = new Linearization(setup, calls);
+    if (search.events.size() > Long.SIZE - 2) {
+      throw new IllegalArgumentException(
+          search.events.size() + " calls are more than this search is made for");
+    }
+    return search.from(0, new SequentialStore(setup));
+  }
+
+  private boolean from(long done, SequentialStore state) {
+    if (done == (1L << events.size()) - 1) {
+      return true;
+    }
+    if (!tried.add(new Tried(done, state))) {
+      return false;
+    }
+    long firstEnd = Long.MAX_VALUE;
+    for (int i = 0; i < events.size(); i++) {
+      if ((done >> i & 1) == 0) {
+        firstEnd = Math.min(firstEnd, events.get(i).call().ended());
+      }
+    }
+    for (int i = 0; i < events.size(); i++) {
+      Event event = events.get(i);
+      if ((done >> i & 1) == 1 || event.call().begun() > firstEnd) {
+        continue;
+      }
+      SequentialStore next = state;
+      boolean right;
+      if (event.key() >= 0) {
+        long saidNanos = event.call().answer().tatNanos().get(event.key());
+        right = state.holds(event.key(), saidNanos, event.call());
+      } else {
+        next = state.copy();
+        right = next.apply(event.call());
+      }
+      if (right && from(done | 1L << i, next)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A charge, or what a snapshot says of one key. */
+  private record Event(Call call, int key) {}
+
+  private record Tried(long done, SequentialStore state) {}
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.MemoryStore;
+import dev.sluice.store.TimeSource;
+import java.io.IOException;
+import java.lang.management.ManagementFactory;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicLongArray;
+
+/*
+ * All threads ask for the hot keys, alone and in pairs, faster than they refill. In the end, the
+ * tokens that the keys gave out must be as many as the limit allows, within two tokens. The two
+ * million cold keys come and go, and each belongs to one thread. That thread reads the clock before
+ * and after each decision, so it knows between which bounds a bucket's TAT must lie. A decision
+ * that no TAT between them explains is an error. Once a minute the store is written to a file and
+ * read back.
+ */
+
+/** A run of many minutes, with a check of every decision; ends with 1 where one was wrong. */
+final class MemorySoak {
+
+  private static final int HOT_KEYS = 64;
+  private static final int COLD_KEYS = 2_000_000;
+  private static final int THREADS = 2;
+  private static final Quota HOT = Quota.of(100, 10, Duration.ofSeconds(1));
+  private static final Quota COLD = Quota.of(2, 1, Duration.ofSeconds(5));
+
+  private static final int MOST_MINUTES = 7 * 24 * 60;
+
+  private final TimeSource time = TimeSource.system();
+  private final MemoryStore store =
+      MemoryStore.builder().time(time).maxBuckets(2 * COLD_KEYS).build();
+  private final Limiter limiter;
+  private final Limit hot;
+  private final Limit cold;
+  private final String[] hotIds = ids("hot", HOT_KEYS);
+  private final String[] coldIds = ids("cold", COLD_KEYS);
+  private final AtomicLongArray givenOut = new AtomicLongArray(HOT_KEYS);
+  private final long[] emptyFromNanos = new long[HOT_KEYS];
+  private final AtomicLongArray deniedLastNanos = new AtomicLongArray(HOT_KEYS);
+  private final long[] earliestTat = new long[COLD_KEYS];
+  private final long[] latestTat = new long[COLD_KEYS];
+  private final AtomicLong decisions = new AtomicLong();
+  private final AtomicLong errors = new AtomicLong();
+  private volatile boolean over;
+
+  private MemorySoak() {
+    Limits limits =
+        Limits.builder(
+                Catalogue.of(
+                    LimitName.builder(1, "Hot").id(IdFormat.string()).build(),
+                    LimitName.builder(2, "Cold").id(IdFormat.string()).build()))
+            .limit("Hot", HOT)
+            .limit("Cold", COLD)
+            .build();
+    limiter = Limiter.of(limits, store);
+    hot = limiter.limit("Hot");
+    cold = limiter.limit("Cold");
+  }
+
+  public static void main(String[] args) throws Exception {
+    double minutes = args.length == 0 ? 10 : minutes(args[0]);
+    new MemorySoak().run(Duration.ofMillis((long) (minutes * 60_000)));
+  }
+
+  private static double minutes(String text) {
+    try {
+      double minutes = Double.parseDouble(text);
+      if (minutes > 0 && minutes <= MOST_MINUTES) {
+        return minutes;
+      }
+    } catch (NumberFormatException e) {
+      // said below
+    }
+    System.err.printf(
+        "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",
+        text, MOST_MINUTES);
+    System.exit(2);
+    throw new IllegalStateException(text);
+  }
+
+  private void run(Duration length) throws Exception {
+    System.out.printf(
+        "%s, Java %s, %d threads%n",
+        System.getProperty("os.arch"), System.getProperty("java.version"), THREADS);
+    long startNanos = time.nanos();
+    for (int i = 0; i < HOT_KEYS; i++) { // or the first tokens would come back to a full bucket
+      if (hot.trySpend(hotIds[i], HOT.burst())) {
+        givenOut.set(i, HOT.burst());
+      }
+      emptyFromNanos[i] = time.nanos();
+    }
+    List<Thread> threads = new ArrayList<>();
+    for (int i = 0; i < THREADS; i++) {
+      int first = i;
+      threads.add(new Thread(() -> ask(first)));
+    }
+    threads.forEach(Thread::start);
+    for (long leftMillis = length.toMillis(); leftMillis > 0; leftMillis -= 60_000) {
+      Thread.sleep(Math.min(leftMillis, 60_000));
+      report(startNanos);
+    }
+    over = true;
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    checkHotKeys(startNanos, time.nanos());
+    report(startNanos);
+    System.out.println(errors.get() == 0 ? "every decision was right" : "FAILED");
+    System.exit(errors.get() == 0 ? 0 : 1);
+  }
+
+  private void ask(int first) {
+    try {
+      ThreadLocalRandom random = ThreadLocalRandom.current();
+      for (int i = 0; !over; i++) {
+        int coldKey = random.nextInt(COLD_KEYS / THREADS) * THREADS + first;
+        askCold(coldKey, random.nextInt(1_000) == 0);
+        if (i % 8 == 0) {
+          int hotKey = random.nextInt(HOT_KEYS);
+          askHot(hotKey);
+        }
+        if (i % 1_024 == 0) {
+          askPair(random.nextInt(HOT_KEYS), random.nextInt(HOT_KEYS));
+          decisions.addAndGet(1_024 + 128 + 1);
+        }
+      }
+    } catch (Throwable e) {
+      error("a thread ended: " + e);
+    }
+  }
+
+  private void askPair(int one, int other) {
+    if (one == other) {
+      return;
+    }
+    boolean spent =
+        limiter
+            .spend(
+                List.of(
+                    limiter.transaction("Hot", hotIds[one]),
+                    limiter.transaction("Hot", hotIds[other])))
+            .allowed();
+    if (spent) {
+      givenOut.incrementAndGet(one);
+      givenOut.incrementAndGet(other);
+    }
+  }
+
+  private void askHot(int key) {
+    long beforeNanos = time.nanos();
+    if (hot.trySpend(hotIds[key])) {
+      givenOut.incrementAndGet(key);
+    } else {
+      deniedLastNanos.accumulateAndGet(key, beforeNanos, Math::max);
+    }
+  }
+
+  private void askCold(int key, boolean reset) {
+    if (reset) {
+      limiter.reset("Cold", coldIds[key]);
+      earliestTat[key] = 0;
+      latestTat[key] = 0;
+      return;
+    }
+    long intervalNanos = COLD.incrementNanos(1);
+    long offsetNanos = COLD.offsetNanos();
+    long beforeNanos = time.nanos();
+    boolean spent = cold.trySpend(coldIds[key]);
+    long afterNanos = time.nanos();
+    long earliest = earliestTat[key];
+    long latest = latestTat[key];
+    if (spent) {
+      if (Math.max(earliest, afterNanos) + intervalNanos - afterNanos > offsetNanos) {
+        error("allowed, though the bucket was empty: " + coldIds[key]);
+      }
+      earliestTat[key] = Math.max(earliest, beforeNanos) + intervalNanos;
+      latestTat[key] =
+          Math.min(Math.max(latest, afterNanos) + intervalNanos, afterNanos + offsetNanos);
+    } else {
+      if (Math.max(latest, beforeNanos) + intervalNanos - beforeNanos <= offsetNanos) {
+        error("denied, though there was a token: " + coldIds[key]);
+      }
+      earliestTat[key] = Math.max(earliest, beforeNanos + offsetNanos - intervalNanos);
+    }
+  }
+
+  /** None was ever full again (that takes 10 s without a request), so it gave out all it had. */
+  private void checkHotKeys(long startNanos, long endNanos) {
+    long intervalNanos = HOT.incrementNanos(1);
+    for (int i = 0; i < HOT_KEYS; i++) {
+      long most = HOT.burst() + (endNanos - startNanos) / intervalNanos;
+      long saturatedNanos = deniedLastNanos.get(i) - emptyFromNanos[i];
+      long least = HOT.burst() + saturatedNanos / intervalNanos - 1;
+      long given = givenOut.get(i);
+      if (given > most || given < least) {
+        error(
+            String.format(
+                Locale.ROOT,
+                "hot key %d: found %,d tokens given out, expected %,d to %,d",
+                i,
+                given,
+                least,
+                most));
+      }
+    }
+  }
+
+  private void error(String message) {
+    if (errors.incrementAndGet() <= 20) {
+      System.out.println(message);
+    }
+  }
+
+  private void report(long startNanos) throws IOException {
+    Path file = Files.createTempFile("soak", ".snapshot");
+    long restored;
+    try {
+      store.save(file);
+      restored =
+          MemoryStore.builder()
+              .time(time)
+              .maxBuckets(2 * COLD_KEYS)
+              .restore(file)
+              .liveBuckets()
+              .orElseThrow();
+    } finally {
+      Files.delete(file);
+    }
+    System.gc();
+    long usedBytes = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
+    System.out.printf(
+        Locale.ROOT,
+        "%6.1f min  %,15d decisions  %,9d live buckets  %,9d read back  %,6d MB of heap  %d errors%n",
+        (time.nanos() - startNanos) / 60e9,
+        decisions.get(),
+        store.liveBuckets().orElseThrow(),
+        restored,
+        usedBytes >> 20,
+        errors.get());
+  }
+
+  private static String[] ids(String prefix, int count) {
+    String[] ids = new String[count];
+    for (int i = 0; i < count; i++) {
+      ids[i] = prefix + "-" + i;
+    }
+    return ids;
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Collectors;
+
+/**
+ * One call of a thread: a charge of one or more buckets, a snapshot, or a step of the clock.
+ *
+ * @param kind what is called
+ * @param parts the charges; empty for other kinds
+ * @param nanos how far the clock moves; 0 for other kinds
+ */
+public record Op(Kind kind, List<Part> parts, long nanos) {
+
+  /** The verbs that threads call. */
+  public enum Kind {
+    /** The store's only verb. */
+    CHARGE,
+    /** All live buckets, as a snapshot has them. */
+    SNAPSHOT,
+    /** The clock moves. */
+    TICK
+  }
+
+  /** The acts of a charge, named as the store names them. */
+  public enum Act {
+    /** Looks. */
+    CHECK,
+    /** Spends, and votes. */
+    SPEND,
+    /** Spends if it fits. */
+    SPEND_ONLY,
+    /** Gives back. */
+    REFUND,
+    /** Forgets. */
+    RESET;
+
+    boolean votes() {
+      return this == CHECK || this == SPEND;
+    }
+  }
+
+  /**
+   * A charge on one bucket.
+   *
+   * @param act what is done
+   * @param key the number of the bucket
+   * @param cost tokens, 0 for a reset
+   */
+  public record Part(Act act, int key, int cost) {
+
+    @Override
+    public String toString() {
+      String name = act.name().toLowerCase(Locale.ROOT).replace('_', '-');
+      return act == Act.RESET ? name + " " + key : name + " " + key + " " + cost;
+    }
+
+    static Part parse(String text) {
+      String[] words = text.trim().split(" +", -1);
+      Act act = Act.valueOf(words[0].toUpperCase(Locale.ROOT).replace('-', '_'));
+      int cost = act == Act.RESET ? 0 : Integer.parseInt(words[2]);
+      return new Part(act, Integer.parseInt(words[1]), cost);
+    }
+  }
+
+  static Op charge(List<Part> parts) {
+    return new Op(Kind.CHARGE, List.copyOf(parts), 0);
+  }
+
+  static Op tick(long nanos) {
+    return new Op(Kind.TICK, List.of(), nanos);
+  }
+
+  static Op snapshot() {
+    return new Op(Kind.SNAPSHOT, List.of(), 0);
+  }
+
+  static Op parse(String text) {
+    String trimmed = text.trim();
+    if (trimmed.equals("snapshot")) {
+      return snapshot();
+    }
+    if (trimmed.startsWith("tick ")) {
+      return tick(Long.parseLong(trimmed.substring(5).trim()));
+    }
+    return charge(Arrays.stream(trimmed.split("\\+", -1)).map(Part::parse).toList());
+  }
+
+  @Override
+  public String toString() {
+    return switch (kind) {
+      case SNAPSHOT -> "snapshot";
+      case TICK -> "tick " + nanos;
+      case CHARGE -> parts.stream().map(Part::toString).collect(Collectors.joining(" + "));
+    };
+  }
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import dev.sluice.proof.memory.Schedule.Turn;
+import java.util.ArrayList;
+import java.util.IdentityHashMap;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets one strand run at a time, and says which. A strand that goes on needs no hand-over; a
+ * hand-over wakes one thread and parks another.
+ *
+ * <p>For one run after the other.
+ */
+final class Scheduler {
+
+  /**
+   * No call needs that many steps of its own: a batch over all segments, a search for room and a
+   * snapshot take some ten thousand.
+   */
+  private static final long MOST_STEPS_OF_A_CALL = 150_000;
+
+  private final Sites sites;
+  private final List<Strand> strands = new ArrayList<>();
+  private final Semaphore done = new Semaphore(0);
+  private final IdentityHashMap<ReentrantLock, Strand> owners = new IdentityHashMap<>();
+
+  // Of the current run.
+  private int inUse;
+  private @Nullable Strand current;
+  private Schedule schedule = new Schedule(false, List.of());
+  private @Nullable Random random;
+  private Odds odds = Odds.NONE;
+  private int nextTurn;
+  private long steps;
+  private long waits;
+  private boolean unwinding;
+  private String violation = "";
+  private final List<Turn> made = new ArrayList<>();
+  private @Nullable List<String> story;
+  private long stepsAtChange;
+
+  Scheduler(Sites sites) {
+    this.sites = sites;
+  }
+
+  long steps() {
+    return steps;
+  }
+
+  /** Returns the violation that was found, empty for none. */
+  String violation() {
+    return violation;
+  }
+
+  /** The turns of the last run: with them it can be repeated. */
+  List<Turn> made() {
+    return List.copyOf(made);
+  }
+
+  /**
+   * Runs all works to their ends.
+   *
+   * @param works one for each strand
+   * @param plan the policy, and the turns where there is no chance
+   * @param chance picks the turns, null to follow the plan
+   * @param given how likely it is at a step that another strand takes over by chance
+   * @param told where each change of strands is told, null for nowhere
+   */
+  void run(
+      List<Runnable> works,
+      Schedule plan,
+      @Nullable Random chance,
+      Odds given,
+      @Nullable List<String> told) {
+    while (strands.size() < works.size()) {
+      strands.add(new Strand(strands.size(), this::finished));
+    }
+    schedule = plan;
+    random = chance;
+    odds = given;
+    story = told;
+    nextTurn = 0;
+    steps = 0;
+    waits = 0;
+    stepsAtChange = 0;
+    unwinding = false;
+    violation = "";
+    made.clear();
+    owners.clear();
+    inUse = works.size();
+    for (int i = 0; i < inUse; i++) {
+      Runnable work = works.get(i);
+      strands.get(i).prepare(() -> guarded(work));
+    }
+    Steps.begin(this);
+    Strand first = strands.get(0);
+    current = first;
+    first.resume();
+    done.acquireUninterruptibly();
+    Steps.end();
+    current = null;
+  }
+
+  private void guarded(Runnable work) {
+    try {
+      work.run();
+    } catch (Unwound e) {
+      // The run is over.
+    } catch (Throwable e) { // any way to fail is a finding
+      violate("it threw " + e);
+    }
+  }
+
+  /** Says that the current strand begins a call. */
+  void begins(String call) {
+    Strand me = current();
+    me.stepsOfCall = 0;
+    me.gaveWayAt = 0;
+    me.doing = call;
+  }
+
+  private Strand current() {
+    Strand me = current;
+    if (me == null) {
+      throw new IllegalStateException("no strand runs");
+    }
+    return me;
+  }
+
+  void violate(String what) {
+    if (violation.isEmpty()) {
+      Strand me = current();
+      violation = "thread %s in %s: %s".formatted(me.number, me.doing, what);
+    }
+    unwinding = true;
+  }
+
+  // Called by strands
+
+  void step(int site) {
+    Strand me = current();
+    if (!goesOn(me, site)) {
+      return;
+    }
+    Strand next = me;
+    if (random != null) {
+      if (odds.change(random, sites.hash(site))) {
+        next = byChance(me, random);
+        if (next != me) {
+          made.add(new Turn(steps, next.number));
+        }
+      }
+    } else {
+      while (nextTurn < schedule.turns().size() && schedule.turns().get(nextTurn).step() <= steps) {
+        Turn turn = schedule.turns().get(nextTurn++);
+        if (turn.step() == steps && turn.thread() < inUse) {
+          Strand wanted = strands.get(turn.thread());
+          next = mayTakeOver(wanted) ? wanted : next;
+        }
+      }
+    }
+    change(me, next);
+  }
+
+  /** Counts the step. Returns whether the run goes on as usual. */
+  private boolean goesOn(Strand me, int site) {
+    if (unwinding) {
+      unwind(me);
+      return false;
+    }
+    me.site = site;
+    steps++;
+    if (++me.stepsOfCall > MOST_STEPS_OF_A_CALL) {
+      violate(
+          "it makes step after step without an end, last at %s%s"
+              .formatted(sites.name(site), others(me)));
+      unwind(me);
+      return false;
+    }
+    return true;
+  }
+
+  private String others(Strand me) {
+    StringBuilder text = new StringBuilder();
+    for (Strand strand : strands.subList(0, inUse)) {
+      if (strand != me && !strand.finished) {
+        text.append(
+            "; thread %s in %s %s %s"
+                .formatted(
+                    strand.number,
+                    strand.doing,
+                    strand.gaveWayAt > 0 ? "waits, and is not run again, at" : "stands at",
+                    sites.name(strand.site)));
+      }
+    }
+    return text.toString();
+  }
+
+  private static void unwind(Strand me) {
+    if (!me.unwound) {
+      me.unwound = true; // what runs on the way out is not simulated
+      throw new Unwound();
+    }
+  }
+
+  private Strand byChance(Strand me, Random chance) {
+    int wanted = chance.nextInt(inUse);
+    for (int i = 0; i < inUse; i++) {
+      Strand strand = strands.get((wanted + i) % inUse);
+      if (mayTakeOver(strand)) {
+        return strand;
+      }
+    }
+    return me;
+  }
+
+  private boolean mayTakeOver(Strand strand) {
+    return strand.canRun() && (!schedule.starving() || strand.gaveWayAt == 0);
+  }
+
+  void giveWay(int site) {
+    Strand me = current();
+    if (!goesOn(me, site)) {
+      return;
+    }
+    if (me.locks > 0) {
+      violate("it waits at %s while it holds a lock".formatted(sites.name(site)));
+      unwind(me);
+      return;
+    }
+    me.gaveWayAt = ++waits;
+    change(me, another(me));
+  }
+
+  /** Picks the strand that runs when this one cannot, or gives way. */
+  private Strand another(Strand me) {
+    Strand best = null;
+    for (int i = 1; i <= inUse; i++) {
+      Strand strand = strands.get((me.number + i) % inUse);
+      if (mayTakeOver(strand)) {
+        return strand;
+      }
+      if (strand.canRun() && (best == null || strand.gaveWayAt > best.gaveWayAt)) {
+        best = strand;
+      }
+    }
+    return best == null ? me : best;
+  }
+
+  void lock(ReentrantLock lock, int site) {
+    step(site);
+    Strand me = current();
+    while (!unwinding && owners.containsKey(lock)) {
+      me.waitsFor = lock;
+      Strand next = another(me);
+      if (next == me) {
+        me.waitsFor = null;
+        violate("deadlock: it waits at %s%s".formatted(sites.name(site), others(me)));
+        unwind(me);
+        return;
+      }
+      change(me, next);
+    }
+    if (unwinding) {
+      unwind(me);
+      return;
+    }
+    owners.put(lock, me);
+    me.locks++;
+  }
+
+  boolean tryLock(ReentrantLock lock, int site) {
+    step(site);
+    if (unwinding || owners.containsKey(lock)) {
+      return false;
+    }
+    Strand me = current();
+    owners.put(lock, me);
+    me.locks++;
+    return true;
+  }
+
+  void unlock(ReentrantLock lock, int site) {
+    Strand me = current();
+    if (owners.remove(lock) != me && !unwinding) {
+      throw new IllegalMonitorStateException();
+    }
+    me.locks--;
+    for (Strand strand : strands.subList(0, inUse)) {
+      if (strand.waitsFor == lock) {
+        strand.waitsFor = null;
+      }
+    }
+    step(site);
+  }
+
+  private void change(Strand me, Strand next) {
+    next.gaveWayAt = 0; // it has its turn
+    if (next == me) {
+      return;
+    }
+    tell(me, sites.name(me.site));
+    current = next;
+    next.resume();
+    me.await();
+    if (unwinding) {
+      unwind(me);
+    }
+  }
+
+  private void tell(Strand me, String where) {
+    if (story != null) {
+      story.add(
+          "thread %s, %s: %s steps, up to %s"
+              .formatted(me.number, me.doing, steps - stepsAtChange, where));
+      stepsAtChange = steps;
+    }
+  }
+
+  /** A strand has come to its end: another one goes on, or the run is over. */
+  private void finished() {
+    Strand me = current();
+    tell(me, "its end");
+    Strand next = null;
+    for (Strand strand : strands.subList(0, inUse)) {
+      if (!strand.finished && (strand.waitsFor == null || unwinding)) {
+        boolean better =
+            next == null
+                || (schedule.starving() && next.gaveWayAt > 0 && strand.gaveWayAt == 0)
+                || (schedule.starving() && strand.gaveWayAt > next.gaveWayAt && next.gaveWayAt > 0);
+        next = better ? strand : next;
+      }
+    }
+    if (next == null) {
+      for (Strand strand : strands.subList(0, inUse)) {
+        if (!strand.finished) { // it waits for a lock that nobody gives back
+          current = strand;
+          violate("deadlock: it waits for a lock whose owner has ended");
+          strand.resume();
+          return;
+        }
+      }
+      done.release();
+    } else {
+      next.gaveWayAt = 0;
+      current = next;
+      next.resume();
+    }
+  }
+
+  /** Takes a strand to its end when the run is over. */
+  private static final class Unwound extends Error {
+    private static final long serialVersionUID = 1;
+
+    Unwound() {
+      super("the run is over", null, false, false);
+    }
+  }
+}

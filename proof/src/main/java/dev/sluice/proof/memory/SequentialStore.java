@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import dev.sluice.proof.memory.Op.Act;
+import dev.sluice.proof.memory.Op.Part;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Token buckets in one thread, which forget nothing but what is reset: what calls in some order
+ * must have answered. Written apart from the store's law. All calls of a run use one burst: a TAT
+ * lies further ahead than that only where the clock stepped back, and such runs are not judged.
+ *
+ * <p>Immutable but for {@link #apply}, which is meant for a copy.
+ */
+final class SequentialStore {
+
+  private final Setup setup;
+  final long[] tatNanos;
+  private final long[] writtenNanos; // the latest clock that a TAT was written by
+  private final long[] resetNanos; // the latest clock that a bucket was forgotten by
+  private final List<Map<Long, Long>> metBy; // the earliest clock by which each TAT may be met
+
+  SequentialStore(Setup setup) {
+    this.setup = setup;
+    this.tatNanos = new long[setup.keys()];
+    this.writtenNanos = new long[setup.keys()];
+    this.resetNanos = new long[setup.keys()];
+    this.metBy = new ArrayList<>(Collections.nCopies(setup.keys(), Map.of()));
+  }
+
+  private SequentialStore(SequentialStore other) {
+    setup = other.setup;
+    tatNanos = other.tatNanos.clone();
+    writtenNanos = other.writtenNanos.clone();
+    resetNanos = other.resetNanos.clone();
+    metBy = new ArrayList<>(other.metBy);
+  }
+
+  SequentialStore copy() {
+    return new SequentialStore(this);
+  }
+
+  /** Whether a snapshot may say this of a key at some moment of the call. */
+  boolean holds(int key, long saidNanos, Call call) {
+    long latestNanos = Math.max(call.begunNanos(), call.endedNanos());
+    return saidNanos == tatNanos[key] || (saidNanos == 0 && tatNanos[key] <= latestNanos);
+  }
+
+  /** Makes a call. Returns whether it answered what it should; if not, this is of no more use. */
+  boolean apply(Call call) {
+    List<Part> parts = call.op().parts();
+    Answer answer = call.answer();
+    boolean twice = parts.stream().map(Part::key).distinct().count() < parts.size();
+    if (twice) {
+      return answer.failure().equals(Answer.TWICE);
+    }
+    if (answer.failure().equals(Answer.FULL)) {
+      return mayBeFull(call);
+    }
+    if (!answer.failure().isEmpty()) {
+      return false;
+    }
+    boolean passes = true;
+    for (int i = 0; i < parts.size(); i++) {
+      Part part = parts.get(i);
+      long nowNanos = answer.nowNanos().get(i);
+      long saidNanos = answer.tatNanos().get(i);
+      long storedNanos = tatNanos[part.key()];
+      boolean same =
+          saidNanos == 0
+              ? storedNanos <= (setup.keptNanos() > 0 ? nowNanos : call.endedNanos())
+              : saidNanos == storedNanos && saidNanos > nowNanos;
+      if (!same || nowNanos != answer.nowNanos().get(0)) {
+        return false;
+      }
+      if (setup.keptNanos() == 0
+          && (nowNanos < call.begunNanos() || nowNanos > call.endedNanos())) {
+        return false;
+      }
+      passes &= !part.act().votes() || fits(part, nowNanos, saidNanos);
+    }
+    for (int i = 0; i < parts.size(); i++) {
+      if (!write(parts.get(i), answer.nowNanos().get(i), answer.tatNanos().get(i), passes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private long aheadNanos(long nowNanos, long tat) {
+    return Math.min(Math.max(tat - nowNanos, 0), setup.offsetNanos());
+  }
+
+  boolean fits(Part part, long nowNanos, long tat) {
+    return aheadNanos(nowNanos, tat) + part.cost() * Setup.TOKEN_NANOS <= setup.offsetNanos();
+  }
+
+  private boolean write(Part part, long nowNanos, long tat, boolean passes) {
+    int key = part.key();
+    long costNanos = part.cost() * Setup.TOKEN_NANOS;
+    long aheadNanos = aheadNanos(nowNanos, tat);
+    boolean fits = fits(part, nowNanos, tat);
+    // A denial and a refund go by a clock that was read after the TAT that they met. Where a bucket
+    // has come to the same TAT again in between, that was true at the clock's time as well.
+    boolean late = part.act() == Act.REFUND || (!fits && part.act().votes());
+    long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
+    if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
+      return false;
+    }
+    if (!passes) {
+      return true;
+    }
+    // A spend must not go by a clock that was read before its bucket was reset.
+    boolean spends = (part.act() == Act.SPEND || part.act() == Act.SPEND_ONLY) && costNanos > 0;
+    boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
+    if (spends && forgotten && nowNanos < resetNanos[key]) {
+      return false;
+    }
+    switch (part.act()) {
+      case SPEND, SPEND_ONLY -> {
+        if (fits && costNanos > 0) {
+          put(key, nowNanos, nowNanos + aheadNanos + costNanos);
+        }
+      }
+      case REFUND -> {
+        if (aheadNanos > 0 && costNanos > 0) {
+          put(key, nowNanos, nowNanos + Math.max(aheadNanos - costNanos, 0));
+        }
+      }
+      case RESET -> {
+        if (tatNanos[key] != 0) { // else it does nothing, and may come in any order
+          resetNanos[key] = Math.max(resetNanos[key], nowNanos);
+        }
+        put(key, nowNanos, 0);
+      }
+      case CHECK -> {
+        // Looks only.
+      }
+    }
+    return true;
+  }
+
+  private void put(int key, long nowNanos, long tat) {
+    tatNanos[key] = tat;
+    writtenNanos[key] = Math.max(writtenNanos[key], nowNanos);
+    Map<Long, Long> more = new HashMap<>(metBy.get(key));
+    more.putIfAbsent(tat, writtenNanos[key]);
+    metBy.set(key, more);
+  }
+
+  /**
+   * Whether so many buckets were live at some moment of the call that there was no room for those
+   * it might make. (Another thread may have made one of them in the meantime: the call may be told
+   * that the store is full all the same, as it is.)
+   */
+  private boolean mayBeFull(Call call) {
+    long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();
+    long made =
+        call.op().parts().stream()
+            .filter(part -> part.act() == Act.SPEND || part.act() == Act.SPEND_ONLY)
+            .filter(part -> part.cost() > 0)
+            .count();
+    return made > 0 && live + made > setup.bound();
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof SequentialStore that
+        && Arrays.equals(tatNanos, that.tatNanos)
+        && Arrays.equals(writtenNanos, that.writtenNanos)
+        && Arrays.equals(resetNanos, that.resetNanos)
+        && metBy.equals(that.metBy);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Arrays.hashCode(tatNanos) + Arrays.hashCode(writtenNanos);
+  }
+}

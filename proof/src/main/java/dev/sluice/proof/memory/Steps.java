@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.memory;
+
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The calls that instrumented code makes before each shared access, and instead of waiting. Calls
+ * from outside a running simulation do nothing, or what the replaced call did.
+ *
+ * <p>Only one simulation runs in a JVM at a time.
+ */
+public final class Steps {
+
+  /** Handed from thread to thread with the baton; null while no simulation runs. */
+  private static @Nullable Scheduler scheduler;
+
+  private Steps() {}
+
+  static void begin(Scheduler running) {
+    scheduler = running;
+  }
+
+  static void end() {
+    scheduler = null;
+  }
+
+  /**
+   * Lets another thread run first, perhaps.
+   *
+   * @param site where in the code, see {@link Sites}
+   */
+  public static void step(int site) {
+    Scheduler running = scheduler;
+    if (running != null) {
+      running.step(site);
+    }
+  }
+
+  /**
+   * Replaces {@link Thread#yield}, {@link Thread#onSpinWait} and timed parking: the thread waits
+   * for another one.
+   *
+   * @param site where in the code
+   */
+  public static void giveWay(int site) {
+    Scheduler running = scheduler;
+    if (running != null) {
+      running.giveWay(site);
+    }
+  }
+
+  /**
+   * Replaces a timed park.
+   *
+   * @param nanos how long, which is not simulated
+   * @param site where in the code
+   */
+  public static void parkNanos(long nanos, int site) {
+    giveWay(site);
+  }
+
+  /**
+   * Replaces {@link ReentrantLock#lock}.
+   *
+   * @param lock the lock
+   * @param site where in the code
+   */
+  public static void lock(ReentrantLock lock, int site) {
+    Scheduler running = scheduler;
+    if (running == null) {
+      lock.lock();
+    } else {
+      running.lock(lock, site);
+    }
+  }
+
+  /**
+   * Replaces {@link ReentrantLock#tryLock()}.
+   *
+   * @param lock the lock
+   * @param site where in the code
+   * @return whether it was free
+   */
+  public static boolean tryLock(ReentrantLock lock, int site) {
+    Scheduler running = scheduler;
+    return running == null ? lock.tryLock() : running.tryLock(lock, site);
+  }
+
+  /**
+   * Replaces {@link ReentrantLock#unlock}.
+   *
+   * @param lock the lock
+   * @param site where in the code
+   */
+  public static void unlock(ReentrantLock lock, int site) {
+    Scheduler running = scheduler;
+    if (running == null) {
+      lock.unlock();
+    } else {
+      running.unlock(lock, site);
+    }
+  }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the campaigns share: servers, connections, clients and the report. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.proof;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

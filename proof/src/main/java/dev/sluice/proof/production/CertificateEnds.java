@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Programs;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * A certificate expires under load. Promised: open connections go on. A new one fails at the
+ * client, which says why. The server's log and its metric report it before and after. New files are
+ * taken while the server runs, and drop no connection.
+ */
+final class CertificateEnds implements ProductionReport.Drill {
+
+  private static final int LIFE_SECONDS = Integer.getInteger("production.certificate", 90);
+  private static final int PAUSE_MILLIS = 20;
+  private static final int PATIENCE_SECONDS = 20;
+  private static final long BURST = 100_000;
+  private static final List<Door> DOORS = List.of(Door.HTTP, Door.HTTP2, Door.GRPC, Door.RESP);
+
+  private volatile boolean over;
+  private volatile String failure = "";
+  private final AtomicInteger answers = new AtomicInteger();
+
+  @Override
+  public String text() {
+    return "a certificate that ends under load, and is replaced";
+  }
+
+  @Override
+  public String seen() throws Exception {
+    if (!Programs.works("openssl", "version")) {
+      throw new NotTried("install openssl");
+    }
+    try (Folder folder = Folder.make()) {
+      TlsIdentity next = TlsIdentity.make(folder);
+      TlsIdentity first = TlsIdentity.endingIn(LIFE_SECONDS, folder);
+      first.install(folder);
+      try (Server server =
+          Server.Setup.SMALL
+              .withTls(folder, Trust.in(first, next))
+              .start("--limits", folder.limits(BURST, 1, "24h"))) {
+        return seen(server, folder, first, next);
+      }
+    }
+  }
+
+  private String seen(Server server, Folder folder, TlsIdentity first, TlsIdentity next)
+      throws Exception {
+    List<Thread> load = new ArrayList<>();
+    for (Door door : DOORS) {
+      Client client = door.open(server);
+      Thread thread = new Thread(() -> ask(door, client), "load");
+      load.add(thread);
+      thread.start();
+    }
+    BrokenPromise.unless(connects(server, folder), "no connection before the end");
+    BrokenPromise.unless(
+        server.logged("this certificate ends in") > 0, "no warning before the end");
+    requireEnd(server, first);
+    long end = first.end().toEpochMilli();
+    TimeUnit.MILLISECONDS.sleep(Math.max(0, end + 1_500 - System.currentTimeMillis()));
+
+    int answersAtTheEnd = answers.get();
+    BrokenPromise.unless(!connects(server, folder), "a connection after the end");
+    int reload = server.ask("POST", "/v1/admin/reload", "").statusCode();
+    BrokenPromise.unless(reload == 200, "a reload after the end was answered %s", reload);
+    BrokenPromise.unless(
+        server.logged("this certificate ended at") > 0, "no warning after the end");
+    requireEnd(server, first);
+    int answersAfterTheEnd = answers.get() - answersAtTheEnd;
+
+    next.install(folder);
+    long start = System.nanoTime();
+    while (!connects(server, folder)) {
+      BrokenPromise.unless(
+          System.nanoTime() - start < TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS),
+          "the new certificate was not taken");
+    }
+    requireEnd(server, next);
+    long takenMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+    over = true;
+    for (Thread thread : load) {
+      thread.join();
+    }
+    BrokenPromise.unless(failure.isEmpty(), "an open connection failed: %s", failure);
+    BrokenPromise.unless(answersAfterTheEnd > 0, "no answers after the end");
+    return Report.text(
+        "%,d answers on %s connections that stayed open, %,d of them between the end and the "
+            + "new files; a new client said \"certificate has expired\"; warned before and after; "
+            + "new files taken within %,d ms",
+        answers.get(), DOORS.size(), answersAfterTheEnd, takenMillis);
+  }
+
+  private void ask(Door door, Client client) {
+    try (client) {
+      while (!over) {
+        Answers all = client.ask("k", 1);
+        if (all.allowed() != 1 || all.goodbye()) {
+          throw new IOException("answered " + all);
+        }
+        answers.incrementAndGet();
+        TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
+      }
+    } catch (IOException | InterruptedException e) {
+      failure = door + ": " + e;
+    }
+  }
+
+  /** Whether a client that trusts the file's certificate connects; if not, for the one reason. */
+  private static boolean connects(Server server, Folder folder) throws Exception {
+    Process client =
+        new ProcessBuilder(
+                "openssl",
+                "s_client",
+                "-connect",
+                "127.0.0.1:" + server.httpPort(),
+                "-CAfile",
+                folder.file("tls.crt"),
+                "-verify_return_error",
+                "-brief")
+            .redirectErrorStream(true)
+            .start();
+    client.getOutputStream().close();
+    String said = new String(client.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+    boolean connected = client.waitFor() == 0;
+    BrokenPromise.unless(
+        connected || said.contains("certificate has expired") || said.contains("self-signed"),
+        "a client said: %s",
+        said);
+    return connected;
+  }
+
+  private static void requireEnd(Server server, TlsIdentity certificate) throws Exception {
+    double told = server.metric("sluice_tls_certificate_end_timestamp_seconds");
+    double end = certificate.end().getEpochSecond();
+    BrokenPromise.unless(told == end, "the metric says %s, the certificate %s", told, end);
+  }
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.HttpAnswer;
+import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The clock of the server's process steps by an hour, in both directions. Promised: a step forward
+ * gives a bucket a refill at most, a step back locks nobody out: the bucket counts as empty, and
+ * fills as usual. Time-outs, idle connections, reload and TLS do not notice.
+ *
+ * <p>The clock is that of libfaketime. It leaves the monotonic clock alone, as a step does.
+ */
+final class ClockSteps implements ProductionReport.Drill {
+
+  private static final int BURST = 10;
+  private static final long HOUR = TimeUnit.HOURS.toSeconds(1);
+  private static final List<Long> STEPS = List.of(HOUR, 0L, -HOUR, 0L);
+  private static final int SECONDS_AFTER_STEP = 6;
+  private static final int PAUSE_MILLIS = 50;
+  private static final long LONGEST_WAIT_MILLIS = 2_500; // for a token a second, on a busy machine
+  private static final int LEAST_IDLE_SECONDS = 25;
+  private static final int MOST_IDLE_SECONDS = 50;
+  private static final List<Path> LIBRARIES =
+      List.of(
+          Path.of("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1"),
+          Path.of("/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1"));
+
+  private long longestWaitMillis;
+  private int mostGranted;
+
+  @Override
+  public String text() {
+    return "the process' clock steps by +1 h, -1 h, -1 h and +1 h under load over TLS";
+  }
+
+  @Override
+  public String seen() throws Exception {
+    Path library =
+        LIBRARIES.stream()
+            .filter(Files::exists)
+            .findFirst()
+            .orElseThrow(() -> new NotTried("install faketime"));
+    try (Folder folder = Folder.make()) {
+      TlsIdentity certificate = TlsIdentity.make(folder);
+      certificate.install(folder);
+      step(folder, 0);
+      Map<String, String> clock =
+          Map.of(
+              "LD_PRELOAD",
+              library.toString(),
+              "FAKETIME_TIMESTAMP_FILE",
+              folder.file("clock"),
+              "FAKETIME_NO_CACHE",
+              "1",
+              "DONT_FAKE_MONOTONIC",
+              "1",
+              "FAKETIME_FORCE_MONOTONIC_FIX", // or each timed wait of the JVM ends at once: it
+              // spins
+              "0");
+      try (Server server =
+          Server.Setup.SMALL
+              .withEnvironment(clock)
+              .withTls(folder, Trust.in(certificate))
+              .start("--limits", folder.limits(BURST, 1, "1s"))) {
+        return steps(server, folder);
+      }
+    }
+  }
+
+  private String steps(Server server, Folder folder) throws Exception {
+    try (Client client = Door.HTTP.open(server);
+        Connection idle = server.endpoint(Door.HTTP).connect();
+        Connection slow = server.endpoint(Door.HTTP).connect()) {
+      CompletableFuture<Long> idleSeconds =
+          CompletableFuture.supplyAsync(() -> secondsUntilClosed(idle));
+      int unused = granted(client); // empties the bucket
+      for (long offset : STEPS) {
+        slow.write("GET /healthz HTTP/1.1\r\nHost: local");
+        step(folder, offset);
+        int granted = granted(client);
+        mostGranted = Math.max(mostGranted, granted);
+        BrokenPromise.unless(
+            granted <= BURST + SECONDS_AFTER_STEP + 1,
+            "%s tokens within %s s of a step to %s s, burst %s",
+            granted,
+            SECONDS_AFTER_STEP,
+            offset,
+            BURST);
+        slow.write("host\r\n\r\n");
+        requireOk(slow);
+        requireAll(server);
+      }
+      BrokenPromise.unless(
+          longestWaitMillis <= LONGEST_WAIT_MILLIS,
+          "no token for %s ms, at one a second",
+          longestWaitMillis);
+      long seconds = idleSeconds.get(2L * MOST_IDLE_SECONDS, TimeUnit.SECONDS);
+      BrokenPromise.unless(
+          seconds >= LEAST_IDLE_SECONDS && seconds <= MOST_IDLE_SECONDS,
+          "an idle connection was closed after %s s",
+          seconds);
+      return Report.text(
+          "at most %s tokens in the %s s after a step (burst %s, 1 a second), "
+              + "the longest wait for one %,d ms; new connections on three doors, slow requests "
+              + "and reloads went on; an idle connection was closed after %s s",
+          mostGranted, SECONDS_AFTER_STEP, BURST, longestWaitMillis, seconds);
+    }
+  }
+
+  private static void step(Folder folder, long seconds) throws IOException {
+    folder.write("clock", (seconds < 0 ? "" : "+") + seconds + "\n");
+  }
+
+  /** Asks for some seconds, and returns how often it was allowed. */
+  private int granted(Client client) throws Exception {
+    int granted = 0;
+    long start = System.nanoTime();
+    long last = start;
+    while (System.nanoTime() - start < TimeUnit.SECONDS.toNanos(SECONDS_AFTER_STEP)) {
+      int allowed = client.ask("k", 1).allowed();
+      granted += allowed;
+      long now = System.nanoTime();
+      longestWaitMillis = Math.max(longestWaitMillis, TimeUnit.NANOSECONDS.toMillis(now - last));
+      if (allowed > 0) {
+        last = now;
+      }
+      TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
+    }
+    return granted;
+  }
+
+  private static void requireOk(Connection slow) throws IOException, BrokenPromise {
+    HttpAnswer answer = HttpAnswer.read(slow);
+    BrokenPromise.unless(answer.status() == 200, "a slow request was answered %s", answer);
+  }
+
+  /** New connections over TLS on three doors, and a reload. */
+  private static void requireAll(Server server) throws Exception {
+    for (Door door : List.of(Door.HTTP, Door.GRPC, Door.RESP)) {
+      try (Client client = door.open(server)) {
+        int answers = client.ask("n", 1).allowed();
+        BrokenPromise.unless(answers == 1, "%s denies a bucket that is hardly used", door);
+      }
+    }
+    int status = server.ask("POST", "/v1/admin/reload", "").statusCode();
+    BrokenPromise.unless(status == 200, "a reload was answered %s", status);
+  }
+
+  private static long secondsUntilClosed(Connection idle) {
+    long start = System.nanoTime();
+    try {
+      int unused = idle.read();
+    } catch (IOException e) {
+      // closed
+    }
+    return TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
+  }
+}

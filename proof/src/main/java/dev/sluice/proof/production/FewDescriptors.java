@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Connection;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.Server.NotStarted;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * Few descriptors. Promised: with 64 of them the server decides, or says that it cannot and what to
+ * do. Where it starts, 300 connections neither end it nor flood its log, one line says what to do,
+ * and clients are served when those have left.
+ */
+final class FewDescriptors implements ProductionReport.Drill {
+
+  private static final int FEW = 64;
+  private static final int ENOUGH_TO_START = 256;
+  private static final int CONNECTIONS = 300;
+  private static final int CROWDED_SECONDS = 10;
+  private static final int MOST_LOG_LINES = 10;
+  private static final int WRONG_INPUT = 2;
+  private static final long BURST = 100_000;
+
+  @Override
+  public String text() {
+    return "`ulimit -n %s`, and %s connections to a server with too few descriptors"
+        .formatted(FEW, CONNECTIONS);
+  }
+
+  @Override
+  public String seen() throws Exception {
+    try (Folder folder = Folder.make()) {
+      String[] options = {"--limits", folder.limits(BURST, 1, "24h")};
+      String few = "";
+      try (Server server = start(FEW, options)) {
+        few = "starts with %s; ".formatted(FEW) + crowded(server);
+      } catch (NotStarted e) {
+        String said = String.valueOf(e.getMessage());
+        BrokenPromise.unless(
+            e.exitCode() == WRONG_INPUT && said.contains("ulimit -n"),
+            "with %s it ended without saying why: %s",
+            FEW,
+            said);
+        few = "with %s it refuses to start and says what to do".formatted(FEW);
+      }
+      try (Server server = start(ENOUGH_TO_START, options)) {
+        return "%s; with %s, %s".formatted(few, ENOUGH_TO_START, crowded(server));
+      }
+    }
+  }
+
+  private static Server start(int descriptors, String... options)
+      throws IOException, InterruptedException {
+    return Server.Setup.SMALL.withShell("ulimit -n " + descriptors).start(options);
+  }
+
+  private static String crowded(Server server) throws Exception {
+    int before = server.log().size();
+    List<Connection> crowd = new ArrayList<>();
+    try {
+      for (int i = 0; i < CONNECTIONS; i++) {
+        crowd.add(server.endpoint(Door.HTTP).connect());
+      }
+      TimeUnit.SECONDS.sleep(CROWDED_SECONDS);
+    } catch (IOException e) {
+      // Refused: the queue of the port is full.
+    } finally {
+      for (Connection one : crowd) {
+        one.close();
+      }
+    }
+    long start = System.nanoTime();
+    for (Door door : List.of(Door.HTTP, Door.GRPC, Door.RESP)) {
+      try (Client client = door.open(server)) {
+        Answers answer = client.ask("k", 1);
+        BrokenPromise.unless(answer.allowed() == 1, "%s was answered %s", door, answer);
+      }
+    }
+    long servedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+    List<String> said = server.log().subList(before, server.log().size());
+    BrokenPromise.unless(
+        said.size() <= MOST_LOG_LINES, "%s log lines: %s", said.size(), said.get(0));
+    BrokenPromise.unless(
+        server.log().stream().anyMatch(line -> line.contains("ulimit -n")),
+        "no line says what to do: %s",
+        server.log());
+    return Report.text(
+        "%s of %s connections, served %,d ms after they left, %s log lines",
+        crowd.size(), CONNECTIONS, servedMillis, said.size());
+  }
+}

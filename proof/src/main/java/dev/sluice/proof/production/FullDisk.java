@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.NotTried;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import java.net.http.HttpResponse;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A full disk for the snapshot, the audit log and the file of overrides. Promised: decisions go on.
+ * A metric and one log line report each of the three. A change that cannot be stored is refused
+ * with 503 and not half applied. All three work again when there is room, and nothing is left over.
+ */
+final class FullDisk implements ProductionReport.Drill {
+
+  private static final long BURST = 100_000;
+  private static final int FULL_SECONDS = 3;
+  private static final int PATIENCE_SECONDS = 20;
+  private static final String OVERRIDE = "/v1/admin/overrides/" + Door.LIMIT + "/";
+  private static final String BODY = "{\"burst\":5,\"count\":5,\"period\":\"24h\"}";
+
+  private long decisions;
+  private long lines;
+  private int refused;
+
+  /** How a disk is made. */
+  private interface Maker {
+    Disk make() throws Exception;
+  }
+
+  @Override
+  public String text() {
+    return "a full disk under snapshot, audit log and overrides, for %s s".formatted(FULL_SECONDS);
+  }
+
+  @Override
+  public String seen() throws Exception {
+    List<String> ways = new ArrayList<>();
+    tryOn("ulimit -f", Disk::limited, ways);
+    tryOn("a tmpfs of 1 MB", Disk::mounted, ways);
+    return Report.text(
+        "%s: %,d decisions while it was full, %s changes refused with 503 and not "
+            + "applied, %s log lines beside theirs, "
+            + "all three recovered",
+        String.join("; ", ways), decisions, refused, lines);
+  }
+
+  private void tryOn(String way, Maker maker, List<String> ways) throws Exception {
+    try (Disk disk = maker.make()) {
+      tryOn(disk);
+      ways.add(way);
+    } catch (NotTried e) {
+      ways.add(way + " not tried, as " + e.getMessage());
+    } catch (BrokenPromise e) {
+      throw new BrokenPromise(way + ": " + e.getMessage());
+    }
+  }
+
+  private void tryOn(Disk disk) throws Exception {
+    Folder folder = disk.folder();
+    String[] options = {
+      "--limits",
+      folder.limits(BURST, 1, "24h"),
+      "--snapshot",
+      folder.file("buckets"),
+      "--snapshot-interval",
+      "250ms",
+      "--audit-log",
+      folder.file("audit.jsonl"),
+      "--override-store",
+      folder.file("set.yml")
+    };
+    try (Server server = Server.start(options)) {
+      requireStatus(200, server.ask("PUT", OVERRIDE + "before", BODY), "a change before");
+      long before = server.log().size();
+      disk.fill(server);
+      whileFull(server);
+      long changes = server.logged("a change could not be saved");
+      long said = server.log().size() - before - changes;
+      lines += said;
+      BrokenPromise.unless(
+          said == 2 && changes <= refused,
+          "%s log lines, expected one for the snapshot and one for the audit log: %s",
+          said,
+          server.log());
+      disk.free(server);
+      await(server, "snapshots are written again");
+      requireStatus(200, server.ask("PUT", OVERRIDE + "after", BODY), "a change after");
+      await(server, "is written again");
+      List<Path> leftOver = // beside its penalties and the lock, which are meant to be there
+          folder.named("set.yml.").stream()
+              .filter(file -> file.toString().endsWith(".tmp"))
+              .toList();
+      BrokenPromise.unless(leftOver.isEmpty(), "temporary files of the overrides: %s", leftOver);
+      server.terminate();
+      BrokenPromise.unless(server.exitCode() == Server.STOPPED, "it did not stop");
+    }
+    try (Server server = Server.start(options)) {
+      requireStatus(200, server.ask("GET", OVERRIDE + "before", ""), "the change before");
+      requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the refused change");
+      requireStatus(200, server.ask("GET", OVERRIDE + "after", ""), "the change after");
+    }
+  }
+
+  private void whileFull(Server server) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(FULL_SECONDS);
+    try (Client client = Door.HTTP.open(server)) {
+      for (int i = 0; System.nanoTime() < end; i++) {
+        Answers answer = client.ask("k", 1);
+        BrokenPromise.unless(answer.allowed() == 1, "a spend was answered %s", answer);
+        decisions++;
+        if (i % 50 == 0) {
+          requireRefused(server.ask("PUT", OVERRIDE + "while", BODY));
+          refused++;
+          requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the refused change");
+          String reset = "{\"limit\":\"%s\",\"id\":\"r\"}".formatted(Door.LIMIT);
+          requireStatus(200, server.ask("POST", "/v1/reset", reset), "a reset");
+        }
+      }
+    }
+    String bucket =
+        server.ask("GET", "/v1/limits/%s/buckets/while".formatted(Door.LIMIT), "").body();
+    BrokenPromise.unless(
+        bucket.contains("\"burst\":" + BURST), "the refused change holds: %s", bucket);
+    BrokenPromise.unless(
+        server.metric("sluice_snapshot_failures_total") > 0, "no failed snapshot is counted");
+    BrokenPromise.unless(
+        server.metric("sluice_audit_lost_total") > 0, "no lost line of the audit log is counted");
+  }
+
+  private static void requireRefused(HttpResponse<String> answer) throws BrokenPromise {
+    requireStatus(503, answer, "a change");
+    BrokenPromise.unless(
+        answer.body().contains("not-kept"), "a change was answered %s", answer.body());
+  }
+
+  private static void requireStatus(int expected, HttpResponse<String> answer, String what)
+      throws BrokenPromise {
+    BrokenPromise.unless(
+        answer.statusCode() == expected,
+        "%s was answered %s %s",
+        what,
+        answer.statusCode(),
+        answer.body());
+  }
+
+  private static void await(Server server, String line) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+    while (server.logged(line) == 0) {
+      BrokenPromise.unless(System.nanoTime() < end, "no \"%s\" after %s s", line, PATIENCE_SECONDS);
+      TimeUnit.MILLISECONDS.sleep(50);
+    }
+  }
+}

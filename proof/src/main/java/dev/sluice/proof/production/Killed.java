@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.RespClient;
+import dev.sluice.proof.Server;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * kill -9, many times, half of them while a snapshot is being written. Promised: each start
+ * succeeds, a crash forgets at most what was spent since the last snapshot, and no files are left
+ * over in growing numbers.
+ *
+ * <p>A client notes when each of its spends was answered. The next start must find all that were
+ * answered a second before the snapshot was written (it reads the buckets before that), and no more
+ * than were sent.
+ */
+final class Killed implements ProductionReport.Drill {
+
+  private static final int KILLS = Integer.getInteger("production.kills", 50);
+  private static final int BUCKETS = 50_000;
+  private static final int AT_ONCE = 1_000;
+  private static final long BURST = 100_000;
+  private static final String ID = "k";
+  private static final long SAVE_TAKES_MILLIS = 1_000;
+  private static final int LEAST_LIFE_MILLIS = 1_200;
+  private static final int MORE_LIFE_MILLIS = 800;
+  private static final int MOST_LEFTOVERS = 12;
+  private static final int CLEANED_AFTER_SECONDS = 12;
+
+  private long found;
+  private long mostForgotten;
+  private int mostLeftOver;
+
+  @Override
+  public String text() {
+    return "kill -9 with a snapshot every 250 ms, %s times in a row".formatted(KILLS);
+  }
+
+  @Override
+  public String seen() throws Exception {
+    try (Folder folder = Folder.make()) {
+      String limits = folder.limits(BURST, 1, "24h");
+      Path snapshot = Path.of(folder.file("buckets"));
+      String[] options = {
+        "--limits", limits, "--snapshot", snapshot.toString(), "--snapshot-interval", "250ms"
+      };
+      for (int kill = 0; kill < KILLS; kill++) {
+        try (Server server = Server.start(options)) {
+          if (kill == 0) {
+            fill(server);
+          }
+          live(server, folder, snapshot, kill % 2 == 0);
+        }
+        int leftOver = folder.named("buckets.").size();
+        mostLeftOver = Math.max(mostLeftOver, leftOver);
+        BrokenPromise.unless(leftOver <= MOST_LEFTOVERS, "%s temporary files", leftOver);
+      }
+      try (Server server = Server.start(options)) {
+        TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
+        long leftOver = folder.named("buckets.").size();
+        // One may be the save that is under way.
+        BrokenPromise.unless(leftOver <= 1, "%s temporary files stay", leftOver);
+        BrokenPromise.unless(server.isAlive(), "the last server ended");
+      }
+    }
+    return Report.text(
+        "%s of %s starts restored %,d buckets; a crash forgot %s spends at most; "
+            + "%s temporary files at most, none in the end",
+        KILLS, KILLS, BUCKETS, mostForgotten, mostLeftOver);
+  }
+
+  private static void fill(Server server) throws IOException {
+    try (RespClient client = RespClient.open(server)) {
+      for (int from = 0; from < BUCKETS; from += AT_ONCE) {
+        for (int i = from; i < from + AT_ONCE; i++) {
+          client.send("CL.THROTTLE", "b" + i, "10", "1", "86400");
+        }
+        for (int i = 0; i < AT_ONCE; i++) {
+          List<?> unused = RespClient.list(client.reply());
+        }
+      }
+    }
+  }
+
+  /** From what this start restored, over spends, to its kill; judges what the next one finds. */
+  private void live(Server server, Folder folder, Path snapshot, boolean whileSaving)
+      throws Exception {
+    long restored = server.spent(ID, BURST);
+    judge(restored);
+    List<Long> answeredMillis = new ArrayList<>();
+    long killAt =
+        System.nanoTime()
+            + TimeUnit.MILLISECONDS.toNanos(
+                LEAST_LIFE_MILLIS + ThreadLocalRandom.current().nextInt(MORE_LIFE_MILLIS));
+    Thread killer = new Thread(() -> kill(server, folder, killAt, whileSaving), "killer");
+    int sent = 0;
+    try (Client client = Door.HTTP.open(server)) {
+      killer.start();
+      while (true) {
+        sent++;
+        Answers answer = client.ask(ID, 1);
+        BrokenPromise.unless(answer.allowed() == 1, "a spend was answered %s", answer);
+        answeredMillis.add(System.currentTimeMillis());
+      }
+    } catch (IOException e) {
+      // killed
+    }
+    killer.join();
+    long written = Files.getLastModifiedTime(snapshot).toMillis();
+    long safe = answeredMillis.stream().filter(at -> at < written - SAVE_TAKES_MILLIS).count();
+    expected.add(new Expected(restored + safe, restored + sent, restored + answeredMillis.size()));
+  }
+
+  private record Expected(long least, long most, long answered) {}
+
+  private final Deque<Expected> expected = new ArrayDeque<>();
+
+  private void judge(long restored) throws BrokenPromise {
+    Expected last = expected.poll();
+    if (last == null) {
+      return;
+    }
+    found++;
+    BrokenPromise.unless(
+        restored >= last.least() && restored <= last.most(),
+        "start %s found %s spends, expected %s to %s",
+        found,
+        restored,
+        last.least(),
+        last.most());
+    mostForgotten = Math.max(mostForgotten, last.answered() - restored);
+  }
+
+  private static void kill(Server server, Folder folder, long killAt, boolean whileSaving) {
+    try {
+      TimeUnit.NANOSECONDS.sleep(Math.max(0, killAt - System.nanoTime()));
+      int before = folder.named("buckets.").size();
+      long patience = System.nanoTime() + TimeUnit.SECONDS.toNanos(1);
+      while (whileSaving
+          && folder.named("buckets.").size() <= before
+          && System.nanoTime() < patience) {
+        TimeUnit.MICROSECONDS.sleep(500);
+      }
+      server.kill();
+    } catch (IOException | InterruptedException e) {
+      server.close();
+    }
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Act;
+import dev.sluice.proof.Client.Outcome;
+import dev.sluice.proof.Door;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Random;
+import java.util.stream.Stream;
+
+/**
+ * What the buckets of one client must hold. The limit is large, and refills less than a token while
+ * a bucket is followed. So every act is allowed, and every answer must have exactly the count that
+ * all acts before it left. Not thread-safe.
+ *
+ * <p>The buckets are those of an epoch: a store that comes back may have forgotten them. An act
+ * without a decision may have been charged or not; its buckets are not followed any more.
+ */
+final class Ledger {
+
+  private static final int IDS = 500;
+  private static final int PARTS = 3;
+  private static final int MOST_COST = 3;
+  private static final long UNKNOWN = -1;
+
+  private final Door door;
+  private final Random random;
+  private final Map<String, Long> lacking = new HashMap<>();
+  private int epoch;
+  private long compared;
+
+  Ledger(Door door) {
+    this.door = door;
+    this.random = new Random(door.name().hashCode()); // which acts, not a secret
+  }
+
+  /**
+   * Asks for one act, and compares.
+   *
+   * @param now the epoch: until the next one, the store forgets nothing
+   * @param follows false while the store may be away: the act is asked for and not compared
+   * @return whether it was allowed
+   * @throws IOException if the answer is lost, or is not what the buckets hold
+   */
+  boolean act(Client client, int now, boolean follows) throws IOException {
+    if (now != epoch) {
+      lacking.clear();
+      epoch = now;
+    }
+    List<Act> acts = List.copyOf(client.acts());
+    Act act = acts.get(random.nextInt(acts.size()));
+    int cost = 1 + random.nextInt(MOST_COST);
+    int first = random.nextInt(IDS);
+    List<String> ids =
+        Stream.iterate(first, n -> n + 1)
+            .limit(act == Act.BATCH ? PARTS : 1)
+            .map(n -> id(follows ? String.valueOf(now) : "away", n % IDS))
+            .toList();
+    if (act == Act.REFUND && lacking(ids.get(0)) < cost) {
+      act = Act.SPEND; // a refund never fills beyond the burst
+    }
+    Outcome outcome = client.act(act, ids, cost);
+    if (!follows) {
+      return outcome.allowed();
+    }
+    if (!outcome.allowed()) {
+      ids.forEach(id -> lacking.put(id, UNKNOWN));
+      return false;
+    }
+    if (outcome.remaining().size() != ids.size()) {
+      throw new IOException("%s of %s was answered %s".formatted(act, ids, outcome));
+    }
+    for (int i = 0; i < ids.size(); i++) {
+      compare(act, ids.get(i), cost, outcome.remaining().get(i));
+    }
+    return true;
+  }
+
+  private String id(String when, int n) {
+    return "192.0.2.%s:%s-%s".formatted(List.of(Door.values()).indexOf(door), when, n);
+  }
+
+  private long lacking(String id) {
+    return Objects.requireNonNullElse(lacking.get(id), 0L);
+  }
+
+  private void compare(Act act, String id, int cost, long remaining) throws IOException {
+    long lacked = lacking(id);
+    if (lacked == UNKNOWN) {
+      return;
+    }
+    long expected = Act.BURST - act.shown(lacked, cost);
+    if (remaining != expected) {
+      throw new IOException(
+          "%s of %s by %s left %s, expected %s".formatted(act, cost, id, remaining, expected));
+    }
+    lacking.put(id, act.left(lacked, cost));
+    compared++;
+  }
+
+  /** How many answers had the right count. */
+  long compared() {
+    return compared;
+  }
+}

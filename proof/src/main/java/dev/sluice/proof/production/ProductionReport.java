@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.Report;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Runs the drills, and prints what was seen; ends with 1 where a promise was broken or a drill
+ * could not be tried. Started by {@code ./sluice prove production}.
+ */
+final class ProductionReport {
+
+  private static final int SOAK_MINUTES = 60;
+
+  private ProductionReport() {}
+
+  /** Something that happens to a server in production, and what is promised then. */
+  interface Drill extends Report.Attempt {
+
+    /** What is tried, for the report. */
+    String text();
+  }
+
+  public static void main(String[] args) throws Exception {
+    int minutes = SOAK_MINUTES;
+    for (String word : args) {
+      minutes = isNumber(word) ? Integer.parseInt(word) : minutes;
+    }
+    Map<String, Drill> drills = new LinkedHashMap<>();
+    drills.put("sigterm", new Sigterm(false));
+    drills.put("sigterm-tls", new Sigterm(true));
+    drills.put("killed", new Killed());
+    drills.put("disk", new FullDisk());
+    drills.put("descriptors", new FewDescriptors());
+    drills.put("clock", new ClockSteps());
+    drills.put("certificate", new CertificateEnds());
+    drills.put("soak", new ServerSoak(minutes));
+    List<String> wanted = List.of(args).stream().filter(word -> !isNumber(word)).toList();
+    Report report = Report.of("production", wanted, drills.keySet());
+    report.table("drill", "seen", "promise");
+    for (Map.Entry<String, Drill> drill : drills.entrySet()) {
+      String name = drill.getKey();
+      report.row(name, "`%s`: %s".formatted(name, drill.getValue().text()), drill.getValue());
+    }
+    report.exit();
+  }
+
+  private static boolean isNumber(String word) {
+    return word.matches("\\d{1,6}");
+  }
+}

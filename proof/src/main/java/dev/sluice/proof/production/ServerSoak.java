@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Client;
+import dev.sluice.proof.Client.Answers;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Keys;
+import dev.sluice.proof.Programs;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
+import dev.sluice.testkit.servers.LocalRedis;
+import dev.sluice.testkit.servers.RedisBinary;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToLongFunction;
+
+/**
+ * A long mixed load on all doors over TLS with tokens, on a Redis of its own. Every 10 s the limit
+ * changes, every 3 minutes Redis is away for 10 s (frozen and killed by turns), every 5 minutes the
+ * certificate is replaced. Promised: no answer is lost and none is unexpected. No bucket gives out
+ * more than its limit allows, and on each door one gives out nearly all of that. The buckets of a
+ * second limit, which all acts of a door change, hold what those acts left. Memory, threads and
+ * descriptors stay flat; log lines are bounded.
+ *
+ * <p>The failure rule denies, so nothing is granted while Redis is away.
+ */
+final class ServerSoak implements ProductionReport.Drill {
+
+  private static final int PER_DOOR_MILLIS = 18; // 7 doors, 2 requests: below 800 per second
+  private static final int RECONNECT_EVERY = 500;
+  private static final int RELOAD_SECONDS = 10;
+  private static final int OUTAGE_EVERY_SECONDS = 180;
+  private static final int FIRST_OUTAGE_SECONDS = 60;
+  private static final int OUTAGE_SECONDS = 10;
+  private static final int NOTICED_SECONDS = 3;
+  private static final int ROTATION_SECONDS = 300;
+  private static final int FIRST_ROTATION_SECONDS = 90;
+  private static final long MANY = 40;
+  private static final long FEW = 20;
+  private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
+  private static final int MOST_UNDECIDED = 1_000; // one in so many, beside outages
+
+  /**
+   * The part of what its limit allows that the fullest window of each door must give out. A window
+   * of 20 tokens a second takes a third of the requests that its client sends on a quiet machine;
+   * outages take some windows, not all.
+   */
+  private static final double LEAST_FULL = 0.9;
+
+  private static final double MOST_GROWTH = 1.15;
+  private static final long SLACK_MIB = 24;
+  private static final long KIB_PER_MIB = 1024;
+  private static final double BYTES_PER_MIB = 1024.0 * 1024;
+  private static final int MOST_LINES_PER_EVENT = 4;
+  private static final int MOST_LINES_BESIDE = 50;
+
+  private final int minutes;
+  private final AtomicLong answers = new AtomicLong();
+  private final AtomicLong acts = new AtomicLong();
+  private final AtomicLong allowed = new AtomicLong();
+  private final AtomicLong undecided = new AtomicLong();
+  private final AtomicLong undecidedBeside = new AtomicLong();
+  private final List<Sample> samples = new ArrayList<>();
+  private volatile Window window = new Window(MANY);
+  private volatile boolean over;
+  private volatile boolean away;
+  private volatile boolean mayBeAway;
+  private volatile String failure = "";
+  private int reloads;
+  private volatile int outages; // written by the thread that makes them
+  private int rotations;
+  private final Map<String, Double> fullest = new TreeMap<>();
+  private final List<Ledger> ledgers = new CopyOnWriteArrayList<>();
+
+  ServerSoak(int minutes) {
+    this.minutes = minutes;
+  }
+
+  /** What the process holds at a moment. */
+  private record Sample(long rssMib, double heapMib, long threads, long descriptors) {}
+
+  @Override
+  public String text() {
+    return "%s minutes of mixed load over TLS with tokens on %s doors, with reloads, outages, rotations"
+        .formatted(minutes, Door.values().length);
+  }
+
+  @Override
+  public String seen() throws Exception {
+    try (Folder folder = Folder.make();
+        LocalRedis redis = LocalRedis.start(RedisBinary.newest())) {
+      TlsIdentity[] certificates = {TlsIdentity.make(folder), TlsIdentity.make(folder)};
+      certificates[0].install(folder);
+      try (Server server =
+          Server.Setup.SMALL
+              .withTls(folder, Trust.in(certificates))
+              .withKeys(folder, Keys.fresh())
+              .start(
+                  "--store",
+                  redis.uri() + "?timeout=" + STORE_TIMEOUT,
+                  "--on-failure",
+                  "deny",
+                  "--limits",
+                  folder.limits(MANY, MANY, "1s"))) {
+        return seen(server, folder, redis, certificates);
+      }
+    }
+  }
+
+  private String seen(Server server, Folder folder, LocalRedis redis, TlsIdentity... certificates)
+      throws Exception {
+    List<Thread> load = new ArrayList<>();
+    for (Door door : Door.values()) {
+      Thread thread = new Thread(() -> ask(door, server), "soak-" + door);
+      load.add(thread);
+      thread.start();
+    }
+    window = new Window(MANY);
+    long seconds = TimeUnit.MINUTES.toSeconds(minutes);
+    long start = System.nanoTime();
+    for (int second = 1; second <= seconds && failure.isEmpty(); second++) {
+      long due = start + TimeUnit.SECONDS.toNanos(second);
+      TimeUnit.NANOSECONDS.sleep(Math.max(0, due - System.nanoTime()));
+      if (second % RELOAD_SECONDS == 0) {
+        reload(server, folder);
+      }
+      int sinceOutage = (second - FIRST_OUTAGE_SECONDS) % OUTAGE_EVERY_SECONDS;
+      if (second >= FIRST_OUTAGE_SECONDS) {
+        outage(redis, sinceOutage);
+      }
+      if (second % ROTATION_SECONDS == FIRST_ROTATION_SECONDS) {
+        certificates[++rotations % 2].install(folder);
+      }
+      if (second == seconds / 3 || second == seconds * 2 / 3 || second == seconds) {
+        samples.add(sample(server));
+      }
+    }
+    over = true;
+    for (Thread thread : load) {
+      thread.join();
+    }
+    BrokenPromise.unless(failure.isEmpty(), "%s", failure);
+    closeWindow();
+    return judged(server);
+  }
+
+  private void closeWindow() throws BrokenPromise {
+    window.close().forEach((id, part) -> fullest.merge(id, part, Math::max));
+  }
+
+  private void reload(Server server, Folder folder) throws Exception {
+    closeWindow();
+    reloads++;
+    long perSecond = reloads % 2 == 0 ? MANY : FEW;
+    folder.limits(perSecond, perSecond, "1s");
+    var answer = server.ask("POST", "/v1/admin/reload", "");
+    BrokenPromise.unless(
+        answer.statusCode() == 200,
+        "a reload was answered %s %s",
+        answer.statusCode(),
+        answer.body());
+    window = new Window(perSecond);
+  }
+
+  /** What happens in one second of the time from one outage to the next. */
+  private void outage(LocalRedis redis, int second) {
+    boolean kills = outages % 2 == 0;
+    switch (second) {
+      case 0 -> {
+        mayBeAway = true;
+        int ended = outages; // no other thread writes it
+        outages = ended + 1;
+        if (outages % 2 == 0) {
+          redis.kill();
+        } else {
+          redis.freeze();
+        }
+      }
+      case NOTICED_SECONDS -> away = true;
+      case OUTAGE_SECONDS -> {
+        away = false;
+        window.bucketsLost(); // before it starts: its first grant counts already
+        if (kills) {
+          redis.startAgain();
+        } else {
+          redis.thaw();
+        }
+      }
+      case OUTAGE_SECONDS + NOTICED_SECONDS * 2 -> mayBeAway = false;
+      default -> {} // nothing happens
+    }
+  }
+
+  private void ask(Door door, Server server) {
+    String id = "id-" + door;
+    Ledger ledger = new Ledger(door);
+    ledgers.add(ledger);
+    try {
+      while (!over) {
+        ask(door, server, id, ledger);
+      }
+    } catch (IOException | InterruptedException e) {
+      failure = "%s lost an answer: %s".formatted(door, e);
+    }
+  }
+
+  /** Some requests on one connection. */
+  private void ask(Door door, Server server, String id, Ledger ledger)
+      throws IOException, InterruptedException {
+    try (Client client = door.open(server)) {
+      for (int i = 0; i < RECONNECT_EVERY && !over; i++) {
+        Window now = window;
+        boolean wasAway = away;
+        boolean couldBeAway = mayBeAway;
+        long sentNanos = System.nanoTime();
+        Answers answer = client.ask(id, 1);
+        now.add(id, answer.allowed(), sentNanos);
+        answers.incrementAndGet();
+        allowed.addAndGet(answer.allowed());
+        undecided.addAndGet(answer.undecided());
+        if (answer.goodbye() || answer.allowed() + answer.denied() + answer.undecided() != 1) {
+          throw new IOException("answered " + answer);
+        }
+        if (wasAway && away && answer.allowed() > 0) {
+          throw new IOException("a token was granted while the store was away");
+        }
+        if (!couldBeAway && !mayBeAway) {
+          undecidedBeside.addAndGet(answer.undecided());
+        }
+        act(client, ledger);
+        TimeUnit.MILLISECONDS.sleep(PER_DOOR_MILLIS);
+      }
+    }
+  }
+
+  /** One act on buckets of the second limit. Those of an outage are left behind with it. */
+  private void act(Client client, Ledger ledger) throws IOException {
+    boolean wasAway = away;
+    int epoch = outages; // before the other: an outage is told of before it is counted
+    boolean couldBeAway = mayBeAway;
+    boolean decided = ledger.act(client, epoch, !couldBeAway);
+    acts.incrementAndGet();
+    if (wasAway && away && decided) {
+      throw new IOException("an act was allowed while the store was away");
+    }
+    if (!couldBeAway && !mayBeAway && !decided) {
+      undecidedBeside.incrementAndGet();
+    }
+  }
+
+  private static Sample sample(Server server) throws Exception {
+    String unused = Programs.run("jcmd", "" + server.pid(), "GC.run");
+    double heap = server.metric("jvm_memory_used_bytes{area=\"heap\"") / BYTES_PER_MIB;
+    return new Sample(
+        server.status("VmRSS") / KIB_PER_MIB, heap, server.status("Threads"), server.descriptors());
+  }
+
+  private String judged(Server server) throws Exception {
+    Sample third = samples.get(0);
+    Sample end = samples.get(2);
+    requireFlat("resident MiB", third.rssMib(), end.rssMib());
+    long peak = server.peakMib();
+    BrokenPromise.unless(Server.Setup.SMALL.allows(peak), "it took %s MiB of memory", peak);
+    requireFlat("MiB of live heap", Math.round(third.heapMib()), Math.round(end.heapMib()));
+    requireFlat("threads", third.threads(), end.threads());
+    requireFlat("descriptors", third.descriptors(), end.descriptors());
+    BrokenPromise.unless(
+        undecidedBeside.get() * MOST_UNDECIDED <= answers.get() + acts.get(),
+        "%s of %s requests were undecided while Redis was there",
+        undecidedBeside,
+        answers.get() + acts.get());
+    for (Door door : Door.values()) {
+      double part = fullest.getOrDefault("id-" + door, 0.0);
+      BrokenPromise.unless(
+          part >= LEAST_FULL,
+          "%s: the fullest window gave out %.0f %% of what its limit allows",
+          door,
+          part * 100);
+    }
+    long lines = server.logLines();
+    long most =
+        MOST_LINES_BESIDE + (long) MOST_LINES_PER_EVENT * (reloads + 5L * outages + rotations);
+    BrokenPromise.unless(lines <= most, "%s log lines, expected %s at most", lines, most);
+    return Report.text(
+        "%,d answers, 0 lost; %,d granted, %,d undecided (%s beside outages); "
+            + "%,d acts on %s doors, each with the count that its bucket must hold; "
+            + "%s reloads, %s outages, %s rotations; the fullest window of each door gave out "
+            + "%.0f %% or more of what its limit allows; at most %s MiB; after a third, two thirds and at the end: RSS %s MiB, heap after "
+            + "GC %s MiB, %s threads, %s descriptors; %s log lines",
+        answers.get(),
+        allowed.get(),
+        undecided.get(),
+        undecidedBeside,
+        ledgers.stream().mapToLong(Ledger::compared).sum(),
+        ledgers.size(),
+        reloads,
+        outages,
+        rotations,
+        Collections.min(fullest.values()) * 100,
+        peak,
+        shown(Sample::rssMib),
+        shown(sample -> Math.round(sample.heapMib())),
+        shown(Sample::threads),
+        shown(Sample::descriptors),
+        lines);
+  }
+
+  private String shown(ToLongFunction<Sample> value) {
+    return String.join(", ", samples.stream().mapToLong(value).mapToObj(String::valueOf).toList());
+  }
+
+  private static void requireFlat(String what, long third, long end) throws BrokenPromise {
+    BrokenPromise.unless(
+        end <= third * MOST_GROWTH + SLACK_MIB,
+        "%s after a third: %s, at the end: %s",
+        what,
+        third,
+        end);
+  }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Door;
+import dev.sluice.proof.Folder;
+import dev.sluice.proof.Report;
+import dev.sluice.proof.Server;
+import dev.sluice.proof.Spender;
+import dev.sluice.proof.TlsIdentity;
+import dev.sluice.proof.Trust;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * SIGTERM under load. Promised: each request that was sent before the server's goodbye is answered,
+ * on each door, and no token is taken without an answer; the process ends with 143 in time. The
+ * Redis protocol has no goodbye: there each command that was sent in the first half of a second
+ * after the signal is answered, and each one that was run.
+ *
+ * <p>Each run has clients on all doors, each with a bucket of its own, and asks the next start,
+ * which reads the snapshot, how many tokens are gone. That must be as many as were answered.
+ */
+final class Sigterm implements ProductionReport.Drill {
+
+  private static final int RUNS = Integer.getInteger("production.rounds", 20);
+  private static final int CLIENTS = 4;
+  private static final long BURST = 2_000_000; // more than a run of a bucket spends
+  private static final long MOST_STOP_MILLIS = 15_000;
+  private static final int MOST_MILLIS_UNDER_LOAD = 300;
+
+  private final boolean tls;
+  private final Map<String, Integer> answered = new LinkedHashMap<>();
+  private long longestMillis;
+  private long total;
+  private int heldUp;
+  private long unread;
+
+  Sigterm(boolean tls) {
+    this.tls = tls;
+  }
+
+  @Override
+  public String text() {
+    return "SIGTERM under load%s, %s runs on each of %s doors"
+        .formatted(tls ? " over TLS" : "", RUNS, Door.values().length);
+  }
+
+  @Override
+  public String seen() throws Exception {
+    try (Folder folder = Folder.make()) {
+      String[] options = {
+        "--limits", folder.limits(BURST, 1, "1h"), "--snapshot", folder.file("buckets")
+      };
+      Server.Setup setup = Server.Setup.SMALL;
+      if (tls) {
+        TlsIdentity identity = TlsIdentity.make(folder);
+        identity.install(folder);
+        setup = setup.withTls(folder, Trust.in(identity));
+      }
+      for (int run = 0; run < RUNS; run++) {
+        try (Server server = setup.start(options)) {
+          compare(server);
+          stopUnderLoad(server, run);
+        }
+      }
+      try (Server server = setup.start(options)) {
+        compare(server);
+      }
+    }
+    return Report.text(
+        "%,d answers, 0 lost, 0 tokens taken without an answer; stopped within %,d ms "
+            + "(%s Redis commands came too late to be read; "
+            + "%s clients were held up by the machine for a second at the end)",
+        total, longestMillis, unread, heldUp);
+  }
+
+  private void stopUnderLoad(Server server, int run) throws Exception {
+    List<Spender> spenders = new ArrayList<>();
+    for (Door door : Door.values()) {
+      for (int i = 0; i < CLIENTS; i++) {
+        spenders.add(Spender.start(door, "%s-%s-%s".formatted(door, run, i), server));
+      }
+    }
+    for (Spender spender : spenders) {
+      spender.awaitWarm();
+    }
+    TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(MOST_MILLIS_UNDER_LOAD));
+    long start = System.nanoTime();
+    server.terminate();
+    for (Spender spender : spenders) {
+      int answers = spender.answeredUntilTheEnd(start);
+      unread += spender.unanswered();
+      heldUp += spender.heldUp() ? 1 : 0;
+      answered.put(spender.id(), answers);
+      total += answers;
+    }
+    int code = server.exitCode();
+    long tookMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+    longestMillis = Math.max(longestMillis, tookMillis);
+    BrokenPromise.unless(code == Server.STOPPED, "run %s: exit code %s", run, code);
+    BrokenPromise.unless(
+        tookMillis <= MOST_STOP_MILLIS, "run %s: stopped after %s ms", run, tookMillis);
+  }
+
+  /** Compares the buckets of the last run with the answers. */
+  private void compare(Server server) throws Exception {
+    for (Map.Entry<String, Integer> one : answered.entrySet()) {
+      long spent = server.spent(one.getKey(), BURST);
+      BrokenPromise.unless(
+          spent == one.getValue(),
+          "%s: %s tokens are gone, and %s spends were answered",
+          one.getKey(),
+          spent,
+          one.getValue());
+    }
+    answered.clear();
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.proof.production;
+
+import dev.sluice.proof.BrokenPromise;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * A time in which one limit is in force, and what each bucket gave out in it: only tokens that were
+ * asked for and answered within that time count. Thread-safe.
+ */
+final class Window {
+
+  private static final double NANOS_PER_SECOND = 1e9;
+
+  private final long perSecond;
+  private final long startNanos = System.nanoTime();
+  private final Map<String, Integer> granted = new TreeMap<>();
+  private int lostBuckets;
+  private boolean closed;
+
+  /**
+   * Begins now.
+   *
+   * @param perSecond the limit's rate, which is its burst too
+   */
+  Window(long perSecond) {
+    this.perSecond = perSecond;
+  }
+
+  synchronized void add(String id, int tokens, long sentNanos) {
+    if (!closed && sentNanos - startNanos >= 0) {
+      granted.merge(id, tokens, Integer::sum);
+    }
+  }
+
+  /** The store has forgotten its buckets: each is full once more. */
+  synchronized void bucketsLost() {
+    lostBuckets++;
+  }
+
+  /**
+   * Ends it.
+   *
+   * @return the part that each bucket gave out of what it may give, where 1 is all
+   */
+  synchronized Map<String, Double> close() throws BrokenPromise {
+    closed = true;
+    double seconds = (System.nanoTime() - startNanos) / NANOS_PER_SECOND;
+    double most = perSecond * (1 + lostBuckets) + perSecond * seconds;
+    Map<String, Double> parts = new TreeMap<>();
+    for (Map.Entry<String, Integer> one : granted.entrySet()) {
+      BrokenPromise.unless(
+          one.getValue() <= most,
+          "bucket %s gave out %s tokens in %.3f s, at most %.1f are allowed",
+          one.getKey(),
+          one.getValue(),
+          seconds,
+          most);
+      parts.put(one.getKey(), one.getValue() / most);
+    }
+    return parts;
+  }
+}

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.redis;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Runs simulated worlds, each from a fresh seed, until one breaks an invariant or the time is over.
+ * Exit code 1 and the seed on the last line when one did; 0 and the number of steps otherwise.
+ */
+public final class SimulationMain {
+
+  private static final Logger LOG = Logger.getLogger("dev.sluice");
+  private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
+
+  /** A run of 1.4 million steps let three planted faults live that one of 36 million found. */
+  private static final long FEW_STEPS = 10_000_000;
+
+  private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+
+  private static final String USAGE =
+      """
+      Usage: sluice prove simulation [MINUTES] [--seed N] [--brief | --survey]
+             sluice prove simulation --plan FILE
+        MINUTES      how much processor time seeds are tried for, one after the other (default 10)
+        --seed N     begins with this seed, not with a fresh one; without MINUTES, runs it alone
+        --brief      reduces no history
+        --survey     goes on after a violation, and lists the kinds that there are
+        --plan FILE  runs a kept plan, and tells its history\
+      """;
+
+  private SimulationMain() {}
+
+  /**
+   * Runs the program.
+   *
+   * @param args {@code [MINUTES] [--seed N] [--brief | --survey]}, or {@code --plan FILE}
+   */
+  public static void main(String[] args) {
+    LOG.setLevel(Level.OFF);
+    System.exit(run(args, System.out));
+  }
+
+  /** Returns the exit code. */
+  static int run(String[] args, PrintStream out) {
+    IntSupplier asked;
+    try {
+      boolean isKept = args.length == 2 && args[0].equals("--plan");
+      asked = isKept ? kept(Path.of(args[1]), out) : search(Wish.of(args), out);
+    } catch (IllegalArgumentException | IndexOutOfBoundsException | IOException e) {
+      System.err.println("sluice prove simulation: " + e.getMessage() + "\n\n" + USAGE);
+      return 2;
+    }
+    return asked.getAsInt();
+  }
+
+  private static IntSupplier search(Wish wish, PrintStream out) {
+    return () -> run(wish, out);
+  }
+
+  private static IntSupplier kept(Path file, PrintStream out) throws IOException {
+    List<String> lines = Files.readAllLines(file);
+    Plan plan = Plan.parse(lines);
+    boolean hasSeed = lines.stream().anyMatch(line -> line.startsWith("seed "));
+    return () -> tell(plan, hasSeed, out);
+  }
+
+  /** How a search ends, and what it tells. */
+  private enum Manner {
+    WHOLE,
+    BRIEF,
+    SURVEY
+  }
+
+  /**
+   * What the arguments ask for.
+   *
+   * @param minutes how long; null if they do not say
+   * @param seed the first one; null for a fresh one
+   */
+  private record Wish(@Nullable Double minutes, @Nullable Long seed, Manner manner) {
+
+    static Wish of(String[] args) {
+      Double minutes = null;
+      Long seed = null;
+      Manner manner = Manner.WHOLE;
+      for (int i = 0; i < args.length; i++) {
+        if (args[i].equals("--seed") && seed == null && i + 1 < args.length) {
+          seed = Long.valueOf(args[++i]);
+        } else if (args[i].equals("--brief") && manner == Manner.WHOLE) {
+          manner = Manner.BRIEF;
+        } else if (args[i].equals("--survey") && manner == Manner.WHOLE) {
+          manner = Manner.SURVEY;
+        } else if (!args[i].startsWith("-") && minutes == null) {
+          minutes = Double.valueOf(args[i]);
+        } else {
+          throw new IllegalArgumentException("unexpected argument " + args[i]);
+        }
+      }
+      return new Wish(minutes, seed, manner);
+    }
+  }
+
+  private static int run(Wish wish, PrintStream out) {
+    if (wish.seed != null && wish.minutes == null && wish.manner == Manner.WHOLE) {
+      return replay(wish.seed, out);
+    }
+    double minutes = wish.minutes == null ? 10 : wish.minutes;
+    long first = wish.seed == null ? freshSeed() : wish.seed;
+    out.println("first seed " + first);
+    return wish.manner == Manner.SURVEY
+        ? survey(minutes, first, out)
+        : search(minutes, first, wish.manner == Manner.BRIEF, out);
+  }
+
+  private static long freshSeed() {
+    return System.currentTimeMillis() * 1_000_003L;
+  }
+
+  private static int search(double minutes, long first, boolean brief, PrintStream out) {
+    EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
+    long start = cpuNanos();
+    long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
+    long steps = 0;
+    long seed = first;
+    long told = start;
+    for (; seed == first || cpuNanos() - end < 0; seed++) {
+      Simulation.Result result = watch.run(seed);
+      steps += result.steps();
+      if (cpuNanos() - told
+          > PROGRESS_NANOS) { // so that a run of hours that is cut off says something
+        told = cpuNanos();
+        tellProgress(seed - first + 1, steps);
+      }
+      if (result.violation() != null && brief) {
+        out.println(result.violation());
+        out.println("seed " + seed);
+        return 1;
+      }
+      if (result.violation() != null) {
+        out.println("seed " + seed + " breaks an invariant, and is being reduced");
+        return replay(seed, out);
+      }
+    }
+    if (steps < FEW_STEPS) {
+      out.printf(Locale.ROOT, "fewer than %,d steps prove little; run longer%n", FEW_STEPS);
+    }
+    double seconds = (cpuNanos() - start) / 1e9;
+    out.printf(
+        Locale.ROOT,
+        "%d worlds, %d steps, %.0f steps per second, no invariant broke%n",
+        seed - first,
+        steps,
+        steps / seconds);
+    return 0;
+  }
+
+  /** Processor time of this thread: a busy machine does not make a minute shorter. */
+  private static long cpuNanos() {
+    return THREADS.getCurrentThreadCpuTime();
+  }
+
+  /**
+   * Ends the program where a step of a world does not end, as that of a loop: nothing else would
+   * tell its seed. A world takes some milliseconds.
+   */
+  private static final class EndlessWorlds {
+
+    private static final long MOST_NANOS = TimeUnit.SECONDS.toNanos(30); // of processor time
+    private static final long NONE = Long.MIN_VALUE;
+
+    private final long worker = Thread.currentThread().getId();
+    private final PrintStream out;
+    private volatile long seed;
+    private volatile long began = NONE; // by the worker's processor time
+
+    EndlessWorlds(PrintStream out) {
+      this.out = out;
+      Thread thread = new Thread(this::watch, "endless worlds");
+      thread.setDaemon(true);
+      thread.start();
+    }
+
+    Simulation.Result run(long next) {
+      seed = next;
+      began = cpuNanos();
+      Simulation.Result result = Simulation.run(Plan.random(next), false);
+      began = NONE;
+      return result;
+    }
+
+    private void watch() {
+      while (true) {
+        long since = began;
+        long now = THREADS.getThreadCpuTime(worker);
+        if (since != NONE && since == began && now - since > MOST_NANOS) {
+          out.println("seed " + seed + ": a step has not ended after 30 s");
+          out.println("seed " + seed);
+          out.flush();
+          Runtime.getRuntime().halt(1);
+        }
+        try {
+          TimeUnit.SECONDS.sleep(1);
+        } catch (InterruptedException e) {
+          return;
+        }
+      }
+    }
+  }
+
+  private static void tellProgress(long worlds, long steps) {
+    System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
+  }
+
+  private static int survey(double minutes, long first, PrintStream out) {
+    EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
+    long end = cpuNanos() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
+    Map<String, Integer> counts = new TreeMap<>();
+    Map<String, String> firsts = new TreeMap<>();
+    long worlds = 0;
+    long steps = 0;
+    long told = cpuNanos();
+    for (long seed = first; seed == first || cpuNanos() - end < 0; seed++) {
+      Simulation.Result result = watch.run(seed);
+      worlds++;
+      steps += result.steps();
+      String violation = result.violation();
+      if (violation != null) {
+        String finding = "seed " + seed + ": " + violation;
+        counts.merge(kind(violation), 1, Integer::sum);
+        if (firsts.putIfAbsent(kind(violation), finding) == null) {
+          System.err.println(finding);
+        }
+      }
+      if (cpuNanos() - told > PROGRESS_NANOS) {
+        told = cpuNanos();
+        tellProgress(worlds, steps);
+      }
+    }
+    out.println(worlds + " worlds, " + steps + " steps");
+    counts.forEach((kind, count) -> out.println(count + "  " + firsts.get(kind)));
+    return counts.isEmpty() ? 0 : 1;
+  }
+
+  private static int tell(Plan plan, boolean hasSeed, PrintStream out) {
+    Simulation.Result result = Simulation.run(plan, true);
+    result.history().forEach(out::println);
+    if (result.violation() == null) {
+      out.println(result.steps() + " steps, no invariant broke");
+      return 0;
+    }
+    out.println(result.violation());
+    if (hasSeed) {
+      out.println("seed " + plan.seed());
+    }
+    return 1;
+  }
+
+  private static int replay(long seed, PrintStream out) {
+    Plan plan = Plan.random(seed);
+    Simulation.Result once = Simulation.run(plan, false);
+    String kind = kind(once.violation());
+    if (kind.isEmpty()) {
+      out.printf(Locale.ROOT, "seed %d: %d steps, no invariant broke%n", seed, once.steps());
+      return 0;
+    }
+    Plan shrunk =
+        Shrinker.shrink(
+            plan, candidate -> kind(Simulation.run(candidate, false).violation()).equals(kind));
+    Simulation.Result result = Simulation.run(shrunk, true);
+    out.println("The history, reduced from " + plan.steps().size() + " steps:");
+    out.println();
+    result.history().forEach(line -> out.println("  " + line));
+    out.println();
+    out.println("The plan, to be kept as a test:");
+    out.println();
+    shrunk.lines().forEach(line -> out.println("  " + line));
+    out.println();
+    out.println(result.violation());
+    out.println("seed " + seed);
+    return 1;
+  }
+
+  /**
+   * Returns what kind of violation it is, so that shrinking does not find another. These are its
+   * words without numbers, without what a call asked for, and without the answer.
+   */
+  static String kind(@Nullable String violation) {
+    if (violation == null) {
+      return "";
+    }
+    String words =
+        violation.replaceAll("\\[[^\\[\\]]*]", "").replaceAll("p?[0-9][0-9.,:a-z-]*", "");
+    return words.split("[(\\[]", 2)[0];
+  }
+}

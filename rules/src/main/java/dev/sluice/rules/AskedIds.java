@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.text.SafeText;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The ids that the rules of a book ask for, by limit. What is set for another id, such as an
+ * override, never acts on a request. Immutable and thread-safe.
+ */
+final class AskedIds {
+
+  /** Each override is compared with each rule of its limit, and a reload must not take minutes. */
+  private static final int MOST_TEMPLATES = 200;
+
+  private record Asking(int line, Template<?> template) {}
+
+  private final Map<String, List<Asking>> byLimit = new HashMap<>();
+
+  AskedIds(List<AnyRule> rules) {
+    for (AnyRule rule : rules) {
+      for (Charged<?> charged : rule.charging().limits()) {
+        byLimit
+            .computeIfAbsent(charged.limit(), name -> new ArrayList<>())
+            .add(new Asking(rule.line(), charged.id()));
+      }
+    }
+  }
+
+  /**
+   * Says that no rule asks for an id, and which one is asked for in its place.
+   *
+   * @param format the form of the id: that of the limit, or of its overrides
+   * @param id the id in canonical form
+   * @return null if a rule may ask for it, no rule is for the limit, or too many are
+   */
+  @Nullable String doubt(LimitName name, IdFormat format, String id) {
+    List<Asking> asking = byLimit.getOrDefault(name.name(), List.of());
+    if (asking.isEmpty() || asking.size() > MOST_TEMPLATES) {
+      return null;
+    }
+    int count = format.parts().size();
+    IdFormat form = count == name.id().parts().size() ? name.id() : format;
+    List<String> parts = form.split(id);
+    String instead = null;
+    for (Asking one : asking) {
+      List<String> nearest = one.template.nearest(parts);
+      String asked = nearest == null ? null : canonical(form, nearest);
+      if (id.equals(asked)) {
+        return null;
+      }
+      if (instead == null && asked != null) {
+        instead = "the rule on line %s asks for %s".formatted(one.line, SafeText.quote(asked));
+      }
+    }
+    Asking first = asking.get(0);
+    return "no rule asks for the id %s of %s: %s"
+        .formatted(
+            SafeText.quote(id),
+            name,
+            instead != null
+                ? instead + " in its place"
+                : "the rule on line %s asks for %s"
+                    .formatted(first.line, SafeText.quote(first.template.toString())));
+  }
+
+  private static @Nullable String canonical(IdFormat form, List<String> parts) {
+    try {
+      return form.join(parts, Strictness.LENIENT);
+    } catch (InvalidIdException e) {
+      return null;
+    }
+  }
+}

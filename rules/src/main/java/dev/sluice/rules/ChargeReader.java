@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.rules.DescriptorRule.EntrySource;
+import dev.sluice.rules.DescriptorRule.Wanted;
+import dev.sluice.rules.RequestRule.RequestSource;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleMatch.Excess;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.rules.RuleMatch.RuleCharging.Cost;
+import dev.sluice.rules.Template.Source;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads the limits of one rule. Not thread-safe.
+ *
+ * @param <C> what ids and costs are taken from
+ */
+final class ChargeReader<C> {
+
+  static final List<String> FIELDS = List.of("limit", "id", "cost", "shadow", "excess");
+
+  private static final String HITS = "hits_addend";
+  private static final List<String> COST_FIELDS = List.of("header", "default");
+  private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
+
+  /** What a rule names, before any request. */
+  private record Bucket(String limit, String id, boolean shadow) {}
+
+  private final boolean ofDescriptors;
+  private final Function<String, Source<C>> placeholders;
+  private final Function<HeaderCost, Cost<C>> headerCosts;
+  private final LimitReferences limits;
+  private final Problems problems;
+  private final Set<Bucket> seen = new HashSet<>();
+  private final Set<String> named = new LinkedHashSet<>();
+
+  private ChargeReader(
+      boolean ofDescriptors,
+      Function<String, Source<C>> placeholders,
+      Function<HeaderCost, Cost<C>> headerCosts,
+      LimitReferences limits,
+      Problems problems) {
+    this.ofDescriptors = ofDescriptors;
+    this.placeholders = placeholders;
+    this.headerCosts = headerCosts;
+    this.limits = limits;
+    this.problems = problems;
+  }
+
+  /**
+   * Returns a reader for a rule for descriptors.
+   *
+   * @param entries its entries; none after a mistake in them, so that placeholders are not compared
+   *     with them
+   */
+  static ChargeReader<List<DescriptorEntry>> ofDescriptors(
+      List<Wanted> entries, LimitReferences limits, Problems problems) {
+    return new ChargeReader<>(
+        true, word -> EntrySource.parse(word, entries), header -> sent -> null, limits, problems);
+  }
+
+  static ChargeReader<RequestRule.Context> ofRequests(
+      List<PathPattern> paths, boolean ignoresCase, LimitReferences limits, Problems problems) {
+    return new ChargeReader<>(
+        false,
+        word -> RequestSource.parse(word, paths, ignoresCase),
+        header -> context -> header.of(context.facts()),
+        limits,
+        problems);
+  }
+
+  /** The limits that were read, as they are written; also unknown ones. */
+  Set<String> limits() {
+    return named;
+  }
+
+  /** Reads an item of the list of limits. */
+  void read(Node item, List<Charged<C>> target) {
+    if (item instanceof Node.Mapping map) {
+      read(Fields.of(map, item, FIELDS, problems), target);
+    } else if (!(item instanceof Node.Broken)) {
+      problems.wrongKind(item, "a limit as {limit, id}");
+    }
+  }
+
+  /** Reads the fields of one limit. */
+  void read(Fields fields, List<Charged<C>> target) {
+    Node nameNode = fields.require("limit");
+    String text = Values.text(nameNode, "the name of a limit", problems);
+    LimitName name = null;
+    if (text != null && nameNode != null) {
+      named.add(text);
+      name = limits.find(nameNode, text);
+    }
+    Template<C> id = id(fields, name);
+    Cost<C> cost = cost(fields.find("cost"), name);
+    Boolean shadow = Values.bool(fields.find("shadow"), problems);
+    Excess excess = excess(fields);
+    requireOnce(fields, shadow != null && shadow);
+    if (name != null && id != null && cost != null) {
+      target.add(
+          new Charged<>(
+              name.name(),
+              id,
+              cost,
+              shadow != null && shadow,
+              excess == null ? Excess.REJECT : excess));
+    }
+  }
+
+  private @Nullable Template<C> id(Fields fields, @Nullable LimitName name) {
+    Node node = fields.require("id");
+    String text = Values.text(node, "an id, such as " + example(), problems);
+    if (node == null || text == null) {
+      return null;
+    }
+    try {
+      // Without the format, the placeholders can be checked all the same.
+      IdFormat format = name == null ? IdFormat.string() : name.id();
+      Template<C> template = Template.parse(text, format, placeholders);
+      return ofDescriptors ? template.insteadOfEmpty(JoinedIds.EVERYBODY) : template;
+    } catch (IllegalArgumentException e) {
+      problems.mistake(node, String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  private String example() {
+    return ofDescriptors ? "\"{remote_address}\"" : "\"{ip}\"";
+  }
+
+  private @Nullable Cost<C> cost(@Nullable Node node, @Nullable LimitName name) {
+    if (node == null) {
+      return ofDescriptors ? context -> null : context -> 1L;
+    }
+    if (node instanceof Node.Mapping map) {
+      return headerCost(node, Fields.of(map, node, COST_FIELDS, problems));
+    }
+    if (node instanceof Node.Scalar scalar && scalar.text().equals(HITS)) {
+      if (!ofDescriptors) {
+        problems.wrong(node, "a whole number or {header: NAME}: requests have no " + HITS);
+      }
+      return context -> null;
+    }
+    Long tokens = Values.wholeNumber(node, problems);
+    if (tokens != null && tokens < 0) {
+      problems.wrong(node, "a whole number >= 0");
+      return null;
+    }
+    if (tokens != null && name != null) {
+      limits.requireWithinBurst(node, tokens, name);
+    }
+    return tokens == null ? null : context -> tokens;
+  }
+
+  private @Nullable Cost<C> headerCost(Node node, Fields fields) {
+    if (ofDescriptors) {
+      problems.wrong(node, "a whole number or " + HITS + ": descriptors have no headers");
+      return null;
+    }
+    String header = Values.text(fields.require("header"), "the name of a header", problems);
+    Long otherwise = Values.wholeNumber(fields.find("default"), problems);
+    if (otherwise != null && otherwise < 0) {
+      problems.wrong(fields.at("default"), "a whole number >= 0");
+    }
+    return header == null
+        ? null
+        : headerCosts.apply(new HeaderCost(header, otherwise == null ? 1 : otherwise));
+  }
+
+  /** Two limits of one rule with one template would take from one bucket, and one cost is lost. */
+  private void requireOnce(Fields fields, boolean shadow) {
+    if (fields.find("limit") instanceof Node.Scalar limit
+        && fields.find("id") instanceof Node.Scalar id
+        && !seen.add(new Bucket(limit.text(), id.text(), shadow))) {
+      problems.mistake(
+          limit,
+          "found %s with the id %s again, expected it once in a rule"
+              .formatted(SafeText.quote(limit.text()), SafeText.quote(id.text())));
+    }
+  }
+
+  private @Nullable Excess excess(Fields fields) {
+    Node node = fields.find("excess");
+    if (node != null && !ofDescriptors) {
+      problems.mistake(
+          fields.at("excess"),
+          "found the field excess, expected none: requests are charged before they run");
+      return null;
+    }
+    String text = Values.text(node, "reject, drain or debt", problems);
+    if (node == null || text == null) {
+      return null;
+    }
+    return switch (text) {
+      case "reject" -> Excess.REJECT;
+      case "drain" -> Excess.DRAIN;
+      case "debt" -> Excess.DEBT;
+      default -> {
+        problems.mistake(
+            node,
+            "found %s, expected reject, drain or debt%s"
+                .formatted(SafeText.quote(text), Suggestion.didYouMean(text, EXCESSES)));
+        yield null;
+      }
+    };
+  }
+
+  /**
+   * A cost that a header says. Immutable.
+   *
+   * @param header the header's name
+   * @param otherwise tokens for a request without it
+   */
+  private record HeaderCost(String header, long otherwise) {
+
+    /** Reads the cost, which must be a whole number; 0 counts as 1. */
+    long of(RequestFacts facts) {
+      return facts.cost(header, otherwise);
+    }
+  }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.rules.DescriptorRule.ValuePattern;
+import dev.sluice.rules.DescriptorRule.Wanted;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.RuleCharging;
+import dev.sluice.rules.Template.Source;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rule for descriptors: the same number of entries, with the same keys in the same order.
+ * Immutable and thread-safe.
+ *
+ * @param domain null for any
+ * @param replaces the names of limits that other descriptors of a request are not charged
+ */
+record DescriptorRule(
+    @Nullable String domain,
+    List<Wanted> wanted,
+    List<String> replaces,
+    RuleCharging<List<DescriptorEntry>> charging)
+    implements AnyRule {
+
+  /** An entry as a rule has it. */
+  record Wanted(String key, ValuePattern value) {}
+
+  /** Null if the rule is for this descriptor, or why it is not. */
+  @Nullable String mismatch(String ofDomain, List<DescriptorEntry> entries) {
+    if (domain != null && !domain.equals(ofDomain)) {
+      return "it is for the domain %s, not %s"
+          .formatted(SafeText.quote(domain), SafeText.quote(ofDomain));
+    }
+    if (wanted.size() != entries.size()) {
+      return "it wants %s, the descriptor has %s"
+          .formatted(counted(wanted.size()), counted(entries.size()));
+    }
+    for (int i = 0; i < wanted.size(); i++) {
+      Wanted one = wanted.get(i);
+      DescriptorEntry entry = entries.get(i);
+      if (!one.key.equals(entry.key())) {
+        return "it wants the key %s as entry %s, not %s"
+            .formatted(SafeText.quote(one.key), i + 1, SafeText.quote(entry.key()));
+      }
+      if (!one.value.matches(entry.value())) {
+        return "it wants %s = %s as entry %s, not %s"
+            .formatted(
+                one.key,
+                SafeText.quote(one.value.toString()),
+                i + 1,
+                SafeText.quote(entry.value()));
+      }
+    }
+    return null;
+  }
+
+  private static String counted(int entries) {
+    return entries == 1 ? "1 entry" : entries + " entries";
+  }
+
+  /** Whether keys are the same is known already. */
+  boolean matchesValues(String ofDomain, List<DescriptorEntry> entries) {
+    if (domain != null && !domain.equals(ofDomain)) {
+      return false;
+    }
+    for (int i = 0; i < wanted.size(); i++) {
+      if (!wanted.get(i).value.matches(entries.get(i).value())) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** What it does with a descriptor that it is for. */
+  RuleMatch match(List<DescriptorEntry> entries) {
+    RuleMatch match = charging.match(entries);
+    return replaces.isEmpty()
+        ? match
+        : new RuleMatch(match.line(), match.verdict(), match.charges(), replaces);
+  }
+
+  List<String> keys() {
+    return wanted.stream().map(Wanted::key).toList();
+  }
+
+  @Override
+  public boolean covers(AnyRule rule) {
+    if (!(rule instanceof DescriptorRule other)
+        || (domain != null && !domain.equals(other.domain))
+        || wanted.size() != other.wanted.size()) {
+      return false;
+    }
+    for (int i = 0; i < wanted.size(); i++) {
+      Wanted own = wanted.get(i);
+      Wanted its = other.wanted.get(i);
+      if (!own.key.equals(its.key) || !own.value.covers(its.value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * Which values of an entry or a header a rule is for: any ({@code *}), those with a prefix
+   * ({@code api/*}), or one. Immutable.
+   */
+  record ValuePattern(String text, boolean open) {
+
+    static final ValuePattern ANY = new ValuePattern("", true);
+
+    static ValuePattern parse(String written) {
+      boolean open = written.endsWith("*");
+      String text = open ? written.substring(0, written.length() - 1) : written;
+      if (text.indexOf('*') >= 0) {
+        throw new IllegalArgumentException(
+            "found %s, expected \"*\" at the end only".formatted(SafeText.quote(written)));
+      }
+      return new ValuePattern(text, open);
+    }
+
+    boolean matches(String value) {
+      return open ? value.startsWith(text) : value.equals(text);
+    }
+
+    /** Whether this pattern matches whatever the other one does. */
+    boolean covers(ValuePattern other) {
+      return open ? other.text.startsWith(text) : equals(other);
+    }
+
+    @Override
+    public String toString() {
+      return open ? text + "*" : text;
+    }
+  }
+
+  /**
+   * The value of an entry. One that holds an address is grouped as {@code {ip}} and {@code
+   * {ip/BITS}} of a request are, so that a client has one bucket at every door. Immutable and
+   * thread-safe.
+   *
+   * @param entry the entry
+   * @param index its place, from 0
+   * @param bits the length of the mask of {@code {KEY/BITS}}; 0 without one
+   * @param address whether the value is an address, to be grouped
+   */
+  record EntrySource(Wanted entry, int index, int bits, boolean address)
+      implements Source<List<DescriptorEntry>> {
+
+    private static final Pattern RANGE = Pattern.compile("(.+)/([1-9][0-9]{0,2})");
+    private static final int MOST_BITS = 128;
+
+    /** The source of a rule whose entries are not known after a mistake. */
+    private static final EntrySource UNKNOWN =
+        new EntrySource(new Wanted("", ValuePattern.ANY), 0, 0, false);
+
+    /**
+     * Reads a placeholder of a rule: the key of an entry or its place, and perhaps a mask.
+     *
+     * @param entries the rule's; empty after a mistake in them
+     */
+    static EntrySource parse(String word, List<Wanted> entries) {
+      if (entries.isEmpty()) {
+        return UNKNOWN;
+      }
+      List<String> keys = entries.stream().map(Wanted::key).toList();
+      int place = place(word, keys);
+      if (place >= 0) {
+        return new EntrySource(entries.get(place), place, 0, false);
+      }
+      Matcher range = RANGE.matcher(word);
+      place = range.matches() ? place(range.group(1), keys) : -1;
+      int bits = place < 0 ? 0 : Integer.parseInt(range.group(2));
+      if (place < 0 || bits > MOST_BITS) {
+        throw new IllegalArgumentException(
+            "found {%s}, expected a key of the rule's entries, %s, or the number of an entry; {KEY/BITS} is the range of an IPv6 address%s"
+                .formatted(
+                    word,
+                    keys.stream().map(key -> "{" + key + "}").collect(Collectors.joining(", ")),
+                    Suggestion.didYouMean(range.matches() ? range.group(1) : word, keys)));
+      }
+      return new EntrySource(entries.get(place), place, bits, true);
+    }
+
+    private static int place(String word, List<String> keys) {
+      int place = keys.indexOf(word);
+      if (place < 0 && word.matches("[1-9][0-9]{0,3}") && Integer.parseInt(word) <= keys.size()) {
+        place = Integer.parseInt(word) - 1;
+      }
+      if (place >= 0 && keys.indexOf(word) != keys.lastIndexOf(word)) {
+        throw new IllegalArgumentException(
+            "found {%s}, which is the key of two entries, expected a number: {%s} for the first one"
+                .formatted(word, place + 1));
+      }
+      return place;
+    }
+
+    @Override
+    public EntrySource in(IdFormat format) {
+      return bits > 0 || !GroupedAddress.isIn(entry.key(), format)
+          ? this
+          : new EntrySource(entry, index, 0, true);
+    }
+
+    @Override
+    public @Nullable String value(List<DescriptorEntry> entries) {
+      String value = entries.get(index).value();
+      return address ? GroupedAddress.of(value, bits) : value;
+    }
+
+    @Override
+    public @Nullable String known() {
+      return bits > 0 ? "::/" + bits : null;
+    }
+
+    @Override
+    public @Nullable String nearest(String value) {
+      if (bits > 0 && IpAddress.parse(value) == null && GroupedAddress.lowest(value) == null) {
+        return null;
+      }
+      String asked = address ? GroupedAddress.of(value, bits) : value;
+      // Whether a pattern takes a value that is grouped later cannot be told.
+      return address || entry.value().matches(value) ? asked : null;
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The limits that rules may name. Not thread-safe; for one file. */
+final class LimitReferences {
+
+  private final Limits limits;
+  private final boolean known;
+  private final MissingDefault onMissing;
+  private final Set<String> named;
+  private final Problems problems;
+
+  /** Of each limit that was looked up, the override with the smallest burst. */
+  private final Map<LimitName, Optional<LimitOverride>> smallest = new HashMap<>();
+
+  /**
+   * References of a file.
+   *
+   * @param limits those of the same generation
+   * @param known whether these are all
+   * @param onMissing what a rule comes to whose limit has no default
+   * @param named where the names go that were found
+   * @param problems where mistakes go
+   */
+  LimitReferences(
+      Limits limits,
+      boolean known,
+      MissingDefault onMissing,
+      Set<String> named,
+      Problems problems) {
+    this.limits = limits;
+    this.known = known;
+    this.onMissing = onMissing;
+    this.named = named;
+    this.problems = problems;
+  }
+
+  /** The name of a limit, null after a mistake. */
+  @Nullable LimitName find(Node node, String text) {
+    Catalogue catalogue = limits.catalogue();
+    LimitName name = catalogue.find(text);
+    if (!known) {
+      return name;
+    }
+    if (name == null) {
+      List<String> names = limits.configured().stream().map(LimitName::name).toList();
+      problems.wrong(node, "the name of a limit" + Suggestion.didYouMean(text, names));
+      return null;
+    }
+    named.add(name.name());
+    if (!name.overridesOnly() && !limits.hasDefault(name)) {
+      tellMissing(node, name);
+    }
+    return name;
+  }
+
+  private void tellMissing(Node node, LimitName name) {
+    String message =
+        "found %1$s, which has no default; write burst, count and period, or \"%1$s: {unlimited: true}\""
+            .formatted(name);
+    switch (onMissing) {
+      case REFUSE -> problems.mistake(node, message);
+      case WARN -> problems.warning(node, message);
+      case ALLOW -> {
+        // as the operator wants it; the metric of missing defaults counts it
+      }
+    }
+  }
+
+  void requireWithinBurst(Node node, long cost, LimitName name) {
+    Quota quota = limits.defaultFor(name);
+    if (quota != null && cost > quota.burst()) {
+      problems.wrong(
+          node,
+          "a cost of at most %s, the burst of %s: else it could never pass"
+              .formatted(quota.burst(), name));
+      return;
+    }
+    smallest
+        .computeIfAbsent(name, this::smallestOverride)
+        .filter(override -> cost > override.quota().burst())
+        .ifPresent(override -> tellOfOverride(node, cost, override));
+  }
+
+  private Optional<LimitOverride> smallestOverride(LimitName name) {
+    return limits.overridesOf(name).stream()
+        .min(
+            Comparator.comparingLong((LimitOverride one) -> one.quota().burst())
+                .thenComparing(LimitOverride::id));
+  }
+
+  private void tellOfOverride(Node node, long cost, LimitOverride override) {
+    problems.warning(
+        node,
+        "found a cost of %s, but the override of %s for the id %s has a burst of %s: no request of that id can pass; lower the cost, or raise the burst"
+            .formatted(
+                cost, override.name(), SafeText.quote(override.id()), override.quota().burst()));
+  }
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.text.SafeText;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * The limits are the nodes of a graph: an edge leads from each limit that a rule charges to each
+ * limit that the rule replaces. Without a circle, at least one descriptor of every request is still
+ * charged, namely one that no other replaces. In a circle each one replaces the next, so a request
+ * with a descriptor for each is charged nothing. A limit that replaces itself is a circle of one: two
+ * descriptors of one request replace each other.
+ *
+ * All descriptors of a request are of one domain, so only rules of one domain, and those for any
+ * domain, make a circle.
+ */
+/**
+ * Finds rules for descriptors that replace themselves or each other. Names are compared as they are
+ * written, so limits need not be known. For one file; not thread-safe.
+ */
+public final class Replacements {
+
+  /** Books with so many circles have one reason for all of them. */
+  private static final int MOST_TOLD = 20;
+
+  private record Rule(@Nullable String domain, Set<String> own, Set<String> replaced, Node at) {}
+
+  private final List<Rule> rules = new ArrayList<>();
+  private final Set<String> told = new HashSet<>();
+
+  /** Makes an empty set of rules. */
+  public Replacements() {}
+
+  /**
+   * Adds a rule.
+   *
+   * @param domain null for any
+   * @param own the limits that it charges
+   * @param replaced the limits that other descriptors are not charged where it matches
+   * @param at where it starts
+   */
+  public void add(
+      @Nullable String domain, Collection<String> own, Collection<String> replaced, Node at) {
+    if (!replaced.isEmpty()) {
+      rules.add(new Rule(domain, new LinkedHashSet<>(own), new LinkedHashSet<>(replaced), at));
+    }
+  }
+
+  /**
+   * Reports each rule that replaces a limit of its own, and each circle with the lines of its
+   * rules.
+   *
+   * @param problems where mistakes go
+   */
+  public void report(Problems problems) {
+    for (Rule rule : rules) {
+      for (String name : rule.replaced) {
+        if (rule.own.contains(name)) {
+          problems.mistake(
+              rule.at,
+              "the rule on line %s replaces %s, which it charges itself: two such descriptors in one request would both be charged nothing"
+                  .formatted(rule.at.line(), SafeText.quote(name)));
+        }
+      }
+    }
+    Set<@Nullable String> domains = new LinkedHashSet<>();
+    domains.add(null); // circles of rules for any domain are told once
+    rules.forEach(rule -> domains.add(rule.domain));
+    for (String domain : domains) {
+      reportCircles(
+          rules.stream().filter(rule -> rule.domain == null || rule.domain.equals(domain)).toList(),
+          problems);
+    }
+  }
+
+  private void reportCircles(List<Rule> met, Problems problems) {
+    Map<String, Set<String>> edges = new LinkedHashMap<>();
+    for (Rule rule : met) {
+      for (String own : rule.own) {
+        for (String replaced : rule.replaced) {
+          if (!own.equals(replaced)) {
+            edges.computeIfAbsent(own, name -> new LinkedHashSet<>()).add(replaced);
+          }
+        }
+      }
+    }
+    withoutEnds(edges);
+    for (String start : List.copyOf(edges.keySet())) {
+      List<String> circle = shortestCircle(start, edges);
+      if (!circle.isEmpty() && told.size() < MOST_TOLD) {
+        tell(fromSmallest(circle), met, problems);
+      }
+    }
+  }
+
+  /** Removes the limits from which no circle can be reached. */
+  private static void withoutEnds(Map<String, Set<String>> edges) {
+    Map<String, List<String>> replacedBy = new HashMap<>();
+    Deque<String> ends = new ArrayDeque<>();
+    edges.forEach(
+        (own, all) -> {
+          for (String replaced : all) {
+            replacedBy.computeIfAbsent(replaced, name -> new ArrayList<>()).add(own);
+            if (!edges.containsKey(replaced)) {
+              ends.add(replaced);
+            }
+          }
+        });
+    while (!ends.isEmpty()) {
+      String end = ends.remove();
+      for (String own : replacedBy.getOrDefault(end, List.of())) {
+        Set<String> left = edges.get(own);
+        if (left != null && left.remove(end) && left.isEmpty()) {
+          edges.remove(own);
+          ends.add(own);
+        }
+      }
+    }
+  }
+
+  /** The limits from one back to itself, each replacing the next; empty if none leads back. */
+  private static List<String> shortestCircle(String start, Map<String, Set<String>> edges) {
+    Map<String, String> reachedFrom = new HashMap<>();
+    Deque<String> next = new ArrayDeque<>(List.of(start));
+    while (!next.isEmpty() && !reachedFrom.containsKey(start)) {
+      String own = next.remove();
+      for (String replaced : edges.getOrDefault(own, Set.of())) {
+        if (reachedFrom.putIfAbsent(replaced, own) == null) {
+          next.add(replaced);
+        }
+      }
+    }
+    List<String> circle = new ArrayList<>();
+    if (reachedFrom.containsKey(start)) {
+      String at = start;
+      do {
+        at = Objects.requireNonNull(reachedFrom.get(at));
+        circle.add(0, at);
+      } while (!at.equals(start));
+    }
+    return circle;
+  }
+
+  /** The same circle, wherever it was entered, is told in the same words. */
+  private static List<String> fromSmallest(List<String> circle) {
+    List<String> turned = new ArrayList<>(circle);
+    Collections.rotate(turned, -turned.indexOf(Collections.min(turned)));
+    return turned;
+  }
+
+  private void tell(List<String> circle, List<Rule> met, Problems problems) {
+    List<String> steps = new ArrayList<>();
+    Node first = null;
+    for (int i = 0; i < circle.size(); i++) {
+      String own = circle.get(i);
+      String replaced = circle.get((i + 1) % circle.size());
+      Set<Integer> lines = new TreeSet<>();
+      for (Rule rule : met) {
+        if (rule.own.contains(own) && rule.replaced.contains(replaced)) {
+          lines.add(rule.at.line());
+          first = first == null || rule.at.line() < first.line() ? rule.at : first;
+        }
+      }
+      steps.add(
+          "%s replaces %s (%s %s)"
+              .formatted(
+                  SafeText.quote(own),
+                  SafeText.quote(replaced),
+                  lines.size() == 1 ? "line" : "lines",
+                  lines.stream().map(String::valueOf).collect(Collectors.joining(", "))));
+    }
+    String message =
+        "found limits that replace each other: %s; a request with a descriptor for each of them would be charged nothing"
+            .formatted(String.join(", ", steps));
+    if (told.add(message)) {
+      problems.mistake(Objects.requireNonNull(first), message);
+    }
+  }
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.IpAddress;
+import dev.sluice.rules.DescriptorRule.ValuePattern;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.RuleCharging;
+import dev.sluice.rules.Template.Source;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.web.AddressRange;
+import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.RequestWord;
+import dev.sluice.web.VaryBy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.BiPredicate;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A rule for requests. What it does not mention may be anything. Immutable and thread-safe.
+ *
+ * @param methods upper-case; empty for any
+ * @param hosts lower-case names, {@code *.example.com} for all below; empty for any
+ * @param paths at least one
+ * @param headers by name
+ * @param clients empty for any
+ * @param ignoresCase whether paths are compared in lower case; then those of the rule are, too
+ * @param methodOverride whether a request's method may be the one that it asks to have
+ */
+record RequestRule(
+    List<String> methods,
+    List<String> hosts,
+    List<PathPattern> paths,
+    Map<String, ValuePattern> headers,
+    List<AddressRange> clients,
+    boolean ignoresCase,
+    boolean methodOverride,
+    RuleCharging<RequestRule.Context> charging)
+    implements AnyRule {
+
+  /** A request, and the variables of the path by which this rule knows it. */
+  record Context(RequestFacts facts, Map<String, String> variables) {}
+
+  /** The answer for a request: the rule is for it, or why it is not. */
+  record Result(@Nullable Context context, Supplier<String> mismatch) {
+
+    /** The words are for explanations: most rules are not for most requests. */
+    static Result no(Supplier<String> mismatch) {
+      return new Result(null, mismatch);
+    }
+  }
+
+  /** The first segments of the paths, none where one of the paths leaves it open. */
+  List<String> leadingSegments() {
+    List<String> segments = new ArrayList<>(paths.size());
+    for (PathPattern path : paths) {
+      String segment = path.leadingSegment();
+      if (segment == null) {
+        return List.of();
+      }
+      segments.add(segment);
+    }
+    return segments;
+  }
+
+  /** What the rule charges, in each spelling of the values that it takes. */
+  RuleMatch charge(Context context) {
+    return context
+        .facts()
+        .inEachSpelling(facts -> charging.match(new Context(facts, context.variables)))
+        .stream()
+        .reduce(RuleMatch::with)
+        .orElseThrow();
+  }
+
+  /** Matches one reading of a request. */
+  Result match(RequestFacts reading) {
+    RequestFacts facts = reading.as(ignoresCase, methodOverride);
+    String method = facts.method();
+    if (!methods.isEmpty() && !methods.contains(method)) {
+      return Result.no(
+          () ->
+              "it is for the method %s, not %s"
+                  .formatted(String.join(", ", methods), SafeText.quote(method)));
+    }
+    Map<String, String> variables = null;
+    for (int i = 0; variables == null && i < paths.size(); i++) {
+      variables = paths.get(i).match(facts);
+    }
+    if (variables == null) {
+      return Result.no(
+          () ->
+              "it is for the path %s, not %s"
+                  .formatted(listed(paths), SafeText.quote(facts.pathText())));
+    }
+    String host = hosts.isEmpty() ? null : RequestWord.host(facts.request());
+    if (!hosts.isEmpty() && (host == null || hosts.stream().noneMatch(h -> isFor(h, host)))) {
+      return Result.no(
+          () ->
+              "it is for the host %s, not %s"
+                  .formatted(listed(hosts), host == null ? "none" : SafeText.quote(host)));
+    }
+    for (Map.Entry<String, ValuePattern> header : headers.entrySet()) {
+      List<String> values = facts.headers(header.getKey());
+      if (values.stream().noneMatch(header.getValue()::matches)) {
+        return Result.no(
+            () ->
+                "it wants the header %s: %s%s"
+                    .formatted(
+                        header.getKey(),
+                        header.getValue(),
+                        values.isEmpty() ? ", which is absent" : ""));
+      }
+    }
+    IpAddress client = clients.isEmpty() ? null : facts.address();
+    if (!clients.isEmpty()
+        && (client == null || clients.stream().noneMatch(range -> range.contains(client)))) {
+      return Result.no(
+          () ->
+              "it is for clients from %s, not %s"
+                  .formatted(listed(clients), client == null ? "an unknown address" : client));
+    }
+    return new Result(new Context(facts, variables), () -> "");
+  }
+
+  private static boolean isFor(String pattern, String host) {
+    return pattern.startsWith("*.")
+        ? host.endsWith(pattern.substring(1)) && host.length() >= pattern.length()
+        : pattern.equals(host);
+  }
+
+  private static String listed(List<?> values) {
+    return values.stream().map(Object::toString).collect(Collectors.joining(", "));
+  }
+
+  /** Each value must be covered by a single one: what several cover together is not found. */
+  @Override
+  public boolean covers(AnyRule rule) {
+    return rule instanceof RequestRule other
+        && coversAll(methods, other.methods, String::equals)
+        && (methods.isEmpty() || methodOverride == other.methodOverride)
+        && coversAll(hosts, other.hosts, RequestRule::isFor) // also where both have a "*."
+        && coversAll(clients, other.clients, AddressRange::covers)
+        && coversHeaders(other.headers)
+        && coversAll(paths, other.paths, PathPattern::covers);
+  }
+
+  private static <T> boolean coversAll(List<T> some, List<T> others, BiPredicate<T, T> covers) {
+    return some.isEmpty()
+        || (!others.isEmpty()
+            && others.stream().allMatch(o -> some.stream().anyMatch(one -> covers.test(one, o))));
+  }
+
+  private boolean coversHeaders(Map<String, ValuePattern> others) {
+    return headers.entrySet().stream()
+        .allMatch(
+            header -> {
+              ValuePattern other = others.get(header.getKey());
+              return other != null && header.getValue().covers(other);
+            });
+  }
+
+  /**
+   * A value of a request. Immutable and thread-safe.
+   *
+   * @param word its placeholder, without braces
+   * @param ignoresCase whether the rule has paths in lower case
+   */
+  record RequestSource(String word, boolean ignoresCase, VaryBy varyBy)
+      implements Source<RequestRule.Context> {
+
+    /**
+     * Reads a placeholder of a rule.
+     *
+     * @param paths the rule's, which must all have the variable that it names
+     */
+    static RequestSource parse(String word, List<PathPattern> paths, boolean ignoresCase) {
+      VaryBy varyBy = RequestWord.parse(word);
+      String variable = varyBy.pathVariable();
+      for (PathPattern path : paths) {
+        if (variable != null && !path.variables().contains(variable)) {
+          throw new IllegalArgumentException(
+              "found {%s}, but the path %s has no variable of that name%s"
+                  .formatted(word, path, Suggestion.didYouMean(variable, path.variables())));
+        }
+      }
+      return new RequestSource(word, ignoresCase, varyBy);
+    }
+
+    @Override
+    public @Nullable String value(RequestRule.Context context) {
+      return varyBy.value(context.facts(), context.variables());
+    }
+
+    @Override
+    public @Nullable String nearest(String value) {
+      int bar = word.indexOf('|');
+      String source = bar < 0 ? word : word.substring(0, bar);
+      if (bar >= 0 && value.equals(word.substring(bar + 1))) {
+        return value;
+      }
+      if (source.equals("ip") || source.startsWith("ip/")) {
+        int bits = source.equals("ip") ? 0 : Integer.parseInt(source.substring("ip/".length()));
+        return GroupedAddress.lowest(value) == null ? null : GroupedAddress.of(value, bits);
+      }
+      return switch (source.startsWith("path:") ? "path:" : source) {
+        case "host" -> value.toLowerCase(Locale.ROOT);
+        case "method" -> value.toUpperCase(Locale.ROOT);
+        case "path" -> ofPath(value.startsWith("/") ? value : "/" + value);
+        case "path:" -> ofPath(value);
+        default -> value;
+      };
+    }
+
+    private String ofPath(String value) {
+      return ignoresCase ? PathPattern.folded(value) : value;
+    }
+  }
+}

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.rules.RuleBook.Explanation.PassedOver;
+import dev.sluice.rules.RuleBook.Explanation.Unusable;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.Excess;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.text.SafeText;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.RequestRules;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.WebRequest;
+import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Node;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * The first rule that matches decides, always: no rule falls through to the next, and none is
+ * merged with another. So the answer to "what is this charged?" is one line of the file, and a
+ * trial is a limit in shadow beside the limits that are in force, not a rule that shields or
+ * shadows others.
+ */
+/**
+ * An ordered list of rules: which limits a descriptor or a request spends from. The first rule that
+ * matches decides.
+ *
+ * <p>A book is read together with the limits that it names and comes with them, as their
+ * {@linkplain Limits#companion companion}: {@link #of}. So take the limits once for a request, and
+ * both from there.
+ *
+ * <pre>{@code
+ * Limits limits = limiter.limits().get();
+ * Optional<RuleMatch> match = RuleBook.of(limits).match("edge", entries);
+ * List<Transaction> together = match.map(m -> m.enforced(limits, hits)).orElse(List.of());
+ * }</pre>
+ *
+ * <p>Immutable and thread-safe. Matching does not block and asks no store.
+ */
+public final class RuleBook implements RequestRules {
+
+  private static final RuleBook EMPTY = new RuleBook("", null, List.of(), Set.of(), List.of());
+
+  private final String file;
+  private final @Nullable Node source;
+  private final List<AnyRule> rules;
+  private final Set<String> rulesOnly;
+  private final List<Requirement> requirements;
+  private final boolean forRequests;
+  private final RuleFinder finder = new RuleFinder();
+  private final AskedIds asked;
+
+  RuleBook(
+      String file,
+      @Nullable Node source,
+      List<AnyRule> rules,
+      Set<String> domainsOfRulesOnly,
+      Collection<String> named) {
+    this.file = file;
+    this.source = source;
+    this.rules = List.copyOf(rules);
+    this.rulesOnly = Set.copyOf(domainsOfRulesOnly);
+    this.requirements =
+        named.stream()
+            .map(limit -> new Requirement(limit, "a rule", MissingDefault.ALLOW))
+            .toList();
+    this.rules.forEach(finder::add);
+    this.asked = new AskedIds(this.rules);
+    this.forRequests = this.rules.stream().anyMatch(RequestRule.class::isInstance);
+  }
+
+  /**
+   * Returns the book that came with limits.
+   *
+   * @param limits the limits that hold now
+   * @return the book; one without rules if there is none
+   */
+  public static RuleBook of(Limits limits) {
+    RuleBook book = limits.companion(RuleBook.class);
+    return book == null ? EMPTY : book;
+  }
+
+  /**
+   * Returns the reader of books, for {@link dev.sluice.yaml.LimitFiles.Builder#companion}. A rule
+   * for a limit that is not configured is a mistake.
+   *
+   * @return the reader
+   */
+  public static CompanionFile<RuleBook> reader() {
+    return reader(MissingDefault.REFUSE);
+  }
+
+  /**
+   * Returns a reader of books that has a policy for limits that rules name and that are not
+   * configured.
+   *
+   * @param onMissing whether that is a mistake, a warning or nothing
+   * @return the reader
+   */
+  public static CompanionFile<RuleBook> reader(MissingDefault onMissing) {
+    return new RuleBookFile(onMissing, false);
+  }
+
+  /**
+   * Returns a reader of books for what decides on requests alone, such as a filter: it ignores
+   * rules for descriptors, with a warning.
+   *
+   * @param onMissing what a rule comes to whose limit is not configured
+   * @return the reader
+   */
+  public static CompanionFile<RuleBook> readerForRequests(MissingDefault onMissing) {
+    return new RuleBookFile(onMissing, true);
+  }
+
+  /**
+   * Returns the limits that rules name, for the metric of missing defaults. What happens where one
+   * is not configured was decided when the book was read.
+   *
+   * @return one for each limit, none of which refuses or warns again
+   */
+  public List<Requirement> requirements() {
+    return requirements;
+  }
+
+  /**
+   * Returns the file that the book was read from.
+   *
+   * @return its name as it was given; empty for a book without rules
+   */
+  public String file() {
+    return file;
+  }
+
+  /**
+   * Returns how many rules there are.
+   *
+   * @return 0 for a book that was not given
+   */
+  public int size() {
+    return rules.size();
+  }
+
+  /**
+   * Whether there are rules for requests.
+   *
+   * @return false for a book of rules for descriptors alone, or an empty one
+   */
+  public boolean hasRequestRules() {
+    return forRequests;
+  }
+
+  /**
+   * Whether the rules are the only mapping of a domain: a descriptor that no rule is for names no
+   * limit itself.
+   *
+   * @param domain the descriptor's domain
+   * @return false unless the book says so
+   */
+  public boolean isRulesOnly(String domain) {
+    return rulesOnly.contains(domain);
+  }
+
+  /**
+   * Returns why an override would act on no request that the rules are for.
+   *
+   * @param override an override of the limits from which the book came
+   * @return that no rule asks for its id, and which id is asked for in its place; null if one does,
+   *     or no rule is for its limit
+   */
+  public @Nullable String doubt(LimitOverride override) {
+    return asked.doubt(override.name(), override.name().overrideId(), override.id());
+  }
+
+  /**
+   * Returns why a penalty would act on no request that the rules are for.
+   *
+   * @param name the limit
+   * @param id the penalized id
+   * @return as for an override
+   */
+  public @Nullable String doubt(LimitName name, String id) {
+    return asked.doubt(name, name.id(), id);
+  }
+
+  /** The names of limits that a rule may bring into debt. */
+  Set<String> owing() {
+    Set<String> owing = new HashSet<>();
+    for (AnyRule rule : rules) {
+      for (Charged<?> charged : rule.charging().limits()) {
+        if (charged.excess() == Excess.DEBT) {
+          owing.add(charged.limit());
+        }
+      }
+    }
+    return owing;
+  }
+
+  /**
+   * Finds the rule for a descriptor.
+   *
+   * @param domain the descriptor's domain
+   * @param entries its entries, in order
+   * @return the rule, and what it charges; empty if no rule is for it
+   */
+  public Optional<RuleMatch> match(String domain, List<DescriptorEntry> entries) {
+    return finder.match(domain, entries);
+  }
+
+  /**
+   * Finds the rules for a request, by each way in which the application may read it. They charge
+   * together, and none of them opens what another one closes. The request's {@code Host} is that
+   * which the client asked for.
+   *
+   * @param request the request
+   * @param client how the client's address is found
+   * @return what they charge, with the line of the first one; empty if no rule is for it
+   * @throws dev.sluice.web.UnusableRequestException if the request lacks what a rule needs, or may
+   *     be read in still more ways
+   */
+  public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
+    List<RuleMatch> matches = new ArrayList<>(1);
+    for (RequestFacts reading : new RequestFacts(request, client).readings()) {
+      finder.match(reading).ifPresent(matches::add);
+    }
+    return matches.stream().reduce(RuleMatch::with);
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>The book that came with the limits decides; this one, if none came.
+   */
+  @Override
+  public Charges charges(WebRequest request, ClientAddress client, Limits limits) {
+    RuleBook ofLimits = limits.companion(RuleBook.class);
+    RuleBook book = ofLimits == null ? this : ofLimits;
+    Optional<RuleMatch> found = book.match(request, client);
+    if (found.isEmpty()) {
+      return Charges.NONE;
+    }
+    RuleMatch match = found.get();
+    if (match.verdict() == Verdict.DENIES) {
+      return Charges.DENIED;
+    }
+    try {
+      return new Charges(false, match.enforced(limits, 1), match.trials(limits, 1));
+    } catch (UnknownLimitException e) {
+      throw e;
+    } catch (InvalidIdException e) {
+      // Its message quotes the value, which is nobody else's business.
+      throw new UnusableRequestException(
+          "the request has an unusable value for the id that the rule on line %s needs"
+              .formatted(match.line()));
+    } catch (InvalidRequestException e) { // a cost above the burst
+      throw new UnusableRequestException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Whether there are no rules for requests. */
+  @Override
+  public boolean isEmpty() {
+    return !forRequests;
+  }
+
+  /**
+   * Explains which rule is for a descriptor, and why those before it are not.
+   *
+   * @param domain the descriptor's domain
+   * @param entries its entries, in order
+   * @return the explanation; its match is that of {@link #match(String, List)}
+   */
+  public Explanation explain(String domain, List<DescriptorEntry> entries) {
+    List<PassedOver> passedOver = new ArrayList<>();
+    for (AnyRule rule : rules) {
+      String mismatch = "it is for requests, not descriptors";
+      if (rule instanceof DescriptorRule descriptor) {
+        mismatch = descriptor.mismatch(domain, entries);
+        if (mismatch == null) {
+          return new Explanation(passedOver, descriptor.match(entries), null);
+        }
+      }
+      passedOver.add(new PassedOver(rule.line(), mismatch));
+    }
+    return new Explanation(passedOver, null, null);
+  }
+
+  /**
+   * Explains which rule is for one reading of a request, and why those before it are not.
+   *
+   * @param facts one of {@link RequestFacts#readings}
+   * @return the explanation; {@link #match(WebRequest, ClientAddress)} joins the matches of all
+   *     readings, and throws where one of them is unusable
+   */
+  public Explanation explain(RequestFacts facts) {
+    List<PassedOver> passedOver = new ArrayList<>();
+    for (AnyRule rule : rules) {
+      String mismatch = "it is for descriptors, not requests";
+      if (rule instanceof RequestRule candidate) {
+        try {
+          RequestRule.Result result = candidate.match(facts);
+          RequestRule.Context context = result.context();
+          if (context != null) {
+            return new Explanation(passedOver, candidate.charge(context), null);
+          }
+          mismatch = result.mismatch().get();
+        } catch (UnusableRequestException e) {
+          return new Explanation(passedOver, null, new Unusable(rule.line(), e.detail()));
+        }
+      }
+      passedOver.add(new PassedOver(rule.line(), mismatch));
+    }
+    return new Explanation(passedOver, null, null);
+  }
+
+  /** Whether both were read from the same text of the same file. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return this == other
+        || (other instanceof RuleBook that
+            && file.equals(that.file)
+            && Objects.equals(source, that.source));
+  }
+
+  @Override
+  public int hashCode() {
+    return file.hashCode();
+  }
+
+  /**
+   * Why a rule was chosen, and those before it were not. Immutable and thread-safe.
+   *
+   * @param passedOver the rules before the one that decides, in order; all rules if none does
+   * @param match the rule that matches, null if none does or the request cannot be used
+   * @param unusable where the book stops because the request cannot be used; null if it can
+   */
+  public record Explanation(
+      List<PassedOver> passedOver, @Nullable RuleMatch match, @Nullable Unusable unusable) {
+
+    /**
+     * Makes an explanation.
+     *
+     * @param passedOver copied
+     * @param match the rule that matches, null if none does or the request cannot be used
+     * @param unusable where the book stops, null if the request can be used
+     */
+    public Explanation {
+      passedOver = List.copyOf(passedOver);
+    }
+
+    /**
+     * A rule that does not match.
+     *
+     * @param line where it starts in the file, from 1
+     * @param reason what it wants instead
+     */
+    public record PassedOver(int line, String reason) {}
+
+    /**
+     * A rule that needs what the request lacks, or has in a form that cannot be used: the request
+     * is refused.
+     *
+     * @param line where the rule starts in the file, from 1
+     * @param detail what is missing or unusable, as the client is told
+     */
+    public record Unusable(int line, String detail) {}
+  }
+
+  /**
+   * One entry of a descriptor, as a proxy sends it. Immutable.
+   *
+   * @param key such as {@code remote_address}
+   * @param value such as {@code 192.0.2.7}
+   */
+  public record DescriptorEntry(String key, String value) {
+
+    @Override
+    public String toString() {
+      return SafeText.quote(key) + "=" + SafeText.quote(value);
+    }
+  }
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.Excess;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A file of rules: a map with the field {@code rules}, a list, and perhaps {@code rulesOnly}, the
+ * domains that have no other mapping. Stateless.
+ */
+final class RuleBookFile implements CompanionFile<RuleBook> {
+
+  private static final String RULES = "rules";
+  private static final String RULES_ONLY = "rulesOnly";
+  private static final List<String> SECTIONS =
+      Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
+
+  /** About a second. A reload must not take minutes for the sake of warnings. */
+  private static final int MOST_COMPARED = 5_000_000;
+
+  private final MissingDefault onMissing;
+  private final boolean requestsAlone;
+
+  /**
+   * Makes a reader.
+   *
+   * @param onMissing what a rule comes to whose limit has no default
+   * @param requestsAlone whether nobody asks about descriptors
+   */
+  RuleBookFile(MissingDefault onMissing, boolean requestsAlone) {
+    this.onMissing = onMissing;
+    this.requestsAlone = requestsAlone;
+  }
+
+  @Override
+  public Class<RuleBook> type() {
+    return RuleBook.class;
+  }
+
+  @Override
+  public List<String> sections() {
+    return SECTIONS;
+  }
+
+  @Override
+  public String expected() {
+    return "a map with the field rules: a list of rules";
+  }
+
+  @Override
+  public @Nullable RuleBook read(
+      Node root, String file, Limits limits, boolean known, Problems problems) {
+    Node.Mapping map = Values.map(root, expected(), problems);
+    if (map == null) {
+      return null;
+    }
+    Fields fields = Fields.of(map, root, sections(), problems);
+    Node list = fields.require(RULES);
+    List<AnyRule> rules = new ArrayList<>();
+    Set<String> named = new LinkedHashSet<>();
+    Node.Sequence sequence = Values.list(list, "a list of rules", problems);
+    if (sequence != null) {
+      LimitReferences references = new LimitReferences(limits, known, onMissing, named, problems);
+      RuleReader reader = new RuleReader(fields, references, problems);
+      for (Node item : sequence.items()) {
+        AnyRule rule = reader.read(item);
+        if (rule != null) {
+          rules.add(rule);
+        }
+      }
+      reader.end();
+      if (sequence.items().isEmpty()) {
+        problems.mistake(
+            sequence,
+            "found an empty list, expected at least one rule: an empty book limits nothing");
+      }
+    }
+    boolean whole = sequence != null && sequence.items().size() == rules.size();
+    Set<String> rulesOnly = rulesOnly(fields.find(RULES_ONLY), whole ? rules : List.of(), problems);
+    if (problems.mistaken()) {
+      return null;
+    }
+    List<Node> items = ((Node.Sequence) Objects.requireNonNull(list)).items();
+    warnOfCovered(rules, items, problems);
+    if (requestsAlone) {
+      warnOfDescriptors(rules, items, problems);
+    }
+    RuleBook book = new RuleBook(file, root, rules, rulesOnly, named);
+    if (known) {
+      warnOfUnasked(book, rules, items, limits, problems);
+    }
+    return book;
+  }
+
+  /** One warning for all: a book of a proxy may have thousands. */
+  private static void warnOfDescriptors(List<AnyRule> rules, List<Node> items, Problems problems) {
+    List<Integer> ignored =
+        IntStream.range(0, rules.size())
+            .filter(i -> rules.get(i) instanceof DescriptorRule)
+            .boxed()
+            .toList();
+    if (!ignored.isEmpty()) {
+      problems.warning(
+          items.get(ignored.get(0)),
+          "found %s for descriptors, expected rules for requests: no proxy asks here, so %s ignored"
+              .formatted(
+                  ignored.size() == 1 ? "a rule" : ignored.size() + " rules",
+                  ignored.size() == 1 ? "it is" : "they are"));
+    }
+  }
+
+  /** One warning for each limit: a table may have thousands of overrides that are written alike. */
+  private static void warnOfUnasked(
+      RuleBook book, List<AnyRule> rules, List<Node> items, Limits limits, Problems problems) {
+    Set<String> seen = new HashSet<>();
+    for (int i = 0; i < rules.size(); i++) {
+      for (Charged<?> charged : rules.get(i).charging().limits()) {
+        LimitName name = limits.catalogue().find(charged.limit());
+        if (name != null && seen.add(charged.limit())) {
+          List<String> doubts =
+              limits.overridesOf(name).stream()
+                  .sorted(Comparator.comparing(LimitOverride::id))
+                  .map(book::doubt)
+                  .filter(Objects::nonNull)
+                  .map(Objects::requireNonNull)
+                  .toList();
+          if (!doubts.isEmpty()) {
+            problems.warning(
+                items.get(i),
+                "found an override that acts on no request of these rules: %s%s"
+                    .formatted(
+                        doubts.get(0),
+                        doubts.size() == 1
+                            ? ""
+                            : "; %s more like it".formatted(doubts.size() - 1)));
+          }
+        }
+      }
+    }
+  }
+
+  /** A debt that a rule makes is meant: no limiter of this generation forgives it. */
+  @Override
+  public Limits joined(Limits limits, RuleBook book) {
+    return limits.withDebts(book.owing(), Excess.DEEPEST_DEBT).with(type(), book);
+  }
+
+  /**
+   * The domains whose rules are their only mapping; each has rules.
+   *
+   * @param rules all of the file; none where some are not known
+   */
+  private static Set<String> rulesOnly(
+      @Nullable Node node, List<AnyRule> rules, Problems problems) {
+    Set<String> domains = new LinkedHashSet<>();
+    Node.Sequence list = Values.list(node, "a list of domains", problems);
+    if (list == null) {
+      return domains;
+    }
+    Set<String> ofRules = new TreeSet<>();
+    boolean forAny = rules.isEmpty();
+    for (AnyRule rule : rules) {
+      if (rule instanceof DescriptorRule descriptor) {
+        forAny |= descriptor.domain() == null;
+        ofRules.add(Objects.requireNonNullElse(descriptor.domain(), ""));
+      }
+    }
+    for (Node item : list.items()) {
+      String domain = Values.text(item, "a domain", problems);
+      if (domain == null) {
+        continue;
+      }
+      if (!domains.add(domain)) {
+        problems.mistake(
+            item, "found the domain %s again, expected it once".formatted(SafeText.quote(domain)));
+      } else if (!forAny && !ofRules.contains(domain)) {
+        problems.mistake(
+            item,
+            "found the domain %s, expected one that a rule is for%s"
+                .formatted(SafeText.quote(domain), Suggestion.didYouMean(domain, ofRules)));
+      }
+    }
+    if (list.items().isEmpty()) {
+      problems.mistake(list, "found an empty list, expected at least one domain");
+    }
+    return domains;
+  }
+
+  /** Compares only rules that could meet: there may be thousands. */
+  private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
+    RuleFinder earlier = new RuleFinder();
+    int[] compared = {0};
+    for (int i = 0; i < rules.size() && compared[0] <= MOST_COMPARED; i++) {
+      AnyRule rule = rules.get(i);
+      AnyRule first = earlier.covering(rule, () -> ++compared[0] <= MOST_COMPARED);
+      if (first != null) {
+        problems.warning(
+            items.get(i),
+            "found a rule that never decides: the one on line %s comes first, and matches whatever this one does"
+                .formatted(first.line()));
+      } else if (compared[0] > MOST_COMPARED) {
+        problems.warning(
+            items.get(i),
+            "found too many rules with patterns: from here on, none is looked at for one that never decides");
+      }
+      earlier.add(rule);
+    }
+  }
+}

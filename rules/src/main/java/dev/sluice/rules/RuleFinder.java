@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleMatch.RuleCharging;
+import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finds the first rule for a descriptor or a request among many. Rules for descriptors are filed
+ * under their keys, and under their values where none is a pattern. Rules for requests are filed
+ * under the first segment of their paths. Thread-safe once filled.
+ */
+final class RuleFinder {
+
+  private final Map<List<String>, InOrder<List<String>, DescriptorRule>> descriptors =
+      new HashMap<>();
+  private final InOrder<String, RequestRule> requests = new InOrder<>();
+
+  /** Adds a rule behind the others. */
+  void add(AnyRule rule) {
+    if (rule instanceof DescriptorRule descriptor) {
+      descriptors
+          .computeIfAbsent(descriptor.keys(), keys -> new InOrder<>())
+          .add(values(descriptor), descriptor);
+    } else if (rule instanceof RequestRule request) {
+      requests.add(request.leadingSegments(), request);
+    }
+  }
+
+  Optional<RuleMatch> match(String domain, List<DescriptorEntry> entries) {
+    InOrder<List<String>, DescriptorRule> alike = descriptors.get(keys(entries));
+    if (alike == null) {
+      return Optional.empty();
+    }
+    List<List<String>> values = alike.hasKeys() ? List.of(values(entries)) : List.of();
+    return Optional.ofNullable(
+        alike.first(
+            values, rule -> rule.matchesValues(domain, entries) ? rule.match(entries) : null));
+  }
+
+  Optional<RuleMatch> match(RequestFacts facts) {
+    List<String> segments = requests.hasKeys() ? facts.leadingSegments() : List.of();
+    return Optional.ofNullable(
+        requests.first(
+            segments,
+            rule -> {
+              RequestRule.Context context = rule.match(facts).context();
+              return context == null ? null : rule.charge(context);
+            }));
+  }
+
+  /**
+   * Finds a rule that matches whatever another one does, and comes before it.
+   *
+   * @param rule a rule that is not among these
+   * @param allowed asked before each comparison; where it is false, nothing is compared
+   * @return the first such rule; null if none was found
+   */
+  @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
+    if (rule instanceof RequestRule request) {
+      // One that covers it has all of its first segments, or may have any.
+      List<String> segments =
+          request.leadingSegments().stream()
+              .limit(1)
+              .flatMap(segment -> Stream.of(segment, PathPattern.folded(segment)))
+              .distinct()
+              .toList();
+      return requests.first(
+          segments, one -> allowed.getAsBoolean() && one.covers(rule) ? one : null);
+    }
+    DescriptorRule descriptor = (DescriptorRule) rule;
+    InOrder<List<String>, DescriptorRule> alike = descriptors.get(descriptor.keys());
+    return alike == null
+        ? null
+        : alike.first(
+            values(descriptor), one -> allowed.getAsBoolean() && one.covers(rule) ? one : null);
+  }
+
+  private static List<String> keys(List<DescriptorEntry> entries) {
+    List<String> keys = new ArrayList<>(entries.size());
+    for (DescriptorEntry entry : entries) {
+      keys.add(entry.key());
+    }
+    return keys;
+  }
+
+  private static List<String> values(List<DescriptorEntry> entries) {
+    List<String> values = new ArrayList<>(entries.size());
+    for (DescriptorEntry entry : entries) {
+      values.add(entry.value());
+    }
+    return values;
+  }
+
+  /** The values that a rule is for, as one key; none where one of them is a pattern. */
+  private static List<List<String>> values(DescriptorRule rule) {
+    List<String> values = new ArrayList<>(rule.wanted().size());
+    for (DescriptorRule.Wanted wanted : rule.wanted()) {
+      if (wanted.value().open()) {
+        return List.of();
+      }
+      values.add(wanted.value().text());
+    }
+    return List.of(values);
+  }
+
+  /** A rule of a book, of either kind. Immutable and thread-safe. */
+  sealed interface AnyRule permits DescriptorRule, RequestRule {
+
+    /** The charge of the rule. */
+    RuleCharging<?> charging();
+
+    /** Whether this rule certainly matches whatever the other one does. */
+    boolean covers(AnyRule other);
+
+    /** Where it starts in the file, from 1. */
+    default int line() {
+      return charging().line();
+    }
+  }
+
+  /*
+   * A book may have tens of thousands of rules. A request looks at those that are filed under what it
+   * has, and at those for any key. Both are kept in the order of the file, and are gone through as
+   * one list.
+   */
+  /**
+   * Rules in the order of the file, each filed under the keys by which it is looked for.
+   * Thread-safe once filled.
+   *
+   * @param <K> the keys
+   * @param <R> the rules
+   */
+  private static final class InOrder<K, R> {
+
+    private record Placed<R>(int place, R rule) {}
+
+    private final Map<K, List<Placed<R>>> byKey = new HashMap<>();
+    private final List<Placed<R>> forAny = new ArrayList<>();
+    private int size;
+
+    /**
+     * Adds a rule behind the others.
+     *
+     * @param keys those under which it may be found; none for a rule that is looked at for every
+     *     key
+     */
+    void add(Collection<K> keys, R rule) {
+      Placed<R> placed = new Placed<>(size++, rule);
+      if (keys.isEmpty()) {
+        forAny.add(placed);
+      }
+      for (K key : new HashSet<>(keys)) {
+        byKey.computeIfAbsent(key, k -> new ArrayList<>()).add(placed);
+      }
+    }
+
+    /** Whether a key makes a difference. */
+    boolean hasKeys() {
+      return !byKey.isEmpty();
+    }
+
+    /**
+     * Asks the rules under some keys and those for any key, in the order of the file, until one
+     * answers.
+     *
+     * @param answer null from a rule that is not meant
+     * @return the first answer, null if there is none
+     */
+    <T> @Nullable T first(Collection<K> keys, Function<R, @Nullable T> answer) {
+      List<List<Placed<R>>> lists = new ArrayList<>(keys.size() + 1);
+      lists.add(forAny);
+      for (K key : keys) {
+        List<Placed<R>> list = byKey.get(key);
+        if (list != null) {
+          lists.add(list);
+        }
+      }
+      int[] at = new int[lists.size()];
+      int next = next(lists, at);
+      while (next >= 0) {
+        T found = answer.apply(lists.get(next).get(at[next]++).rule);
+        if (found != null) {
+          return found;
+        }
+        next = next(lists, at);
+      }
+      return null;
+    }
+
+    /** The list whose next rule comes first in the file, -1 behind the last rule. */
+    private static <R> int next(List<List<Placed<R>>> lists, int[] at) {
+      int next = -1;
+      int place = Integer.MAX_VALUE;
+      for (int i = 0; i < at.length; i++) {
+        List<Placed<R>> list = lists.get(i);
+        if (at[i] < list.size() && list.get(at[i]).place < place) {
+          next = i;
+          place = list.get(at[i]).place;
+        }
+      }
+      return next;
+    }
+  }
+}

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.rules.DescriptorRule.ValuePattern;
+import dev.sluice.rules.DescriptorRule.Wanted;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.RuleCharging;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
+import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.web.AddressRange;
+import dev.sluice.web.PathPattern;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.yaml.Fields;
+import dev.sluice.yaml.Node;
+import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Reads one rule after the other. Not thread-safe; for one file. */
+final class RuleReader {
+
+  private static final List<String> CHARGES =
+      List.of("unlimited", "deny", "limits", "limit", "id", "cost", "shadow", "excess");
+  private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries", "replaces");
+  private static final List<String> OF_REQUESTS =
+      List.of("methods", "host", "path", "headers", "clients");
+
+  /** How requests are compared: fields of a rule, or of the whole book. */
+  static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
+
+  private static final List<String> ALL =
+      concat(concat(OF_DESCRIPTORS, concat(OF_REQUESTS, COMPARING)), CHARGES);
+  private static final String ANY_VALUE = "a value; \"*\" for any";
+  private static final String ENTRY = "a key, or key: value";
+
+  private final LimitReferences limits;
+  private final Problems problems;
+  private final Replacements replacements = new Replacements();
+  private final boolean ignoreCase;
+  private final boolean methodOverride;
+
+  /**
+   * Makes a reader.
+   *
+   * @param book the fields of the whole book
+   */
+  RuleReader(Fields book, LimitReferences limits, Problems problems) {
+    this.limits = limits;
+    this.problems = problems;
+    this.ignoreCase = flag(book, "ignoreCase", false);
+    this.methodOverride = flag(book, "methodOverride", true);
+  }
+
+  private boolean flag(Fields fields, String name, boolean otherwise) {
+    Node node = fields.find(name);
+    Boolean value = node == null ? null : Values.bool(node, problems);
+    return value == null ? otherwise : value;
+  }
+
+  /** Reports what only several rules together show. To be called after the last rule. */
+  void end() {
+    replacements.report(problems);
+  }
+
+  /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
+  @Nullable AnyRule read(Node item) {
+    Node.Mapping map = Values.map(item, "a rule as {path, limits} or {entries, limits}", problems);
+    if (map == null) {
+      return null;
+    }
+    Fields fields = Fields.of(map, item, ALL, problems);
+    boolean descriptor = OF_DESCRIPTORS.stream().anyMatch(name -> fields.find(name) != null);
+    for (String name : descriptor ? concat(OF_REQUESTS, COMPARING) : List.<String>of()) {
+      if (fields.find(name) != null) {
+        problems.mistake(
+            fields.at(name),
+            "found the field %s beside entries, expected one or the other: a rule is for descriptors or for requests"
+                .formatted(name));
+      }
+    }
+    if (!descriptor && OF_REQUESTS.stream().noneMatch(name -> fields.find(name) != null)) {
+      problems.mistake(item, "the field path or entries is missing; path: /** is for all requests");
+    }
+    return descriptor ? descriptorRule(fields) : requestRule(fields);
+  }
+
+  private AnyRule descriptorRule(Fields fields) {
+    Node domain = fields.find("domain");
+    String name = domain == null ? null : Values.text(domain, "a domain", problems);
+    Node entries = fields.require("entries");
+    List<Wanted> wanted = wanted(entries);
+    boolean whole = entries instanceof Node.Sequence list && list.items().size() == wanted.size();
+    ChargeReader<List<DescriptorEntry>> charges =
+        ChargeReader.ofDescriptors(whole ? wanted : List.of(), limits, problems);
+    List<String> replaces = replaces(fields.find("replaces"));
+    RuleCharging<List<DescriptorEntry>> charging = charging(fields, charges);
+    replacements.add(name, charges.limits(), replaces, fields.owner());
+    return new DescriptorRule(name, wanted, replaces, charging);
+  }
+
+  private List<String> replaces(@Nullable Node node) {
+    List<String> names = new ArrayList<>();
+    Node.Sequence list = Values.list(node, "a list of names of limits", problems);
+    for (Node item : list == null ? List.<Node>of() : list.items()) {
+      String text = Values.text(item, "the name of a limit", problems);
+      if (text != null && text.isBlank()) {
+        problems.mistake(item, "found an empty name, expected the name of a limit");
+      } else if (text != null) {
+        names.add(text);
+        var unused = limits.find(item, text); // reports an unknown one
+      }
+    }
+    return List.copyOf(names);
+  }
+
+  private List<Wanted> wanted(@Nullable Node node) {
+    List<Wanted> wanted = new ArrayList<>();
+    Node.Sequence list = Values.list(node, "a list of entries, each " + ENTRY, problems);
+    if (list != null) {
+      for (Node item : list.items()) {
+        Wanted one = wantedEntry(item);
+        if (one != null) {
+          wanted.add(one);
+        }
+      }
+      if (list.items().isEmpty()) {
+        problems.mistake(list, "found an empty list, expected at least one entry");
+      }
+    }
+    return wanted;
+  }
+
+  private @Nullable Wanted wantedEntry(Node item) {
+    if (!(item instanceof Node.Mapping map)) {
+      String key = Values.text(item, ENTRY, problems);
+      return key == null ? null : new Wanted(key, ValuePattern.ANY);
+    }
+    if (map.entries().size() != 1) {
+      problems.mistake(
+          item,
+          "found %s keys in one entry, expected one: begin each entry with \"- \""
+              .formatted(map.entries().size()));
+      return null;
+    }
+    Node.Entry entry = map.entries().get(0);
+    ValuePattern value = pattern(entry.value());
+    return value == null ? null : new Wanted(entry.key().text(), value);
+  }
+
+  private @Nullable ValuePattern pattern(Node node) {
+    return parsed(node, ANY_VALUE, ValuePattern::parse);
+  }
+
+  private AnyRule requestRule(Fields fields) {
+    Node pathNode = fields.find("path");
+    List<PathPattern> paths =
+        pathNode == null
+            ? List.of(PathPattern.parse("/**"))
+            : list(pathNode, "a path such as /login", PathPattern::parse);
+    boolean ignoresCase = flag(fields, "ignoreCase", ignoreCase);
+    ChargeReader<RequestRule.Context> charges =
+        ChargeReader.ofRequests(paths, ignoresCase, limits, problems);
+    return new RequestRule(
+        methods(fields.find("methods")),
+        list(fields.find("host"), "a host such as api.example.com", RuleReader::host),
+        ignoresCase ? paths.stream().map(PathPattern::ignoringCase).toList() : paths,
+        headers(fields.find("headers")),
+        list(
+            fields.find("clients"),
+            "an address or a range such as 10.0.0.0/8",
+            AddressRange::parse),
+        ignoresCase,
+        flag(fields, "methodOverride", methodOverride),
+        charging(fields, charges));
+  }
+
+  private List<String> methods(@Nullable Node node) {
+    List<String> methods = new ArrayList<>(list(node, "a method such as POST", RuleReader::method));
+    if (methods.contains("GET") && !methods.contains("HEAD")) {
+      methods.add("HEAD"); // applications answer both the same way
+    }
+    return methods;
+  }
+
+  private static String method(String text) {
+    if (!text.matches("[A-Z][A-Z_-]*")) {
+      throw new IllegalArgumentException(
+          "found \"%s\", expected an upper-case word such as POST".formatted(text));
+    }
+    return text;
+  }
+
+  private static String host(String text) {
+    String host = text.startsWith("*.") ? text.substring(2) : text;
+    if (!host.matches("[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]")) {
+      throw new IllegalArgumentException(
+          "found \"%s\", expected a host without port, or *.example.com for all below it"
+              .formatted(text));
+    }
+    return text.toLowerCase(Locale.ROOT);
+  }
+
+  private Map<String, ValuePattern> headers(@Nullable Node node) {
+    Map<String, ValuePattern> headers = new LinkedHashMap<>();
+    if (node instanceof Node.Mapping map) {
+      for (Node.Entry entry : map.entries()) {
+        String name = entry.key().text().toLowerCase(Locale.ROOT);
+        ValuePattern value =
+            parsed(
+                entry.value(),
+                ANY_VALUE,
+                text -> ValuePattern.parse(RequestFacts.comparable(name, text)));
+        if (value != null && headers.put(name, value) != null) {
+          problems.mistake(
+              entry.key(), "found the header %s again, expected it once".formatted(name));
+        }
+      }
+    } else if (node != null && !(node instanceof Node.Broken)) {
+      problems.wrongKind(node, "a map of headers to values; \"*\" for any value");
+    }
+    return headers;
+  }
+
+  /** One value, or a list of them. */
+  private <T> List<T> list(@Nullable Node node, String expected, Function<String, T> parser) {
+    List<T> values = new ArrayList<>();
+    List<Node> items =
+        node instanceof Node.Sequence list
+            ? list.items()
+            : node == null ? List.of() : List.of(node);
+    for (Node item : items) {
+      T value = parsed(item, expected, parser);
+      if (value != null) {
+        values.add(value);
+      }
+    }
+    if (node instanceof Node.Sequence && items.isEmpty()) {
+      problems.mistake(node, "found an empty list, expected " + expected);
+    }
+    return values;
+  }
+
+  private <T> @Nullable T parsed(Node node, String expected, Function<String, T> parser) {
+    String text = Values.text(node, expected, problems);
+    try {
+      return text == null ? null : parser.apply(text);
+    } catch (IllegalArgumentException e) {
+      problems.mistake(node, String.valueOf(e.getMessage()));
+      return null;
+    }
+  }
+
+  /** {@code unlimited}, {@code deny}, the one limit of the rule, or a list of them. */
+  private <C> RuleCharging<C> charging(Fields fields, ChargeReader<C> reader) {
+    int line = fields.owner().line();
+    if (isAlone(fields, "unlimited")) {
+      return new RuleCharging<>(line, Verdict.UNLIMITED, List.of());
+    }
+    if (isAlone(fields, "deny")) {
+      return new RuleCharging<>(line, Verdict.DENIES, List.of());
+    }
+    Node list = fields.find("limits");
+    List<Charged<C>> charged = new ArrayList<>();
+    if (list instanceof Node.Sequence sequence) {
+      refuseBeside(fields, ChargeReader.FIELDS, "limits");
+      for (Node item : sequence.items()) {
+        reader.read(item, charged);
+      }
+      if (sequence.items().isEmpty()) {
+        problems.mistake(
+            list,
+            "found an empty list, expected at least one limit, or unlimited: true, or deny: true");
+      }
+    } else if (list != null) {
+      if (!(list instanceof Node.Broken)) {
+        problems.wrongKind(list, "a list of limits, each {limit, id}");
+      }
+    } else if (fields.find("limit") == null) {
+      problems.mistake(fields.owner(), "the field limit, limits, unlimited or deny is missing");
+    } else {
+      reader.read(fields, charged);
+    }
+    return new RuleCharging<>(line, Verdict.CHARGES, List.copyOf(charged));
+  }
+
+  /** Whether a rule has a field that says everything it does. */
+  private boolean isAlone(Fields fields, String field) {
+    Node node = fields.find(field);
+    if (node == null) {
+      return false;
+    }
+    Boolean written = Values.bool(node, problems);
+    if (written != null && !written) {
+      problems.mistake(node, "found %s: false, expected true, or a limit instead".formatted(field));
+    }
+    refuseBeside(fields, CHARGES.stream().filter(other -> !other.equals(field)).toList(), field);
+    return true;
+  }
+
+  private void refuseBeside(Fields fields, List<String> others, String field) {
+    for (String other : others) {
+      if (fields.find(other) != null) {
+        problems.mistake(
+            fields.at(other),
+            "found the field %s beside %s, expected one or the other".formatted(other, field));
+      }
+    }
+  }
+
+  private static List<String> concat(List<String> one, List<String> other) {
+    List<String> both = new ArrayList<>(one);
+    both.addAll(other);
+    return List.copyOf(both);
+  }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.text.SafeText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * An id is a text with {placeholders}. By one template, two different sets of values must never
+ * make the same id, or one client could spend from another's bucket:
+ *
+ * - a joined format has one template for each of its parts, and joins (and quotes) them itself;
+ * - elsewhere, placeholders in one text must have a ":" between them, and ":" and "%" inside their values are written
+ *   as %3A and %25. A single placeholder needs none of that, and its value stays as it is.
+ */
+/**
+ * How an id is made from the values of a descriptor or a request. Immutable and thread-safe.
+ *
+ * @param <C> what the values are taken from
+ */
+final class Template<C> {
+
+  /**
+   * Where a value comes from.
+   *
+   * @param <C> what it is taken from
+   */
+  interface Source<C> {
+
+    /** The value; null if what needs it is to be skipped. */
+    @Nullable String value(C context);
+
+    /** An id that is known before there is a request; null for none. */
+    default @Nullable String known() {
+      return null;
+    }
+
+    /** The same value as an id, or a part of one, of a form. */
+    default Source<C> in(IdFormat format) {
+      return this;
+    }
+
+    /**
+     * The value that is asked for where somebody means the given one, such as the group of an
+     * address; null if there is none.
+     */
+    default @Nullable String nearest(String value) {
+      return value;
+    }
+  }
+
+  private static final List<String> EMPTY = List.of("");
+
+  private record Piece<C>(String text, @Nullable Source<C> source) {
+
+    Piece<C> in(IdFormat format) {
+      return source == null ? this : new Piece<>(text, source.in(format));
+    }
+  }
+
+  private final String text;
+  private final List<List<Piece<C>>> parts;
+  private final List<Pattern> forms;
+  private final String ifEmpty;
+
+  private Template(String text, List<List<Piece<C>>> parts, String ifEmpty) {
+    this.text = text;
+    this.parts = parts;
+    this.forms = parts.stream().map(Template::form).toList();
+    this.ifEmpty = ifEmpty;
+  }
+
+  /** Returns the same template with another id in place of an empty one. */
+  Template<C> insteadOfEmpty(String id) {
+    return new Template<>(text, parts, id);
+  }
+
+  /**
+   * Reads a template for ids of a format.
+   *
+   * @param placeholders finds what stands between braces
+   * @throws IllegalArgumentException if it does not fit the format, or cannot be read
+   */
+  static <C> Template<C> parse(
+      String text, IdFormat format, Function<String, Source<C>> placeholders) {
+    int wanted = format.parts().size();
+    List<List<Piece<C>>> parts = split(pieces(text, placeholders), wanted);
+    if (parts.size() != wanted) {
+      throw new IllegalArgumentException(
+          "found %s part(s) in the id %s, expected %s, joined with \":\": %s"
+              .formatted(parts.size(), SafeText.quote(text), wanted, format.name()));
+    }
+    for (int i = 0; i < wanted; i++) {
+      IdFormat part = format.parts().get(i);
+      requireUnambiguous(text, parts.get(i));
+      parts.get(i).replaceAll(piece -> piece.in(part));
+      String known = known(parts.get(i));
+      if (known != null) {
+        var unused = part.canonical(known, Strictness.LENIENT);
+      }
+    }
+    return new Template<>(text, parts, "");
+  }
+
+  private static <C> List<Piece<C>> pieces(String text, Function<String, Source<C>> placeholders) {
+    List<Piece<C>> pieces = new ArrayList<>();
+    int start = 0;
+    while (start < text.length()) {
+      int open = text.indexOf('{', start);
+      int end = open < 0 ? text.length() : open;
+      int stray = text.indexOf('}', start);
+      if (stray >= 0 && stray < end) {
+        throw new IllegalArgumentException(
+            "found a \"}\" without its \"{\" in %s".formatted(SafeText.quote(text)));
+      }
+      if (end > start) {
+        pieces.add(new Piece<>(text.substring(start, end), null));
+      }
+      if (open < 0) {
+        return pieces;
+      }
+      int close = text.indexOf('}', open);
+      if (close < 0) {
+        throw new IllegalArgumentException(
+            "found a \"{\" without its \"}\" in %s".formatted(SafeText.quote(text)));
+      }
+      String word = text.substring(open + 1, close);
+      pieces.add(new Piece<>(text.substring(open, close + 1), placeholders.apply(word)));
+      start = close + 1;
+    }
+    return pieces;
+  }
+
+  /** At the first colons outside of braces, into as many parts as there may be. */
+  private static <C> List<List<Piece<C>>> split(List<Piece<C>> pieces, int most) {
+    List<List<Piece<C>>> parts = new ArrayList<>();
+    List<Piece<C>> part = new ArrayList<>();
+    for (Piece<C> piece : pieces) {
+      String rest = piece.text();
+      int colon = piece.source() == null ? rest.indexOf(':') : -1;
+      while (colon >= 0 && parts.size() < most - 1) {
+        if (colon > 0) {
+          part.add(new Piece<>(rest.substring(0, colon), null));
+        }
+        parts.add(part);
+        part = new ArrayList<>();
+        rest = rest.substring(colon + 1);
+        colon = rest.indexOf(':');
+      }
+      if (!rest.isEmpty()) {
+        part.add(piece.source() == null ? new Piece<>(rest, null) : piece);
+      }
+    }
+    parts.add(part);
+    return parts;
+  }
+
+  private static <C> void requireUnambiguous(String text, List<Piece<C>> part) {
+    boolean separated = true;
+    for (Piece<C> piece : part) {
+      if (piece.source() == null) {
+        separated |= piece.text().indexOf(':') >= 0;
+      } else if (!separated) {
+        throw new IllegalArgumentException(
+            "found two placeholders without a \":\" between them in %s, expected one: else two"
+                    .formatted(SafeText.quote(text))
+                + " clients could have the same id");
+      } else {
+        separated = false;
+      }
+    }
+  }
+
+  private static <C> @Nullable String known(List<Piece<C>> part) {
+    if (part.isEmpty()) {
+      return "";
+    }
+    Source<C> source = part.get(0).source();
+    if (part.size() > 1) {
+      return null;
+    }
+    return source == null ? part.get(0).text() : source.known();
+  }
+
+  /** The text of each part of the id; null if a value is missing that may be. */
+  @Nullable List<String> parts(C context) {
+    List<String> texts = new ArrayList<>(parts.size());
+    for (List<Piece<C>> part : parts) {
+      String text = text(part, context);
+      if (text == null) {
+        return null;
+      }
+      texts.add(text);
+    }
+    return texts.equals(EMPTY) ? List.of(ifEmpty) : texts;
+  }
+
+  private static <C> @Nullable String text(List<Piece<C>> part, C context) {
+    boolean several = hasSeveral(part);
+    StringBuilder text = new StringBuilder();
+    for (Piece<C> piece : part) {
+      Source<C> source = piece.source();
+      String value = source == null ? piece.text() : source.value(context);
+      if (value == null) {
+        return null;
+      }
+      text.append(source != null && several ? JoinedIds.escaped(value) : value);
+    }
+    return text.toString();
+  }
+
+  /**
+   * Finds the id that a request asks for where somebody means another one, for those who set
+   * something for an id.
+   *
+   * @param given the parts of an id, all of them or the first ones
+   * @return as many parts; the same ones where a request may ask for the given id, null if there is
+   *     none like it
+   */
+  @Nullable List<String> nearest(List<String> given) {
+    List<String> nearest = new ArrayList<>(given.size());
+    for (int i = 0; i < given.size(); i++) {
+      String part = nearest(parts.get(i), forms.get(i), given.get(i));
+      if (part == null) {
+        return null;
+      }
+      nearest.add(part);
+    }
+    boolean mayBeEmpty = parts.get(0).stream().allMatch(piece -> piece.source() != null);
+    return mayBeEmpty && given.equals(List.of(ifEmpty)) ? given : nearest;
+  }
+
+  private static <C> boolean hasSeveral(List<Piece<C>> part) {
+    return part.stream().filter(piece -> piece.source() != null).count() > 1;
+  }
+
+  /** The texts that a part can make, with a group for each value. */
+  private static <C> Pattern form(List<Piece<C>> part) {
+    String value = hasSeveral(part) ? "([^:]*)" : "(.*)";
+    StringBuilder form = new StringBuilder();
+    for (Piece<C> piece : part) {
+      form.append(piece.source() == null ? Pattern.quote(piece.text()) : value);
+    }
+    return Pattern.compile(form.toString(), Pattern.DOTALL);
+  }
+
+  /** The given text with each value in it as a request would have it. */
+  private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
+    boolean several = hasSeveral(part);
+    Matcher values = form.matcher(given);
+    boolean fits = values.matches();
+    if (!fits && part.stream().anyMatch(piece -> piece.source() != null)) {
+      return null;
+    }
+    StringBuilder nearest = new StringBuilder();
+    int group = 0;
+    for (Piece<C> piece : part) {
+      Source<C> source = piece.source();
+      if (source == null) {
+        nearest.append(piece.text());
+        continue;
+      }
+      String value = values.group(++group);
+      String asked = source.nearest(several ? JoinedIds.unescaped(value) : value);
+      if (asked == null) {
+        return null;
+      }
+      nearest.append(several ? JoinedIds.escaped(asked) : asked);
+    }
+    return nearest.toString();
+  }
+
+  /** As it is written. */
+  @Override
+  public String toString() {
+    return text;
+  }
+}

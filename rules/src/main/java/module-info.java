@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The rule book: which limits a request or a descriptor spends from, read from a file. */
+module dev.sluice.rules {
+  requires transitive dev.sluice.web;
+  requires transitive dev.sluice.yaml;
+  requires dev.sluice.acme;
+
+  exports dev.sluice.rules;
+  exports dev.sluice.rules.convert;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.PlainRequest;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.WebRequest;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A request that can be read in several ways is charged what the rules for all of them say. */
+class RequestReadingsTest {
+
+  @TempDir Path folder;
+
+  private List<String> charged(String book, PlainRequest.Builder request) {
+    Limits limits = RuleBookFixture.limits(folder, book);
+    return RuleBook.of(limits)
+        .match(request.peer("192.0.2.7").build(), ClientAddress.direct())
+        .map(match -> match.enforced(limits, 1).stream().map(Transaction::id).toList())
+        .orElse(List.of());
+  }
+
+  private static final String LOGIN =
+      """
+      rules:
+        - {path: /login, methods: [POST], limit: PerIp, id: "{ip}"}
+      """;
+
+  @ParameterizedTest
+  @ValueSource(strings = {"post", "pOST", "Post", "POST"})
+  void method_isComparedWithoutCase(String method) {
+    assertThat(charged(LOGIN, WebRequest.builder(method, "/login"))).containsExactly("192.0.2.7");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"//x/login", "///x/login", "/\\x/login", "//x:80/login", "http://h/login"})
+  void pathBehindAHost_isCharged(String target) {
+    assertThat(charged(LOGIN, WebRequest.builder("POST", target))).containsExactly("192.0.2.7");
+  }
+
+  @Test
+  void methodThatARequestAsksFor_isChargedTooUnlessTheRuleSaysOtherwise() {
+    String book =
+        """
+        rules:
+          - {path: "/users/{u}", methods: DELETE, %s limit: PerKey, id: "{path:u}:{method}"}
+          - {path: /**, methods: POST, limit: PerIp, id: "{ip}"}
+        """;
+    PlainRequest.Builder request =
+        WebRequest.builder("POST", "/users/7").header("X-HTTP-Method-Override", "delete");
+    assertThat(charged(book.formatted(""), request)).containsExactly("192.0.2.7", "7:DELETE");
+    assertThat(charged(book.formatted("methodOverride: false,"), request))
+        .containsExactly("192.0.2.7");
+    assertThat(charged("methodOverride: false\n" + book.formatted(""), request))
+        .containsExactly("192.0.2.7");
+    assertThat(
+            charged(
+                "methodOverride: false\n" + book.formatted("methodOverride: true,"),
+                WebRequest.builder("POST", "/users/7?_method=DELETE")))
+        .containsExactly("192.0.2.7", "7:DELETE");
+  }
+
+  @Test
+  void ruleThatDeniesOneReading_refusesTheRequest() {
+    Limits limits =
+        RuleBookFixture.limits(
+            folder,
+            """
+            rules:
+              - {path: /**, methods: DELETE, deny: true}
+              - {path: /**, limit: PerIp, id: "{ip}"}
+            """);
+    PlainRequest request =
+        WebRequest.builder("POST", "/")
+            .header("X-Method-Override", "DELETE")
+            .peer("192.0.2.7")
+            .build();
+    RuleMatch match = RuleBook.of(limits).match(request, ClientAddress.direct()).orElseThrow();
+    assertThat(match.verdict()).isEqualTo(Verdict.DENIES);
+    assertThat(match.charges()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'',                 '',                  /LOGIN, false",
+    "ignoreCase: true,   '',                  /LOGIN, true",
+    "ignoreCase: true,   '',                  /LoG%49n/, true",
+    "'',                 'ignoreCase: true,', /loGIN, true",
+    "ignoreCase: true,   'ignoreCase: false,', /loGIN, false",
+    "ignoreCase: false,  'ignoreCase: true,', /loGIN, true"
+  })
+  void caseOfAPath_countsUnlessTheRuleOrTheBookSaysOtherwise(
+      String ofBook, String ofRule, String path, boolean found) {
+    String book =
+        ofBook + "\nrules:\n  - {path: /Login, " + ofRule + " limit: PerKey, id: \"{path}\"}\n";
+    assertThat(charged(book, WebRequest.builder("GET", path)))
+        .isEqualTo(found ? List.of("/login") : List.of());
+    assertThat(charged(book, WebRequest.builder("GET", "/Login"))).hasSize(1);
+  }
+
+  @Test
+  void ruleThatIgnoresCase_isFoundAmongMany_andItsVariablesAreInLowerCase() {
+    String book =
+        """
+        rules:
+          - {path: /A/b, limit: PerKey, id: exact}
+          - {path: "/a/{X}", ignoreCase: true, limit: PerKey, id: "{path:X}"}
+          - {path: /A/**, limit: PerKey, id: rest}
+        """;
+    assertThat(charged(book, WebRequest.builder("GET", "/A/b"))).containsExactly("exact");
+    assertThat(charged(book, WebRequest.builder("GET", "/A/B\u212A"))).containsExactly("bk");
+    assertThat(charged(book, WebRequest.builder("GET", "/A/b/c"))).containsExactly("rest");
+  }
+
+  @Test
+  void cookie_isChargedAsItWasSent_andDecoded() {
+    String book = "rules:\n  - {path: /, limit: PerKey, id: \"{cookie:s}\"}\n";
+    assertThat(charged(book, WebRequest.builder("GET", "/").header("Cookie", "s=%651")))
+        .containsExactly("%651", "e1");
+    assertThat(charged(book, WebRequest.builder("GET", "/").header("Cookie", "s=\"\\1451\"")))
+        .containsExactly("\\1451", "e1");
+  }
+
+  @Test
+  void authorization_isComparedBySchemeWithoutCase() {
+    String book =
+        """
+        rules:
+          - {path: /, headers: {Authorization: "bearer t*"}, limit: PerKey, id: "{header:Authorization}"}
+        """;
+    for (String value : List.of("Bearer t1", "bearer  t1", "BEARER t1")) {
+      assertThat(charged(book, WebRequest.builder("GET", "/").header("Authorization", value)))
+          .containsExactly("Bearer t1");
+    }
+    assertThat(charged(book, WebRequest.builder("GET", "/").header("Authorization", "Basic t1")))
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"api.test..", "u@api.test", "api.test:1:2"})
+  void hostThatNoRuleCanMeet_isRefused(String host) {
+    String book = "rules:\n  - {host: api.test, limit: PerIp, id: \"{ip}\"}\n";
+    PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Host", host);
+    assertThatThrownBy(() -> charged(book, request))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessageContaining("host");
+  }
+}

@@ -1,0 +1,540 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules.convert;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Transaction;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.DescriptorEntry;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.rules.convert.Conversion.Renaming;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What a converted configuration does with descriptors is what the reference does. */
+final class ConversionTest {
+
+  private static final String CONFIG =
+      """
+      domain: edge
+      descriptors:
+        - key: remote_address
+          rate_limit: {unit: second, requests_per_unit: 10}
+        - key: remote_address
+          value: 50.0.0.5
+          rate_limit: {unit: second, requests_per_unit: 3}
+        - key: remote_address
+          value: 50.0.0.6
+          rate_limit: {unlimited: true}
+        - key: path
+          value: /api/*
+          rate_limit: {unit: minute, requests_per_unit: 20}
+        - key: path
+          value: /files/*
+          share_threshold: true
+          rate_limit: {unit: MINUTE, requests_per_unit: 5}
+        - key: path
+          value: /api/slow
+          shadow_mode: true
+          rate_limit: {unit: week, requests_per_unit: 7, name: slow}
+        - key: tenant
+          value: big
+          descriptors:
+            - key: plan
+              value: gold
+              rate_limit: {unit: hour, requests_per_unit: 1000}
+        - key: tenant
+          descriptors:
+            - key: plan
+              rate_limit: {unit: day, requests_per_unit: 100}
+            - key: user
+              rate_limit: {unit: month, requests_per_unit: 50}
+      """;
+
+  private static final String FORM =
+      "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", and no other limit has it";
+
+  @TempDir private Path folder;
+
+  private Limits limits;
+
+  @BeforeEach
+  void convert() throws IOException {
+    Conversion conversion = conversion(CONFIG);
+    assertThat(conversion.notExpressed()).isEmpty();
+    limits = load(conversion);
+  }
+
+  private Conversion conversion(String config) throws IOException {
+    return conversion(Map.of("config.yaml", config));
+  }
+
+  /** By the names of files, in their order. */
+  private Conversion conversion(Map<String, String> configs) throws IOException {
+    List<Path> files = new ArrayList<>();
+    for (String name : configs.keySet().stream().sorted().toList()) {
+      files.add(Files.writeString(folder.resolve(name), configs.get(name)));
+    }
+    return Conversion.ofEnvoyRateLimit(files);
+  }
+
+  private Limits load(Conversion conversion) throws IOException {
+    for (Map.Entry<String, String> file : conversion.files().entrySet()) {
+      Files.writeString(folder.resolve(file.getKey()), file.getValue());
+    }
+    LimitFiles.Builder files =
+        LimitFiles.builder()
+            .names(folder.resolve("names.yml"))
+            .defaults(folder.resolve("limits.yml"))
+            .companion(folder.resolve("rules.yml"), RuleBook.reader());
+    if (conversion.files().containsKey("overrides.yml")) {
+      files.overrides(folder.resolve("overrides.yml"));
+    }
+    assertThat(files.build().lint()).isEmpty();
+    return files.build().load();
+  }
+
+  private static List<DescriptorEntry> entries(String text) {
+    List<DescriptorEntry> entries = new ArrayList<>();
+    for (String one : text.split(";", -1)) {
+      String[] pair = one.split("=", 2);
+      entries.add(new DescriptorEntry(pair[0], pair[1]));
+    }
+    return entries;
+  }
+
+  /** The requests of each period, and the id; "unlimited" or "none". */
+  private String found(String descriptor) {
+    return found("edge", descriptor);
+  }
+
+  private String found(String domain, String descriptor) {
+    Optional<RuleMatch> match = RuleBook.of(limits).match(domain, entries(descriptor));
+    if (match.isEmpty()) {
+      return "none";
+    }
+    if (match.get().verdict() != Verdict.CHARGES) {
+      return match.get().verdict().name().toLowerCase(Locale.ROOT);
+    }
+    Transaction one = match.get().charges().get(0).transaction(limits);
+    return "%s a %s for %s%s"
+        .formatted(
+            one.quota().burst(), one.quota().period(), one.id(), one.isShadow() ? " on trial" : "");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "remote_address=192.0.2.7, 10 a PT1S for 192.0.2.7",
+    "remote_address=50.0.0.5, 3 a PT1S for 50.0.0.5",
+    "remote_address=50.0.0.6, unlimited",
+    "path=/api/x, 20 a PT1M for /api/x",
+    "path=/api/slow, 7 a PT168H for * on trial",
+    "path=/files/a, 5 a PT1M for *",
+    "path=/other, none",
+    "tenant=big;plan=gold, 1000 a PT1H for *",
+    "tenant=big;plan=iron, unlimited", // the reference goes into "big", and finds nothing there
+    "tenant=big;user=ann, unlimited",
+    "tenant=small;plan=gold, 100 a PT24H for small:gold",
+    "tenant=small;user=ann, 50 a PT720H for small:ann",
+    "tenant=small, none",
+    "remote_address=192.0.2.7;user=ann, none",
+    "nobody=knows, none"
+  })
+  void descriptor_comesToTheLimitOfTheReference(String descriptor, String expected) {
+    assertThat(found(descriptor)).isEqualTo(expected);
+  }
+
+  @Test
+  void otherDomain_isNotLimited() {
+    assertThat(RuleBook.of(limits).match("other", entries("remote_address=192.0.2.7"))).isEmpty();
+  }
+
+  @Test
+  void whatCannotBeExpressed_isNamedByItsPlace() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: a
+                detailed_metric: true
+                quota_mode: true
+                metadata: {x: 1}
+                rate_limit:
+                  unit: second
+                  requests_per_unit: 1
+                  replaces: [{name: b}]
+              - key: b
+                value: x*y
+                rate_limit: {unit: second, requests_per_unit: 1}
+              - key: c
+                shadow_mode: true
+                rate_limit: {unit: second, requests_per_unit: 0}
+            """);
+    assertThat(conversion.notExpressed().stream().map(ConversionTest::shown))
+        .containsExactly(
+            "3:5 replaces", // there is no limit of that name
+            "4:22 detailed_metric",
+            "5:17 quota_mode",
+            "6:15 metadata",
+            "12:12 not",
+            "15:18 shadow_mode");
+    assertThat(load(conversion).configured()).hasSize(1);
+  }
+
+  /** An override has no rule, so the pattern's rule would be the first one for its value. */
+  @Test
+  void valueThatAPatternCoversToo_keepsItsLimit() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: remote_address
+                value: 10.0.0.5
+                rate_limit: {unit: second, requests_per_unit: 3}
+              - key: remote_address
+                value: "10.*"
+                rate_limit: {unlimited: true}
+              - key: remote_address
+                value: 50.0.0.5
+                rate_limit: {unit: second, requests_per_unit: 4}
+              - key: remote_address
+                rate_limit: {unit: second, requests_per_unit: 100}
+            """);
+    limits = load(conversion);
+    assertThat(found("remote_address=10.0.0.5")).startsWith("3 a PT1S");
+    assertThat(found("remote_address=10.0.0.6")).isEqualTo("unlimited");
+    assertThat(found("remote_address=50.0.0.5")).isEqualTo("4 a PT1S for 50.0.0.5");
+    assertThat(found("remote_address=192.0.2.7")).isEqualTo("100 a PT1S for 192.0.2.7");
+    assertThat(conversion.files().get("overrides.yml")).contains("50.0.0.5").doesNotContain("10.");
+  }
+
+  @Test
+  void valueWithALimit_isADeadEnd_forWhatIsBelowOtherValues() throws IOException {
+    limits =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - key: tenant
+                    value: big
+                    rate_limit: {unit: hour, requests_per_unit: 3}
+                  - key: tenant
+                    rate_limit: {unit: hour, requests_per_unit: 2}
+                    descriptors:
+                      - key: user
+                        rate_limit: {unit: hour, requests_per_unit: 1}
+                """));
+    assertThat(found("tenant=big")).isEqualTo("3 a PT1H for big");
+    assertThat(found("tenant=big;user=ann")).isEqualTo("unlimited");
+    assertThat(found("tenant=small;user=ann")).isEqualTo("1 a PT1H for small:ann");
+  }
+
+  @Test
+  void firstPatternThatMatches_isADeadEnd_forWhatIsBelowALaterOne() throws IOException {
+    limits =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - key: tenant
+                    value: b*
+                    rate_limit: {unit: hour, requests_per_unit: 3}
+                  - key: tenant
+                    value: big*
+                    descriptors:
+                      - key: user
+                        rate_limit: {unit: hour, requests_per_unit: 1}
+                """));
+    assertThat(found("tenant=big1")).isEqualTo("3 a PT1H for big1");
+    assertThat(found("tenant=big1;user=ann")).isEqualTo("none");
+  }
+
+  /** The reference denies them all; unlimited would be the opposite. */
+  @Test
+  void valueWithNoRequests_isDenied() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: remote_address
+                rate_limit: {unit: second, requests_per_unit: 10}
+              - key: remote_address
+                value: 50.0.0.5
+                rate_limit: {unit: second, requests_per_unit: 0}
+              - key: user
+                rate_limit: {unit: second, requests_per_unit: 0}
+              - key: tenant
+                descriptors:
+                  - key: plan
+                    rate_limit: {unit: second, requests_per_unit: 7}
+              - key: tenant
+                value: bad
+                rate_limit: {unit: second, requests_per_unit: 0}
+            """);
+    assertThat(conversion.notExpressed()).isEmpty();
+    limits = load(conversion);
+    assertThat(found("remote_address=50.0.0.5")).isEqualTo("denies");
+    assertThat(found("remote_address=50.0.0.6")).isEqualTo("10 a PT1S for 50.0.0.6");
+    assertThat(found("user=ann")).isEqualTo("denies");
+    assertThat(found("tenant=bad")).isEqualTo("denies");
+    assertThat(found("tenant=bad;plan=gold")).as("a dead end there").isEqualTo("unlimited");
+  }
+
+  @Test
+  void limitThatGetsAnotherName_isTold_withTheReason() throws IOException {
+    String config =
+        """
+        domain: edge
+        descriptors:
+          - key: a
+            rate_limit: {name: 'a"b', unit: second, requests_per_unit: 1}
+          - key: b
+            rate_limit: {name: N!, unit: second, requests_per_unit: 1}
+          - key: c
+            rate_limit: {name: N?, unit: second, requests_per_unit: 1}
+          - key: d
+            rate_limit: {name: same, unit: second, requests_per_unit: 1}
+          - key: e
+            rate_limit: {name: same, unit: second, requests_per_unit: 1}
+          - key: f
+            rate_limit: {unit: second, requests_per_unit: 1}
+        """;
+    String other =
+        """
+        domain: mesh
+        descriptors:
+          - key: a
+            rate_limit: {name: same, unit: second, requests_per_unit: 1}
+        """;
+    Conversion one = conversion(config);
+    assertThat(one.renamed().stream().map(ConversionTest::shown))
+        .containsExactly(
+            "4:24: note: the limit \"a\\\"b\" is a_b in the files: " + FORM,
+            "6:24: note: the limit \"N!\" is N_ in the files: " + FORM,
+            "8:24: note: the limit \"N?\" is N__2 in the files: " + FORM,
+            "12:24: note: the limit \"same\" is same_2 in the files: another limit has that name");
+    Conversion both = conversion(Map.of("config.yaml", config, "other.yaml", other));
+    assertThat(both.renamed().stream().map(Renaming::to))
+        .containsExactly("a_b", "N_", "N__2", "edge.same", "edge.same_2", "mesh.same");
+    assertThat(both.renamed().get(5).why()).isEqualTo("another domain has a limit of that name");
+  }
+
+  private static String shown(Renaming renaming) {
+    return renaming.toString().substring(renaming.file().length() + 1);
+  }
+
+  /** Rules count a subscriber's addresses as one id, so an override of one would never act. */
+  @Test
+  void singleIpv6Address_hasARule_insteadOfAnOverride() throws IOException {
+    Limits converted =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - {key: remote_address, rate_limit: {unit: second, requests_per_unit: 10}}
+                  - {key: remote_address, value: "2001:db8::5", rate_limit: {unit: second, requests_per_unit: 3}}
+                  - {key: remote_address, value: 192.0.2.7, rate_limit: {unit: second, requests_per_unit: 4}}
+                """));
+    for (String[] row :
+        new String[][] {{"2001:db8::5", "3"}, {"2001:db8::6", "10"}, {"192.0.2.7", "4"}}) {
+      RuleMatch match =
+          RuleBook.of(converted)
+              .match("edge", List.of(new DescriptorEntry("remote_address", row[0])))
+              .orElseThrow();
+      assertThat(match.enforced(converted, 1))
+          .as(row[0])
+          .singleElement()
+          .satisfies(one -> assertThat(one.quota().burst()).isEqualTo(Long.parseLong(row[1])));
+    }
+  }
+
+  /** The reference refuses the first two; by the third, a request would be charged nothing. */
+  @Test
+  void replaces_ofItsOwnName_ofNoName_orInACircle_isRefused() {
+    for (String[] one :
+        new String[][] {
+          {
+            "{key: k, rate_limit: {name: self, replaces: [{name: self}], unit: hour, requests_per_unit: 2}}",
+            "3:5: the rule on line 3 replaces \"self\", which it charges itself"
+          },
+          {
+            "{key: k, rate_limit: {unlimited: true, name: self, replaces: [{name: self}]}}",
+            "3:5: the rule on line 3 replaces \"self\", which it charges itself"
+          },
+          {
+            "{key: k, rate_limit: {replaces: [{name: }], unit: hour, requests_per_unit: 2}}",
+            "3:44: found an empty name, expected the name of a limit"
+          },
+          {
+            "{key: k, rate_limit: {replaces: [{name: [a]}], unit: hour, requests_per_unit: 2}}",
+            "3:45: found a list, expected the name of a limit"
+          },
+          {
+            "{key: k, rate_limit: {name: x, replaces: [{name: y}], unit: hour, requests_per_unit: 2}}\n"
+                + "  - {key: l, rate_limit: {name: y, replaces: [{name: x}], unit: hour, requests_per_unit: 2}}",
+            "\"x\" replaces \"y\" (line 3), \"y\" replaces \"x\" (line 4)"
+          }
+        }) {
+      assertThatThrownBy(() -> conversion("domain: d\ndescriptors:\n  - %s\n".formatted(one[0])))
+          .as(one[0])
+          .isInstanceOf(LimitFilesException.class)
+          .hasMessageContaining(one[1]);
+    }
+  }
+
+  @Test
+  void replaces_namesTheLimitsAsTheyAreWritten() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: edge
+            descriptors:
+              - key: vip
+                rate_limit: {unit: second, requests_per_unit: 50, replaces: [{name: per-ip}]}
+              - key: remote_address
+                rate_limit: {name: per-ip, unit: second, requests_per_unit: 10}
+              - key: remote_address
+                value: 50.0.0.5
+                rate_limit: {name: per-ip, unit: second, requests_per_unit: 3}
+              - key: open
+                rate_limit: {unlimited: true, replaces: [{name: per-ip}]}
+            """);
+    assertThat(conversion.notExpressed()).isEmpty();
+    limits = load(conversion);
+    for (String descriptor : List.of("vip=ann", "open=x")) {
+      assertThat(RuleBook.of(limits).match("edge", entries(descriptor)).orElseThrow().replaces())
+          .containsExactlyInAnyOrder("per-ip", "per-ip_2");
+    }
+    assertThat(found("remote_address=50.0.0.5")).startsWith("3 a PT1S");
+    assertThat(RuleBook.of(limits).match("edge", entries("remote_address=x")).orElseThrow())
+        .satisfies(match -> assertThat(match.replaces()).isEmpty());
+  }
+
+  @Test
+  void namesThatAreTaken_getANumber() throws IOException {
+    limits =
+        load(
+            conversion(
+                """
+                domain: edge
+                descriptors:
+                  - {key: a, rate_limit: {name: names, unit: second, requests_per_unit: 1}}
+                  - {key: b, rate_limit: {name: NewOrdersPerAccount, unit: second, requests_per_unit: 2}}
+                  - {key: c, rate_limit: {name: LoginsPerIPAddress, unit: second, requests_per_unit: 3}}
+                """));
+    assertThat(found("b=x")).isEqualTo("2 a PT1S for x");
+    assertThat(limits.configured().stream().map(LimitName::name))
+        .containsExactlyInAnyOrder("names_2", "NewOrdersPerAccount_2", "LoginsPerIPAddress_2");
+  }
+
+  @Test
+  void severalDomains_becomeOneSet_withTheDomainBeforeNamesThatTheyShare() throws IOException {
+    Conversion conversion =
+        conversion(
+            Map.of(
+                "a.yaml",
+                """
+                domain: edge
+                descriptors:
+                  - {key: ip, rate_limit: {name: per-ip, unit: second, requests_per_unit: 1}}
+                  - {key: vip, rate_limit: {unit: day, requests_per_unit: 9, replaces: [{name: per-ip}]}}
+                  - {key: user, rate_limit: {name: per-user, unit: second, requests_per_unit: 2}}
+                  - key: user
+                    value: ann
+                    rate_limit: {name: per-user, unit: second, requests_per_unit: 7}
+                """,
+                "b.yaml",
+                """
+                domain: mesh
+                descriptors:
+                  - {key: ip, rate_limit: {name: per-ip, unit: second, requests_per_unit: 3}}
+                  - {key: op, quota_mode: true, rate_limit: {unit: second, requests_per_unit: 4}}
+                """));
+    assertThat(conversion.notExpressed())
+        .singleElement()
+        .satisfies(problem -> assertThat(problem.file()).endsWith("b.yaml"));
+    limits = load(conversion);
+    assertThat(limits.configured())
+        .extracting(limit -> limit.number() + " " + limit.name())
+        .containsExactlyInAnyOrder(
+            "1001 edge.per-ip",
+            "1002 edge.vip",
+            "1003 per-user",
+            "1004 mesh.per-ip",
+            "1005 mesh.op");
+    assertThat(found("edge", "ip=x")).isEqualTo("1 a PT1S for x");
+    assertThat(found("edge", "user=ann")).isEqualTo("7 a PT1S for ann");
+    assertThat(found("mesh", "ip=x")).isEqualTo("3 a PT1S for x");
+    assertThat(found("mesh", "user=ann")).isEqualTo("none");
+    RuleBook book = RuleBook.of(limits);
+    assertThat(book.match("edge", entries("vip=ann")).orElseThrow().replaces())
+        .containsExactly("edge.per-ip");
+    assertThat(book.isRulesOnly("edge") && book.isRulesOnly("mesh")).isTrue();
+    assertThat(conversion.files().get("limits.yml"))
+        .contains("a.yaml, domain \"edge\".\n# Converted from ");
+  }
+
+  @Test
+  void mistakes_nameTheirFile_andADomainStandsInOne() {
+    String config = "{domain: edge, descriptors: [{key: a, rate_limit: {unit: %s, %s}}]}";
+    String good = config.formatted("day", "requests_per_unit: 1");
+    assertThatThrownBy(() -> conversion(Map.of("a.yaml", good, "b.yaml", good)))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining(
+            "b.yaml:1:10: found the domain \"edge\" again, expected it in one file")
+        .hasMessageEndingWith("a.yaml too");
+    String bad = config.formatted("fortnight", "requests_per_unit: 1").replace("edge", "mesh");
+    assertThatThrownBy(() -> conversion(Map.of("a.yaml", good, "b.yaml", bad)))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining("b.yaml:1:58: found \"fortnight\"");
+  }
+
+  private static String shown(Problem problem) {
+    return "%s:%s %s"
+        .formatted(problem.line(), problem.column(), problem.message().split("[ ,]", 2)[0]);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "descriptors: [] | :1:1: the field domain is missing",
+        "{domain: d, descriptors: [{key: a, rate_limit: {unit: fortnight, requests_per_unit: 1}}]} | :1:55: found \"fortnight\", expected second",
+        "{domain: d, descriptors: [{key: a, rate_limit: {unit: seconds, requests_per_unit: 1}}]} | did you mean \"second\"",
+        "{rules: [], lists: 1} | found the field \"rules\", expected one of domain, descriptors",
+        "{limit: {unit: day}, domain: [d]} | found the field \"limit\"",
+        "{domain: d, descriptors: [{kye: a}]} | found the field \"kye\"",
+        "{domain: d, descriptors: [{key: a}, {key: a}]} | again, expected it once",
+        "{domain: d, descriptors: [{key: a, rate_limit: {unlimited: true, unit: day}}]} | found a unit beside unlimited",
+        "{domain: d} | no limit of the file can be expressed"
+      })
+  void configurationWithMistakes_isNotConverted(String config, String message) {
+    assertThatThrownBy(() -> conversion(config))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining(message);
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.access;
+
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.ServerBuilder;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import com.linecorp.armeria.server.SimpleDecoratingHttpService;
+import dev.sluice.server.access.AuditLog.Noted;
+import io.netty.handler.codec.http.QueryStringDecoder;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A path of the port: what answers there, what a caller needs, and what the audit log notes of a
+ * request before it is answered. A service that is no endpoint and not {@link Guarded} needs the
+ * role {@code admin}. Not thread-safe until it is added to a server.
+ */
+public final class Endpoint extends SimpleDecoratingHttpService {
+
+  /** A service of several paths that says what a caller needs at each of them. */
+  public interface Guarded {
+
+    /**
+     * Returns what a caller needs.
+     *
+     * @param path the path of the route
+     * @return the permission
+     */
+    Permission need(String path);
+  }
+
+  private static final String ANYTHING_BELOW = "/*";
+
+  private final String path;
+  private final Permission need;
+  private Permission writing;
+  private @Nullable String act;
+  private @Nullable String setting;
+
+  /**
+   * Makes an endpoint.
+   *
+   * @param path a path; one that ends with {@code /*} stands for all below it
+   * @param need what a caller needs
+   * @param service answers
+   */
+  public Endpoint(String path, Permission need, HttpService service) {
+    super(service);
+    this.path = path;
+    this.need = need;
+    this.writing = need;
+  }
+
+  /**
+   * Sets what a caller needs for other methods than GET, HEAD and OPTIONS.
+   *
+   * @param other the permission
+   * @return this
+   */
+  public Endpoint writing(Permission other) {
+    writing = other;
+    return this;
+  }
+
+  /**
+   * Has the audit log note each POST.
+   *
+   * @param what the act, such as {@code reload}
+   * @return this
+   */
+  public Endpoint noting(String what) {
+    act = what;
+    return this;
+  }
+
+  /**
+   * Has the audit log note each PUT and DELETE, with the limit and the id that the path names.
+   *
+   * @param what the setting, such as {@code override}
+   * @return this
+   */
+  public Endpoint notingSet(String what) {
+    setting = what;
+    return this;
+  }
+
+  /**
+   * Adds the endpoint to a server.
+   *
+   * @param server takes it
+   */
+  public void addTo(ServerBuilder server) {
+    addTo(server, false);
+  }
+
+  /**
+   * Adds the endpoint to a server, for a service that bounds its bodies itself or reads none.
+   *
+   * @param server takes it
+   */
+  public void addWithoutBound(ServerBuilder server) {
+    addTo(server, true);
+  }
+
+  private void addTo(ServerBuilder server, boolean unbounded) {
+    var route = server.route();
+    if (path.endsWith(ANYTHING_BELOW)) {
+      route.pathPrefix(path.substring(0, path.length() - 1));
+    } else {
+      route.path(path);
+    }
+    if (unbounded) {
+      route.maxRequestLength(0);
+    }
+    route.build(this);
+  }
+
+  @Override
+  public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+    return unwrap().serve(context, request);
+  }
+
+  /** Returns what a request needs. A path that nothing answers tells nothing. */
+  static Permission need(ServiceRequestContext context) {
+    Route route = context.config().route();
+    if (route.isFallback()) {
+      return Permission.NOTHING;
+    }
+    HttpMethod method = context.method();
+    boolean reads =
+        method == HttpMethod.GET || method == HttpMethod.HEAD || method == HttpMethod.OPTIONS;
+    return need(context.config().service(), route.patternString(), reads);
+  }
+
+  /**
+   * Returns what a request needs.
+   *
+   * @param service answers it
+   * @param path the path of its route
+   * @param reads whether its method is GET, HEAD or OPTIONS
+   * @return the permission; that of the role {@code admin} for a service that says none
+   */
+  static Permission need(HttpService service, String path, boolean reads) {
+    Endpoint endpoint = service.as(Endpoint.class);
+    if (endpoint != null) {
+      return reads ? endpoint.need : endpoint.writing;
+    }
+    Guarded guarded = service.as(Guarded.class);
+    return guarded == null ? Permission.ADMIN : guarded.need(path);
+  }
+
+  /** Returns what a request asks for, as far as its first line tells; none if nothing is noted. */
+  static List<Noted> acts(ServiceRequestContext context) {
+    Endpoint endpoint = context.config().service().as(Endpoint.class);
+    if (endpoint == null) {
+      return List.of();
+    }
+    HttpMethod method = context.method();
+    if (endpoint.act != null && method == HttpMethod.POST) {
+      return List.of(Noted.of(endpoint.act));
+    }
+    boolean sets = method == HttpMethod.PUT;
+    if (endpoint.setting == null || !(sets || method == HttpMethod.DELETE)) {
+      return List.of();
+    }
+    String what = (sets ? "set " : "remove ") + endpoint.setting;
+    return List.of(endpoint.noted(what, context));
+  }
+
+  private Noted noted(String what, ServiceRequestContext context) {
+    String target = String.valueOf(context.routingContext().requestTarget().rawPath());
+    int query = target.indexOf('?');
+    String whole = query < 0 ? target : target.substring(0, query);
+    int prefix = Math.min(path.length() - ANYTHING_BELOW.length(), whole.length());
+    String[] parts = whole.substring(prefix).split("/", 3);
+    String inPath = part(parts, 2);
+    return new Noted(what, part(parts, 1), inPath == null ? context.queryParam("id") : inPath);
+  }
+
+  private static @Nullable String part(String[] parts, int index) {
+    if (parts.length <= index || parts[index].isEmpty()) {
+      return null;
+    }
+    String encoded = parts[index];
+    try {
+      return QueryStringDecoder.decodeComponent(encoded.replace("+", "%2B"));
+    } catch (IllegalArgumentException e) {
+      return encoded; // as it was written
+    }
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.access;
+
+import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireRequest;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+
+/**
+ * Sends what a client has written to the limiter, and notes what takes limits back. Immutable and
+ * thread-safe; never blocks.
+ */
+public final class LimiterCalls {
+
+  /** How many buckets of a refused batch are noted. */
+  private static final int MOST_NOTED = 10;
+
+  private final Limiter limiter;
+  private final AsyncLimiter async;
+  private final AuditLog audit;
+  private final String door;
+
+  /**
+   * Makes the acts of a door.
+   *
+   * @param limiter decides
+   * @param audit takes resets and refunds
+   * @param door the door's name in the audit log
+   */
+  public LimiterCalls(Limiter limiter, AuditLog audit, String door) {
+    this.limiter = limiter;
+    this.async = limiter.async();
+    this.audit = audit;
+    this.door = door;
+  }
+
+  /**
+   * Looks the transactions up under the limits that hold now.
+   *
+   * @param wire what the client has written
+   * @param caller who asks
+   * @return the transactions, in order
+   * @throws dev.sluice.server.base.RefusedException if the caller may not spend from one of them
+   */
+  public List<Transaction> transactions(WireRequest wire, Caller caller) {
+    Limits limits = limiter.limits().get();
+    List<Transaction> transactions =
+        caller.lookUp(wire.limits(), () -> wire.toTransactions(limits, limiter));
+    caller.require(Act.SPEND, transactions);
+    return transactions;
+  }
+
+  /**
+   * Does one act.
+   *
+   * @param act what to do
+   * @param wire what the client has written
+   * @param caller who asks
+   * @return the decision; for a reset only where a penalty makes a bucket count as empty
+   * @throws WireException for a request with mistakes
+   * @throws dev.sluice.server.base.RefusedException if the caller may not do it
+   */
+  public CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
+    List<Transaction> transactions = lookedUp(act, wire, caller);
+    CompletionStage<Optional<Decision>> done =
+        switch (act) {
+          case CHECK -> async.check(transactions).thenApply(Optional::of);
+          case SPEND -> async.spend(transactions).thenApply(Optional::of);
+          case REFUND -> async.refund(transactions).thenApply(Optional::of);
+          case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
+        };
+    CompletionStage<Optional<Decision>> noted =
+        audit.following(done, caller, door, act, transactions);
+    return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
+  }
+
+  /** A reset lifts no penalty; the store's clock says whether one is in force. */
+  private CompletionStage<Optional<Decision>> penalized(List<Transaction> reset) {
+    Limits limits = limiter.limits().get();
+    List<Transaction> asked =
+        reset.stream()
+            .filter(one -> one.quota() != null)
+            .filter(one -> limits.penaltyFor(one.name(), one.id()) != null)
+            .map(one -> one.withCost(0))
+            .toList();
+    return asked.isEmpty()
+        ? CompletableFuture.completedFuture(Optional.empty())
+        : async
+            .check(asked)
+            .thenApply(
+                found ->
+                    found.parts().stream()
+                        .filter(part -> part.penalty() != null)
+                        .max(Comparator.comparing(Decision::resetIn)))
+            .exceptionally(failure -> Optional.empty()); // the reset itself was done
+  }
+
+  private List<Transaction> lookedUp(Act act, WireRequest wire, Caller anyCaller) {
+    Caller caller = AuditLog.notes(act) ? anyCaller.about(noted(act, wire)) : anyCaller;
+    Limits limits = limiter.limits().get();
+    try {
+      List<Transaction> transactions =
+          caller.lookUp(
+              wire.limits(),
+              () ->
+                  act == Act.RESET
+                      ? wire.toResets(limits, limiter)
+                      : wire.toTransactions(limits, limiter));
+      caller.require(act, transactions);
+      return transactions;
+    } catch (IllegalArgumentException e) { // what access control refuses, it notes itself
+      audit.refused(caller, door, String.valueOf(e.getMessage()));
+      throw e;
+    }
+  }
+
+  /** A line for each bucket, as the client wrote it; the first ten of a batch, and at least one. */
+  private static List<Noted> noted(Act act, WireRequest wire) {
+    List<Noted> noted =
+        wire.written().stream()
+            .limit(MOST_NOTED)
+            .map(one -> Noted.of(act, one.limit(), one.id()))
+            .toList();
+    return noted.isEmpty() ? List.of(Noted.of(act, null, null)) : noted;
+  }
+
+  /**
+   * Notes an act that was refused before its buckets were known, if it is one that is noted.
+   *
+   * @param act the act
+   * @param caller who asks
+   * @param why what is wrong with the request
+   */
+  public void refused(Act act, Caller caller, String why) {
+    if (AuditLog.notes(act)) {
+      audit.refused(caller.about(List.of(Noted.of(act, null, null))), door, why);
+    }
+  }
+}

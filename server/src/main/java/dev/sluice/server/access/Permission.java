@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.access;
+
+import dev.sluice.LimiterObserver.Act;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** The permission that an endpoint or a command needs. */
+public enum Permission {
+  /** Open to all: it tells nothing of limits, and changes nothing. */
+  NOTHING(null, "nothing"),
+  /** A token or a certificate that the server knows, with any role. */
+  A_NAME(null, "any role"),
+  /** The role {@code decide}. */
+  DECIDE(Role.DECIDE, "decide"),
+  /** The role {@code read}. */
+  READ(Role.READ, "read"),
+  /** The role {@code admin}. */
+  ADMIN(Role.ADMIN, "admin");
+
+  private final @Nullable Role role;
+  private final String word;
+
+  Permission(@Nullable Role role, String word) {
+    this.role = role;
+    this.word = word;
+  }
+
+  @Nullable Role role() {
+    return role;
+  }
+
+  /**
+   * Returns what an act needs wherever it is asked for: a stream of acts, or a batch of a command,
+   * may hold one that needs more than the rest.
+   *
+   * @param act the act
+   * @return the permission
+   */
+  public static Permission ofAct(Act act) {
+    return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
+  }
+
+  /**
+   * Returns the words for what a caller needs.
+   *
+   * @return such as {@code decide} or {@code any role}
+   */
+  public String word() {
+    return word;
+  }
+
+  /**
+   * A permission of a caller. No role contains another one: a caller has those that its line names.
+   */
+  enum Role {
+    /** Asks for decisions: check, spend, reserve and cancel, on every door. */
+    DECIDE,
+    /** Sees limits, buckets, overrides, penalties and metrics, and changes nothing. */
+    READ,
+    /** Resets and refunds by hand, changes overrides and penalties, and reloads. */
+    ADMIN;
+
+    /** Returns the word for the role in files and messages, such as {@code decide}. */
+    String word() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+
+    static @Nullable Role of(String word) {
+      return Stream.of(values()).filter(role -> role.word().equals(word)).findFirst().orElse(null);
+    }
+
+    static List<String> words() {
+      return Stream.of(values()).map(Role::word).toList();
+    }
+  }
+}

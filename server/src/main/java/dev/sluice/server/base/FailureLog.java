@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.base;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.store.StoreException;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.Map;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The log of requests that were not decided, whatever door they came through. The client is told
+ * the id of the incident, and nothing of the store or of the server's code. Thread-safe; blocks as
+ * long as the logger does.
+ */
+public final class FailureLog {
+
+  private static final Logger log = LoggerFactory.getLogger(FailureLog.class);
+  private static final Incidents INCIDENTS = new Incidents(System::nanoTime);
+
+  private FailureLog() {}
+
+  /**
+   * Logs that the store could not decide.
+   *
+   * @param failure what the store threw
+   * @return the id of the incident
+   */
+  @CanIgnoreReturnValue
+  public static String undecided(StoreException failure) {
+    String why = String.valueOf(failure.getMessage());
+    return INCIDENTS.of(
+        why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
+  }
+
+  /**
+   * Returns the words for a client about the charge.
+   *
+   * @param failure what the store threw
+   * @return that nothing was charged, where the store knows it; otherwise that it is unknown
+   */
+  public static String charged(StoreException failure) {
+    return failure.chargedNothing()
+        ? "nothing was charged"
+        : "whether anything was charged is unknown";
+  }
+
+  /**
+   * Logs that a change could not be kept. One line without a stack trace: the server has no fault
+   * where a disk is full.
+   *
+   * @param why the message of what should have kept it
+   * @return the id of the incident
+   */
+  public static String notKept(String why) {
+    return INCIDENTS.of(
+        why, id -> log.error("incident {}: a change could not be saved: {}", id, why));
+  }
+
+  /**
+   * Logs a fault of the server, with its stack trace. Ends the process if memory ran out.
+   *
+   * @param cause what was thrown
+   * @return the id of the incident
+   */
+  @CanIgnoreReturnValue
+  public static String internal(Throwable cause) {
+    OutOfMemory.report(cause);
+    return INCIDENTS.of(
+        cause.toString(), id -> log.error("incident {}: a request failed", id, cause));
+  }
+
+  /**
+   * Gives failures inside the server an id, which the answer carries and the log explains. Equal
+   * causes within a second share an id and a log line, so that an outage does not flood the log: at
+   * most {@value #MOST} lines a second. Thread-safe; never blocks.
+   */
+  static final class Incidents {
+
+    static final int MOST = 8;
+
+    private static final long WINDOW_NANOS = TimeUnit.SECONDS.toNanos(1);
+
+    private final LongSupplier ticker;
+    private final Map<String, String> ids = new HashMap<>();
+    private long since;
+
+    /**
+     * Makes a register without incidents.
+     *
+     * @param ticker nanoseconds from anywhere
+     */
+    Incidents(LongSupplier ticker) {
+      this.ticker = ticker;
+    }
+
+    /**
+     * Returns the id of a cause.
+     *
+     * @param cause equal causes are one incident
+     * @param log called with the id where it is a new one
+     * @return eight hex digits
+     */
+    String of(String cause, Consumer<String> log) {
+      String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
+      String known = claim(cause, id);
+      if (known.equals(id)) {
+        log.accept(id);
+      }
+      return known;
+    }
+
+    private synchronized String claim(String cause, String id) {
+      long now = ticker.getAsLong();
+      if (ids.isEmpty() || now - since >= WINDOW_NANOS) {
+        ids.clear();
+        since = now;
+      }
+      String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : ""; // all others
+      String known = ids.putIfAbsent(key, id);
+      return known == null ? id : known;
+    }
+  }
+}

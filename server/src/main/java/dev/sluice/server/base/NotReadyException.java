@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.base;
+
+import dev.sluice.store.StoreException;
+
+/**
+ * Thrown when a server cannot decide yet. Clients of {@code /readyz} are shown the message, so it
+ * names no address.
+ */
+public final class NotReadyException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  /**
+   * Makes an exception.
+   *
+   * @param message what is missing
+   */
+  public NotReadyException(String message) {
+    super(message);
+  }
+
+  /**
+   * Makes an exception with its cause.
+   *
+   * @param message what is missing
+   * @param cause what the store threw
+   */
+  public NotReadyException(String message, StoreException cause) {
+    super(message, cause);
+  }
+}

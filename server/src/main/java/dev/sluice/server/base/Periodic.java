@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.base;
+
+import org.slf4j.Logger;
+
+/**
+ * A periodic task that nothing ends. A scheduler drops a task that throws once, and says nothing;
+ * this one logs it once until the task works again, and never throws. Memory that ran out is
+ * reported, as everywhere ({@link OutOfMemory}). Used by one thread at a time.
+ */
+public final class Periodic implements Runnable {
+
+  private final Logger log;
+  private final String what;
+  private final Runnable task;
+  private boolean failing;
+
+  private Periodic(Logger log, String what, Runnable task) {
+    this.log = log;
+    this.what = what;
+    this.task = task;
+  }
+
+  /**
+   * Makes a task to be handed to a scheduler.
+   *
+   * @param log takes the lines
+   * @param what the task in words, as the subject of a sentence
+   * @param task what is to be done each time
+   * @return the task
+   */
+  public static Runnable task(Logger log, String what, Runnable task) {
+    return new Periodic(log, what, task);
+  }
+
+  /** Does it once. */
+  @Override
+  public void run() {
+    try {
+      task.run();
+      failing = false;
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
+  private void tell(Throwable failure) {
+    try {
+      if (!failing) {
+        failing = true;
+        log.error(
+            "{} failed; retrying. Further failures are not logged until it has succeeded",
+            what,
+            failure);
+      }
+      OutOfMemory.report(failure);
+    } catch (Throwable e) {
+      // A log that fails as well can't be told of.
+    }
+  }
+}

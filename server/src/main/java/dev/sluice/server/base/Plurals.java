@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.base;
+
+/** Numbers of things in messages. Stateless, thread-safe. */
+public final class Plurals {
+
+  private Plurals() {}
+
+  /**
+   * Says how many there are.
+   *
+   * @param number how many
+   * @param one the word for one of them, which takes an s for more
+   * @return such as {@code 1 mistake} or {@code 2 mistakes}
+   */
+  public static String of(long number, String one) {
+    return number + " " + one + (number == 1 ? "" : "s");
+  }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.base;
+
+import com.linecorp.armeria.common.HttpStatus;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Thrown for a request that the server refuses before any part sees it. Carries what a problem
+ * document needs. Immutable.
+ */
+public final class RefusedException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  private final transient HttpStatus status;
+  private final String type;
+  private final String title;
+  private final @Nullable String role;
+  private final long retryAfterSeconds;
+
+  /**
+   * Makes a refusal.
+   *
+   * @param status a 4xx or 503
+   * @param type the last part of the problem's type
+   * @param title the same for all problems of a type
+   * @param detail what is wrong with this request
+   */
+  public RefusedException(HttpStatus status, String type, String title, String detail) {
+    this(status, type, title, detail, null, 0);
+  }
+
+  private RefusedException(
+      HttpStatus status,
+      String type,
+      String title,
+      String detail,
+      @Nullable String role,
+      long retryAfterSeconds) {
+    super(detail, null, false, false); // no stack trace: clients cause these
+    this.status = status;
+    this.type = type;
+    this.title = title;
+    this.role = role;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+
+  /**
+   * Refuses a caller that has shown nothing that the server knows.
+   *
+   * @param detail what is wrong
+   * @return the exception
+   */
+  public static RefusedException unauthenticated(String detail) {
+    return new RefusedException(
+        HttpStatus.UNAUTHORIZED, "unauthenticated", "The caller is not known", detail);
+  }
+
+  /**
+   * Refuses a caller that may not do what it asks for.
+   *
+   * @param detail what is missing
+   * @param role the role that is missing, null if it is not a role
+   * @return the exception
+   */
+  public static RefusedException forbidden(String detail, @Nullable String role) {
+    return new RefusedException(
+        HttpStatus.FORBIDDEN, "forbidden", "The caller may not do this", detail, role, 0);
+  }
+
+  /**
+   * Refuses a client that sends too many requests to the server itself.
+   *
+   * @param detail what there is too much of
+   * @param retryAfterSeconds when to come back, in seconds
+   * @return the exception
+   */
+  public static RefusedException tooManyRequests(String detail, long retryAfterSeconds) {
+    return new RefusedException(
+        HttpStatus.TOO_MANY_REQUESTS,
+        "too-many-requests",
+        "Too many requests to this server",
+        detail,
+        null,
+        retryAfterSeconds);
+  }
+
+  /**
+   * Refuses what the server has no room for now.
+   *
+   * @param detail what there is no room for
+   * @return the exception
+   */
+  public static RefusedException overloaded(String detail) {
+    return new RefusedException(
+        HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is at its bounds", detail);
+  }
+
+  /**
+   * Refuses a request that a page of another site made a browser send.
+   *
+   * @param site what the browser says of that page
+   * @return the exception
+   */
+  public static RefusedException crossSite(String site) {
+    return new RefusedException(
+        HttpStatus.FORBIDDEN,
+        "wrong-origin",
+        "Web pages of this origin may not ask",
+        "a page of another site asks (Sec-Fetch-Site: %s), and no proxy: one sends X-Forwarded-For, or stands in --trusted-proxies"
+            .formatted(site));
+  }
+
+  /**
+   * Returns the role that the caller lacks.
+   *
+   * @return the role, null if it is not a role that is missing
+   */
+  public @Nullable String role() {
+    return role;
+  }
+
+  /**
+   * Returns when to come back.
+   *
+   * @return in seconds, 0 where no time helps
+   */
+  public long retryAfterSeconds() {
+    return retryAfterSeconds;
+  }
+
+  /**
+   * Returns the HTTP status.
+   *
+   * @return a 4xx or 503
+   */
+  public HttpStatus status() {
+    return status;
+  }
+
+  /**
+   * Returns the last part of the problem's type.
+   *
+   * @return a word for programs
+   */
+  public String type() {
+    return type;
+  }
+
+  /**
+   * Returns the problem's title.
+   *
+   * @return the same for all problems of a type
+   */
+  public String title() {
+    return title;
+  }
+
+  /**
+   * Returns what is wrong with this request.
+   *
+   * @return for people
+   */
+  public String detail() {
+    return String.valueOf(getMessage());
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.base;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/** Finds the files that symbolic links lead to. Stateless; blocks on the file system. */
+public final class SymlinkTargets {
+
+  /** As many as Linux follows. */
+  private static final int MOST_LINKS = 40;
+
+  private SymlinkTargets() {}
+
+  /**
+   * Follows a link, so that a file which is replaced by a new one is replaced where it stands. A
+   * rename to the name of the link would put a file in place of the link.
+   *
+   * @param file a file or a link to one, which need not be there
+   * @return the file that the link leads to; the same path if it is not a link, or if the links end
+   *     nowhere
+   */
+  public static Path followed(Path file) {
+    Path at = file;
+    try {
+      for (int i = 0; i < MOST_LINKS && Files.isSymbolicLink(at); i++) {
+        Path folder = at.toAbsolutePath().getParent();
+        Path next = Files.readSymbolicLink(at);
+        at = folder == null ? next : folder.toRealPath().resolve(next);
+      }
+    } catch (IOException e) {
+      return file; // opening it tells what is wrong
+    }
+    return Files.isSymbolicLink(at) ? file : real(at, file);
+  }
+
+  /** The same file by one name, however the links were written. */
+  private static Path real(Path at, Path file) {
+    Path folder = at.getParent();
+    Path name = at.getFileName();
+    if (at.equals(file) || folder == null || name == null) {
+      return at;
+    }
+    try {
+      return folder.toRealPath().resolve(name);
+    } catch (IOException e) {
+      return at;
+    }
+  }
+}

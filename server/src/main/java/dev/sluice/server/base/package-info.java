@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Failures, the generations of watched files, and other tools of every part of the server. */
+@NullMarked
+@CheckReturnValue
+package dev.sluice.server.base;
+
+import com.google.errorprone.annotations.CheckReturnValue;
+import org.jspecify.annotations.NullMarked;

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-/** Configurations of other rate limiters, turned into limits, names, overrides and rules. */
-@NullMarked
-@CheckReturnValue
-package dev.sluice.server.convert;
-
-import com.google.errorprone.annotations.CheckReturnValue;
-import org.jspecify.annotations.NullMarked;

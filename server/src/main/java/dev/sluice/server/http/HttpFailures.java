@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.http;
+
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.ClosedSessionException;
+import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.MediaType;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.ResponseCompleteException;
+import com.linecorp.armeria.common.stream.AbortedStreamException;
+import com.linecorp.armeria.common.stream.ClosedStreamException;
+import com.linecorp.armeria.common.util.Exceptions;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpResponseException;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.HttpStatusException;
+import com.linecorp.armeria.server.RequestTimeoutException;
+import com.linecorp.armeria.server.ServerErrorHandler;
+import com.linecorp.armeria.server.ServiceConfig;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitOverride.LoweredException;
+import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.base.FailureLog;
+import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
+import dev.sluice.server.net.Requests;
+import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.reservation.TokenException;
+import dev.sluice.store.StoreException;
+import dev.sluice.wire.WireException;
+import io.netty.handler.codec.http.ContentLengthNotAllowedException;
+import io.netty.handler.codec.http.InvalidLineSeparatorException;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/** Turns whatever goes wrong, in a resource or before one was found, into a problem. Stateless. */
+final class HttpFailures implements ServerErrorHandler {
+
+  /** Of the server as a whole: a method that nobody knows is refused before its path is read. */
+  private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
+
+  static AggregatedHttpResponse answer(Throwable failure) {
+    return Answers.fault(fault(failure));
+  }
+
+  /** As {@link #answer(Throwable)}, to a request that perhaps only reads. */
+  static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
+    return Answers.fault(fault(failure, onlyReads(context)));
+  }
+
+  /**
+   * As {@link #fault(Throwable)}.
+   *
+   * @param onlyReads whether what failed charges nothing, whatever became of it
+   */
+  static Fault fault(Throwable failure, boolean onlyReads) {
+    return onlyReads && Exceptions.peel(failure) instanceof StoreException store
+        ? unread(store)
+        : fault(failure);
+  }
+
+  /** A proxy may ask by any method, and is charged for. */
+  private static boolean onlyReads(ServiceRequestContext context) {
+    HttpMethod method = context.method();
+    return context.path().equals(HttpPart.CHECK)
+        || ((method == HttpMethod.GET || method == HttpMethod.HEAD)
+            && context.config().service().as(AskedByProxies.class) == null);
+  }
+
+  private static Fault unread(StoreException failure) {
+    return Fault.storeUnreachable("nothing was charged", FailureLog.undecided(failure));
+  }
+
+  static Fault fault(Throwable failure) {
+    Throwable cause = Exceptions.peel(failure);
+    if (cause instanceof ContentTooLargeException) {
+      return Fault.tooLarge(SluiceServer.MAX_BODY);
+    }
+    if (cause instanceof HttpStatusException refused) {
+      return Fault.ofStatus(refused.httpStatus(), null);
+    }
+    if (cause instanceof RefusedException refused) {
+      return Fault.refused(refused);
+    }
+    if (isClients(cause)) {
+      return Fault.ofStatus(
+          HttpStatus.REQUEST_TIMEOUT, "the request was incomplete; send it again");
+    }
+    if (cause instanceof LoweredException lowered) {
+      return Fault.lowered(lowered);
+    }
+    if (cause instanceof WireException wire) {
+      return Fault.of(wire);
+    }
+    if (cause instanceof InvalidRequestException invalid) {
+      return Fault.of(WireException.of(invalid, ""));
+    }
+    if (cause instanceof TokenException token) {
+      return Fault.ofToken(token);
+    }
+    if (cause instanceof StoreException store) {
+      return undecided(store);
+    }
+    if (cause instanceof KeepException) {
+      return Fault.notKept(FailureLog.notKept(String.valueOf(cause.getMessage())));
+    }
+    if (cause instanceof NotReadyException && cause.getCause() instanceof StoreException store) {
+      return Fault.notReady(String.valueOf(cause.getMessage()))
+          .withIncident(FailureLog.undecided(store));
+    }
+    if (cause instanceof NotReadyException) {
+      return Fault.notReady(String.valueOf(cause.getMessage()));
+    }
+    return Fault.internal(FailureLog.internal(cause));
+  }
+
+  /** The log names the store; the answer does not. */
+  private static Fault undecided(StoreException failure) {
+    return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
+  }
+
+  /** Whether a client went away or took too long: nobody reads the answer, and no log needs it. */
+  private static boolean isClients(Throwable cause) {
+    return cause instanceof ClosedSessionException
+        || cause instanceof ClosedStreamException
+        || cause instanceof AbortedStreamException
+        || cause instanceof ResponseCompleteException
+        || cause instanceof RequestTimeoutException;
+  }
+
+  @Override
+  public @Nullable HttpResponse onServiceException(ServiceRequestContext context, Throwable cause) {
+    if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
+      return null; // the library's own, rendered below
+    }
+    if (cause instanceof RequestTimeoutException) {
+      return ForwardAuthResource.inTheFormAskedFor(context, Answers.fault(timedOut(context)))
+          .toHttpResponse();
+    }
+    return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
+  }
+
+  /** Either the client was slow, or, where all that it had to say is here, the store. */
+  private static Fault timedOut(ServiceRequestContext context) {
+    CompletableFuture<Void> arrival = context.request().whenComplete();
+    boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
+    if (!isHere && context.method() == HttpMethod.POST) {
+      return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
+    }
+    return fault(storeIsLate(), onlyReads(context));
+  }
+
+  /** Returns the failure of a store that has not answered when the time of a request is over. */
+  static StoreException storeIsLate() {
+    return new StoreException("it did not answer within the time of a request");
+  }
+
+  @Override
+  public AggregatedHttpResponse renderStatus(
+      @Nullable ServiceRequestContext context,
+      ServiceConfig config,
+      @Nullable RequestHeaders headers,
+      HttpStatus status,
+      @Nullable String description,
+      @Nullable Throwable cause) {
+    if (status.equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE)) {
+      return Answers.fault(Fault.tooLarge(SluiceServer.MAX_BODY));
+    }
+    if (status.equals(HttpStatus.NOT_FOUND) && headers != null) {
+      return Answers.fault(Fault.notFound(headers.path()));
+    }
+    if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)
+        && headers != null
+        && headers.method() == HttpMethod.CONNECT) {
+      return Answers.fault(Fault.tunnel());
+    }
+    if (status.equals(HttpStatus.METHOD_NOT_ALLOWED)) {
+      return Answers.wrongMethod("an unknown method", METHODS);
+    }
+    return Answers.fault(Fault.ofStatus(status, description));
+  }
+
+  @Override
+  public AggregatedHttpResponse onProtocolViolation(
+      ServiceConfig config,
+      @Nullable RequestHeaders headers,
+      HttpStatus status,
+      @Nullable String description,
+      @Nullable Throwable cause) {
+    String detail =
+        status.equals(HttpStatus.BAD_REQUEST) && cause != null
+            ? MalformedRequests.detail(cause)
+            : description;
+    return renderStatus(null, config, headers, status, detail, cause);
+  }
+
+  /**
+   * Makes an answer of what goes wrong before the library sees it. The library resets an HTTP/2
+   * stream at once where a request failed before its body was there, and the client may lose the
+   * answer with it. gRPC has answers of its own kind. Stateless and thread-safe.
+   */
+  static final class EarlyAnswers implements DecoratingHttpServiceFunction {
+
+    private final HttpFailures failures;
+
+    EarlyAnswers(HttpFailures failures) {
+      this.failures = failures;
+    }
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      return Requests.isGrpc(request.headers())
+          ? next.serve(context, request)
+          : Requests.pass(next, context, request).recover(cause -> answer(context, request, cause));
+    }
+
+    private HttpResponse answer(
+        ServiceRequestContext context, HttpRequest request, Throwable cause) {
+      if (cause instanceof HttpStatusException status) {
+        return failures
+            .renderStatus(
+                context, context.config(), request.headers(), status.httpStatus(), null, cause)
+            .toHttpResponse();
+      }
+      HttpResponse answer = failures.onServiceException(context, cause);
+      return answer == null ? HttpResponse.ofFailure(cause) : answer;
+    }
+  }
+
+  /**
+   * The mistakes of bytes that are not a request of HTTP/1.1, by the exceptions of the library.
+   * Stateless.
+   */
+  private static final class MalformedRequests {
+
+    private MalformedRequests() {}
+
+    /**
+     * Describes a mistake.
+     *
+     * @param cause what the library's reader stopped at
+     * @return what is wrong, and what to do
+     */
+    static String detail(Throwable cause) {
+      if (cause instanceof InvalidLineSeparatorException) { // as in most greetings of TLS
+        return "found a line that does not end in CR LF; if the client speaks TLS, give this server"
+            + " a certificate, or ask it with http://";
+      }
+      if (cause instanceof ContentLengthNotAllowedException) {
+        return "found Content-Length beside Transfer-Encoding, expected one of them";
+      }
+      String message = String.valueOf(cause.getMessage());
+      if (message.startsWith("Content-Length value")) {
+        return "found a Content-Length that is not a whole number >= 0";
+      }
+      if (message.startsWith("Multiple Content-Length")) {
+        return "found several values of Content-Length, expected one";
+      }
+      if (message.startsWith("text is empty") || message.startsWith("invalid version format")) {
+        return "found a first line that is not METHOD PATH HTTP/1.1; a client of Redis needs the"
+            + " port of --resp";
+      }
+      return "found bytes that are not HTTP/1.1, expected METHOD PATH HTTP/1.1, headers as"
+          + " NAME: VALUE, then a body";
+    }
+  }
+
+  /** In which form bodies are accepted. Stateless. */
+  static final class Bodies {
+
+    private Bodies() {}
+
+    /** Returns the mistake in the way the body is written; null if there is none. */
+    static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
+      MediaType type = request.contentType();
+      if (type == null
+          || !type.is(expected.withoutParameters())
+          || !Requests.isUtf8(request.headers())) {
+        return Fault.wrongMediaType(
+            request.headers().get(HttpHeaderNames.CONTENT_TYPE), expected.withoutParameters());
+      }
+      String encoding = Requests.compression(request.headers());
+      return encoding == null ? null : Fault.wrongEncoding(encoding);
+    }
+  }
+}

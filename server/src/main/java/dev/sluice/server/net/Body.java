@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.net;
+
+import com.linecorp.armeria.common.ClosedSessionException;
+import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpObject;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.stream.SubscriptionOption;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.Requests.BodyReader;
+import dev.sluice.server.net.Requests.StreamingService;
+import io.netty.buffer.ByteBuf;
+import io.netty.channel.EventLoop;
+import io.netty.handler.codec.http2.Http2Exception;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import org.reactivestreams.Subscriber;
+import org.reactivestreams.Subscription;
+
+/**
+ * Collects a body in one array. The pieces are copied as they arrive, since each of them keeps the
+ * network's buffer that it came in, even if it is a single byte. A reader may look at what is
+ * there, and gets nothing else. Belongs to one event loop.
+ */
+final class Body implements Subscriber<HttpObject> {
+
+  private static final int FIRST_SIZE = 512;
+  private static final byte[] NOTHING = new byte[0];
+
+  private final CompletableFuture<byte[]> whole = new CompletableFuture<>();
+  private final ServiceRequestContext context;
+  private final Exchange exchange;
+  private final int maxBytes;
+  private final @Nullable BodyReader reader;
+  private byte[] bytes = NOTHING;
+  private int size;
+
+  private Body(ServiceRequestContext context, int maxBytes, @Nullable BodyReader reader) {
+    this.reader = reader;
+    this.context = context;
+    this.exchange = Exchange.of(context);
+    this.maxBytes = maxBytes;
+  }
+
+  /** The body, or what went wrong with it. */
+  static CompletableFuture<byte[]> collected(
+      HttpRequest request, ServiceRequestContext context, int maxBytes) {
+    return subscribed(new Body(context, maxBytes, null), request);
+  }
+
+  /**
+   * The end of a body that somebody reads as it arrives, or what went wrong with it. A caller that
+   * completes it gets no more of the body: the rest is dropped.
+   */
+  static CompletableFuture<?> read(
+      HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
+    Body body = new Body(context, maxBytes, reader);
+    Stages.onEnd(body.whole, (nothing, failure) -> body.bytes = NOTHING);
+    return subscribed(body, request);
+  }
+
+  private static CompletableFuture<byte[]> subscribed(Body body, HttpRequest request) {
+    request.subscribe(body, SubscriptionOption.WITH_POOLED_OBJECTS);
+    return body.whole;
+  }
+
+  @Override
+  public void onSubscribe(Subscription started) {
+    started.request(Long.MAX_VALUE);
+  }
+
+  @Override
+  public void onNext(HttpObject part) {
+    if (!(part instanceof HttpData data)) {
+      return; // trailers
+    }
+    try (data) {
+      if (whole.isDone() || !hasRoomFor(data.length())) {
+        return;
+      }
+      ByteBuf piece = data.byteBuf();
+      int length = piece.readableBytes();
+      piece.getBytes(piece.readerIndex(), bytes, size, length);
+      size += length;
+    }
+    if (reader != null) {
+      reader.more(bytes, size);
+    }
+  }
+
+  private boolean hasRoomFor(int more) {
+    int needed = size + more;
+    if (needed > maxBytes) {
+      fail(ContentTooLargeException.get());
+      return false;
+    }
+    if (needed <= bytes.length) {
+      return true;
+    }
+    int larger = Math.min(maxBytes, Math.max(FIRST_SIZE, Math.max(needed, 2 * bytes.length)));
+    if (!exchange.grows(larger - bytes.length, larger > ConnectionBudget.LARGE)) {
+      fail(RefusedException.overloaded("no room for the body; try again in a second"));
+      return false;
+    }
+    if (larger > ConnectionBudget.LARGE && bytes.length <= ConnectionBudget.LARGE) {
+      failWithRequest();
+    }
+    bytes = Arrays.copyOf(bytes, larger);
+    return true;
+  }
+
+  /**
+   * The library refuses a request that is too large or too late, and says so to its context only.
+   */
+  private void failWithRequest() {
+    var unused =
+        context
+            .whenRequestCancelling()
+            .thenAcceptAsync(this::fail, context.eventLoop().withoutContext());
+  }
+
+  /** Goes on reading: an HTTP/2 stream that is cancelled may take the answer with it. */
+  private void fail(Throwable cause) {
+    int held = bytes.length;
+    if (whole.completeExceptionally(cause)) {
+      bytes = NOTHING;
+      exchange.shrinks(held);
+    }
+  }
+
+  /** A network that failed is a client that went away, and not a mistake of the server. */
+  @Override
+  public void onError(Throwable cause) {
+    boolean isNetwork = cause instanceof IOException || cause instanceof Http2Exception;
+    fail(isNetwork ? ClosedSessionException.get() : cause);
+  }
+
+  @Override
+  public void onComplete() {
+    whole.complete(
+        reader != null ? NOTHING : bytes.length == size ? bytes : Arrays.copyOf(bytes, size));
+  }
+
+  /**
+   * Collects a body within its bound, after all that may refuse the request by its headers. The
+   * service finds it by {@link Requests#body}: the request that it is given has been read. A {@link
+   * Piecewise} service reads its bodies itself. Stateless and thread-safe.
+   */
+  static final class BodyCollector implements DecoratingHttpServiceFunction {
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      Exchange exchange = Exchange.of(context);
+      if (request.isEmpty()) {
+        exchange.arrived();
+        return next.serve(context, request);
+      }
+      if (context.config().service().as(StreamingService.class) != null) {
+        return next.serve(context, request);
+      }
+      exchange.read();
+      CompletableFuture<byte[]> body = Body.collected(request, context, SluiceServer.MAX_BODY);
+      Function<byte[], HttpResponse> answer =
+          whole -> {
+            exchange.arrived(whole);
+            return Requests.pass(next, context, request);
+          };
+      EventLoop loop = context.eventLoop().withoutContext();
+      return context.exchangeType().isResponseStreaming()
+          ? HttpResponse.of(body.thenApply(answer))
+          : WholeResponse.of(
+              body.thenCompose(whole -> answer.apply(whole).aggregate(loop)), context);
+    }
+  }
+
+  /*
+   * Over HTTP/2 the library resets a stream at once if the answer is out before the body is in. The
+   * client may lose the answer with it; a gRPC client reports CANCELLED then. So the body may arrive
+   * for a while. It must be read then: unread, it would fill the window that all streams of its
+   * connection share, and memory that no budget counts. Over HTTP/1.1 the library drops what follows.
+   */
+
+  /** Reads and drops what still arrives of a body whose request is answered. Thread-safe. */
+  static final class LateBodies implements DecoratingHttpServiceFunction {
+
+    /** How long a body may arrive after the answer. */
+    private static final Duration PATIENCE = Duration.ofSeconds(2);
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      HttpResponse response = next.serve(context, request);
+      if (context.sessionProtocol().isMultiplex() && !request.isEmpty()) {
+        context.setRequestAutoAbortDelay(PATIENCE);
+        Stages.onEnd(
+            response.whenComplete(),
+            (done, failure) -> {
+              Exchange exchange = context.attr(Exchange.KEY);
+              if (!request.isComplete() && (exchange == null || !exchange.isRead())) {
+                drop(request);
+              }
+            });
+      }
+      return response;
+    }
+
+    /** Does nothing for a body that somebody reads, at the cost of an exception. */
+    static void drop(HttpRequest request) {
+      request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
+    }
+
+    /** Takes everything and keeps nothing. */
+    private static final class Dropped implements Subscriber<HttpObject> {
+
+      @Override
+      public void onSubscribe(Subscription subscription) {
+        subscription.request(Long.MAX_VALUE);
+      }
+
+      @Override
+      public void onNext(HttpObject part) {
+        if (part instanceof HttpData data) {
+          data.close();
+        }
+      }
+
+      @Override
+      public void onError(Throwable cause) {
+        // somebody reads it, or it will not arrive: either way there is nothing to drop
+      }
+
+      @Override
+      public void onComplete() {
+        // it arrived
+      }
+    }
+  }
+}

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.net;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelDuplexHandler;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelOption;
+import java.net.SocketAddress;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One connection as {@link ConnectionBudget} sees it, whatever it speaks: what it holds, whether it
+ * is idle, and how it ends. It stands in the connection's pipeline. Any thread may call its
+ * methods.
+ */
+public abstract class Client extends ChannelDuplexHandler {
+
+  private final ConnectionBudget traffic;
+
+  /** The connection. */
+  protected final Channel channel;
+
+  private final Object key;
+  private final ConnectionBudget.Peer peer;
+  private final AtomicLong heldBytes = new AtomicLong();
+  private final AtomicBoolean doomed = new AtomicBoolean();
+  private volatile @Nullable ChannelHandlerContext context;
+
+  /**
+   * Makes a client of a connection that was just accepted.
+   *
+   * @param accepted the connection, and whose it is
+   */
+  protected Client(ConnectionBudget.Accepted accepted) {
+    this.traffic = accepted.traffic();
+    this.channel = accepted.channel();
+    this.key = accepted.key();
+    this.peer = accepted.peer();
+  }
+
+  @Override
+  public void handlerAdded(ChannelHandlerContext added) throws Exception {
+    context = added;
+    super.handlerAdded(added);
+  }
+
+  /**
+   * Whether no request is in flight.
+   *
+   * @return true if the connection may be closed without a loss
+   */
+  protected abstract boolean isIdle();
+
+  /**
+   * How long ago the connection was last used.
+   *
+   * @param nowNanos the time by {@link System#nanoTime}
+   * @return nanoseconds
+   */
+  protected abstract long quietNanos(long nowNanos);
+
+  /**
+   * How long a request has waited for its client.
+   *
+   * @param nowNanos the time by {@link System#nanoTime}
+   * @return nanoseconds; 0 where the server is waited for
+   */
+  protected abstract long waitsForClientNanos(long nowNanos);
+
+  /**
+   * Why the connection has to be closed now, if it has to.
+   *
+   * @param nowNanos the time by {@link System#nanoTime}
+   * @param mostNanos how long a request may be in flight, until its reply was read
+   * @return the reason for the log, {@code %s} in it stands for the bytes that were held; null to
+   *     keep the connection
+   */
+  protected abstract @Nullable String lateness(long nowNanos, long mostNanos);
+
+  /** Tells the client, as far as its protocol can, that the connection ends. */
+  protected abstract void sayGoodbye();
+
+  /**
+   * Where the client stands in the pipeline.
+   *
+   * @return its context, null before it is there
+   */
+  protected final @Nullable ChannelHandlerContext context() {
+    return context;
+  }
+
+  /**
+   * Charges what the client makes the server hold.
+   *
+   * @param bytes how much more
+   * @param large whether it is bulk, which leaves room for small requests
+   * @return false if it must do without
+   */
+  protected final boolean charge(long bytes, boolean large) {
+    return !doomed.get() && traffic.tryCharge(this, bytes, large);
+  }
+
+  /**
+   * Gives back what was charged.
+   *
+   * @param bytes how much
+   */
+  protected final void release(long bytes) {
+    if (!doomed.get()) {
+      traffic.charge(this, -bytes);
+    }
+  }
+
+  /**
+   * Closes the connection and says why in the log.
+   *
+   * @param why {@code %s} in it stands for the bytes that were held
+   */
+  protected final void close(String why) {
+    traffic.close(this, why);
+  }
+
+  /**
+   * Says in the log that what the client sent can't be understood; closes nothing.
+   *
+   * @param what what was wrong
+   */
+  protected final void broken(String what) {
+    traffic.brokenBy(channel, what);
+  }
+
+  /**
+   * Says in the log why the connection ends; closes nothing. Ends the process if the heap ran out.
+   *
+   * @param cause what was thrown in its pipeline
+   */
+  protected final void failed(Throwable cause) {
+    traffic.failed(channel, cause);
+  }
+
+  final void releaseAll() {
+    traffic.charge(this, -heldBytes.get());
+  }
+
+  final void hold(long bytes) {
+    heldBytes.addAndGet(bytes);
+  }
+
+  /** Closes without waiting for anything. False if told before. */
+  @CanIgnoreReturnValue
+  final boolean closeNow() {
+    if (!doomed.compareAndSet(false, true)) {
+      return false;
+    }
+    traffic.forget(this);
+    long held = heldBytes();
+    traffic.closing(held);
+    channel.closeFuture().addListener(closed -> traffic.closing(-held));
+    releaseAll();
+    channel.eventLoop().execute(this::closeHard);
+    return true;
+  }
+
+  private void closeHard() {
+    ChannelHandlerContext ctx = context;
+    if (ctx != null && channel.isActive()) {
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // drops what is unread
+      channel.unsafe().close(channel.newPromise()); // no handler delays it, not even TLS
+    }
+  }
+
+  /**
+   * Whether it was told to close.
+   *
+   * @return true from then on
+   */
+  protected final boolean isDoomed() {
+    return doomed.get();
+  }
+
+  /** How long a request may be in flight, until its reply was read. */
+  final long exchangeNanos() {
+    return traffic.exchangeNanos();
+  }
+
+  /** The identity of its peer. */
+  final Object key() {
+    return key;
+  }
+
+  final ConnectionBudget.Peer peer() {
+    return peer;
+  }
+
+  final SocketAddress remoteAddress() {
+    return channel.remoteAddress();
+  }
+
+  final long heldBytes() {
+    return heldBytes.get();
+  }
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.net;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.async.Stages;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
+import dev.sluice.server.net.Body.LateBodies;
+import dev.sluice.server.net.ConnectionBudget.Stage;
+import io.netty.channel.Channel;
+import io.netty.util.AttributeKey;
+import java.util.Objects;
+
+/** One request in flight: from its headers until its response was read. Of one event loop. */
+final class Exchange implements Requests.HeldAnswers {
+
+  /** The cost of a request beside its body and its response: objects, buffers, timers. */
+  static final int FIXED_BYTES = 16 << 10;
+
+  static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
+
+  private static final byte[] NO_BODY = new byte[0];
+
+  /**
+   * Answers of a stream are charged in steps of so many bytes, once they are {@link
+   * ConnectionBudget#LARGE}.
+   */
+  private static final int ANSWER_STEP = 16 << 10;
+
+  private final Connection connection;
+  private final long startNanos;
+  private long chargedBytes = FIXED_BYTES;
+  private long responseBytes;
+  private long answerBytes;
+  private long answerChargedBytes;
+  private boolean incomplete = true;
+  private boolean waitsForClient = true;
+  private boolean answered;
+  private boolean ended;
+  private boolean read;
+  private boolean arriving;
+  private byte[] body = NO_BODY;
+
+  Exchange(Connection connection, long startNanos) {
+    this.connection = connection;
+    this.startNanos = startNanos;
+  }
+
+  /** The exchange of a request that has begun one. */
+  static Exchange of(ServiceRequestContext context) {
+    return Objects.requireNonNull(context.attr(KEY), "a request begins an exchange");
+  }
+
+  long startNanos() {
+    return startNanos;
+  }
+
+  /** Whether its body is incomplete or its response unread. */
+  boolean waitsForClient() {
+    return waitsForClient;
+  }
+
+  /** Charges a body that grows; false if it must not. */
+  boolean grows(long bytes, boolean large) {
+    if (ended || !connection.charge(bytes, large)) {
+      return false;
+    }
+    chargedBytes += bytes;
+    return true;
+  }
+
+  /**
+   * Gives back what was charged for a body that is dropped. One that is read as it arrives is kept
+   * for longer: to the end of the exchange.
+   */
+  void shrinks(long bytes) {
+    if (!arriving) {
+      giveBack(bytes);
+    }
+  }
+
+  private void giveBack(long bytes) {
+    if (!ended) {
+      connection.release(bytes);
+      chargedBytes -= bytes;
+    }
+  }
+
+  @Override
+  public boolean hold(long bytes) {
+    long more = chargeOf(answerBytes + bytes) - answerChargedBytes;
+    if (more > 0) {
+      if (!grows(more, true)) {
+        return false;
+      }
+      answerChargedBytes += more;
+    }
+    answerBytes += bytes;
+    return true;
+  }
+
+  @Override
+  public void drop(long bytes) {
+    answerBytes -= bytes;
+    long spare = answerChargedBytes - chargeOf(answerBytes);
+    if (spare > 0) {
+      giveBack(spare);
+      answerChargedBytes -= spare;
+    }
+  }
+
+  /** The first bytes are free, as those of a whole answer are. */
+  private static long chargeOf(long answers) {
+    return answers <= ConnectionBudget.LARGE
+        ? 0
+        : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
+  }
+
+  /** How long it may take from now on; its connection is closed soon after that. */
+  long nanosLeft() {
+    return connection.exchangeNanos() - (System.nanoTime() - startNanos);
+  }
+
+  /** Whether its body has not arrived as a whole. */
+  boolean isIncomplete() {
+    return incomplete;
+  }
+
+  /** Says that its body is read to the end, whatever becomes of the request. */
+  void read() {
+    read = true;
+  }
+
+  /** Whether somebody reads its body to the end. */
+  boolean isRead() {
+    return read;
+  }
+
+  /** Says that its body is read as it arrives, and perhaps answered before it is here. */
+  void readsAsItArrives() {
+    read = true;
+    arriving = true;
+  }
+
+  /** Takes the whole body. */
+  void arrived(byte[] whole) {
+    body = whole;
+    arrived();
+  }
+
+  /** The body, as far as it was collected: all of it, or nothing. */
+  byte[] body() {
+    return body;
+  }
+
+  void arrived() {
+    incomplete = false;
+    waitsForClient = answered;
+    connection.changed();
+  }
+
+  /** Counts a response; false if the budget does not allow it. */
+  boolean answered(long bytes) {
+    incomplete &= arriving;
+    answered = true;
+    waitsForClient = true;
+    responseBytes = bytes;
+    connection.unread(bytes);
+    connection.changed();
+    return bytes <= ConnectionBudget.LARGE || grows(bytes, true);
+  }
+
+  void ended() {
+    ended = true;
+    connection.end(this, chargedBytes, responseBytes);
+  }
+
+  boolean isLast() {
+    return connection.isLast();
+  }
+
+  /**
+   * Charges each request to the budget before its body is read, and accounts for the response until
+   * it was read. Stateless and thread-safe.
+   */
+  static final class BudgetDecorator implements DecoratingHttpServiceFunction {
+
+    private static final String CLOSE = "close";
+
+    private final ConnectionBudget traffic;
+
+    BudgetDecorator(ConnectionBudget traffic) {
+      this.traffic = traffic;
+    }
+
+    @Override
+    public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+        throws Exception {
+      Channel channel =
+          Objects.requireNonNull(context.log().partial().channel(), "a request has a channel");
+      Connection connection = Connection.of(channel);
+      Exchange exchange = connection.begin(context.sessionProtocol().isMultiplex());
+      if (exchange == null) {
+        throw RefusedException.overloaded("too much is in flight; try again in a second");
+      }
+      Stages.onSuccess(context.log().whenComplete(), log -> inLoop(channel, exchange::ended));
+      context.setAttr(Exchange.KEY, exchange);
+      boolean bodiless = !request.isEmpty() && isAskedByProxies(context);
+      HttpResponse response =
+          bodiless ? servedWithoutBody(next, context, request) : next.serve(context, request);
+      return response.mapHeaders(
+          headers -> answered(context, connection, exchange, headers, bodiless));
+    }
+
+    private static boolean isAskedByProxies(ServiceRequestContext context) {
+      return context.config().service().as(AskedByProxies.class) != null;
+    }
+
+    /** The promised body may never come: a connection of HTTP/1.1 ends after the answer. */
+    private static HttpResponse servedWithoutBody(
+        HttpService next, ServiceRequestContext context, HttpRequest request) {
+      HttpResponse response = Requests.pass(next, context, HttpRequest.of(request.headers()));
+      if (context.sessionProtocol().isMultiplex()) {
+        LateBodies.drop(request);
+      } else {
+        request.abort();
+      }
+      return response;
+    }
+
+    private ResponseHeaders answered(
+        ServiceRequestContext context,
+        Connection connection,
+        Exchange exchange,
+        ResponseHeaders headers,
+        boolean bodiless) {
+      if (headers.status().isInformational()) {
+        return headers;
+      }
+      traffic.answered();
+      if (!exchange.answered(Math.max(0, headers.contentLength()))) {
+        traffic.close(connection, "no room for its responses; it held %s bytes");
+      }
+      boolean ends =
+          !context.sessionProtocol().isMultiplex()
+              && (bodiless || (traffic.stage() == Stage.CLOSING && exchange.isLast()));
+      return ends ? headers.withMutations(h -> h.set(HttpHeaderNames.CONNECTION, CLOSE)) : headers;
+    }
+
+    private static void inLoop(Channel channel, Runnable task) {
+      if (channel.eventLoop().inEventLoop()) {
+        task.run();
+      } else {
+        channel.eventLoop().execute(task);
+      }
+    }
+  }
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.net;
+
+import java.net.InetSocketAddress;
+import java.nio.channels.UnsupportedAddressTypeException;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/** Addresses to listen on, as a command line writes them. Pure and thread-safe. */
+public final class HostPort {
+
+  private static final Pattern FORM =
+      Pattern.compile("(?:(\\[[0-9A-Fa-f:.]+]|[^:\\[\\]]*):)?(\\d{1,5})");
+  private static final int MAX_PORT = 65_535;
+
+  private HostPort() {}
+
+  /**
+   * Reads an address; without a host it is loopback, so that nothing is opened to a network unless
+   * somebody asks for it.
+   *
+   * @param text {@code host:port}, {@code [::1]:port}, {@code :port} or {@code port}
+   * @return the address; a host is looked up, which may block
+   * @throws IllegalArgumentException if the text is not an address
+   */
+  public static InetSocketAddress parse(String text) {
+    Matcher form = FORM.matcher(text);
+    if (!form.matches() || Integer.parseInt(form.group(2)) > MAX_PORT) {
+      throw new IllegalArgumentException(
+          "found the address \"%s\", expected host:port, such as 127.0.0.1:8080, [::1]:8080 or"
+                  .formatted(text)
+              + " 0.0.0.0:0 (port 0 is any free one, 65535 the highest)");
+    }
+    String host = form.group(1);
+    boolean none = host == null || host.isEmpty();
+    InetSocketAddress address =
+        new InetSocketAddress(none ? "127.0.0.1" : host, Integer.parseInt(form.group(2)));
+    if (address.isUnresolved()) {
+      throw new IllegalArgumentException(
+          "found the address \"%s\", expected a host that can be looked up".formatted(text));
+    }
+    return address;
+  }
+
+  /**
+   * Writes an address as it stands in a URL.
+   *
+   * @param address the address
+   * @return {@code host:port}, an IPv6 host in brackets
+   */
+  public static String format(InetSocketAddress address) {
+    String host =
+        address.getAddress() == null
+            ? address.getHostString()
+            : address.getAddress().getHostAddress();
+    return (host.contains(":") ? "[" + host + "]" : host) + ":" + address.getPort();
+  }
+
+  /**
+   * What a request names as its server: a host and perhaps a port (RFC 9110, section 7.2).
+   * Immutable.
+   *
+   * @param host in lower case, an IPv6 address in its brackets, without the dot that ends a full
+   *     name
+   */
+  record Authority(String host) {
+
+    /** What a request that names no server is taken for; a name that nobody can own. */
+    static final String MISSING = "no-host.invalid";
+
+    private static final int LONGEST = 1 << 10;
+    private static final Pattern FORM =
+        Pattern.compile("(\\[[^\\[\\]]+\\]|[^\\[\\]:/?#@,\\s]+)(?::0*([0-9]{0,5}))?");
+    private static final int LAST_PORT = 65_535;
+
+    /** Returns null where the text is not an authority, or its port is not one. */
+    static @Nullable Authority parse(String text) {
+      Matcher parts = FORM.matcher(text);
+      if (text.length() > LONGEST || !parts.matches() || !isPort(parts.group(2))) {
+        return null;
+      }
+      String host = parts.group(1).toLowerCase(Locale.ROOT);
+      return new Authority(host.endsWith(".") ? host.substring(0, host.length() - 1) : host);
+    }
+
+    /** An empty port stands for the scheme's own. */
+    private static boolean isPort(@Nullable String digits) {
+      return digits == null || digits.isEmpty() || Integer.parseInt(digits) <= LAST_PORT;
+    }
+
+    /** Whether a request named no server at all; the library adds the port. */
+    static boolean isMissing(@Nullable String text) {
+      return text == null || text.isEmpty() || text.startsWith(MISSING);
+    }
+  }
+
+  /** An address on which the server can't listen: the port is taken, or not this machine's. */
+  public static final class AddressException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    private AddressException(String message, Throwable cause) {
+      super(message, cause);
+    }
+
+    /**
+     * Says why a port can't be opened, and what to do.
+     *
+     * @param address where it should listen
+     * @param failure what the network said; its first cause counts
+     * @return the exception
+     */
+    public static AddressException of(InetSocketAddress address, Throwable failure) {
+      Throwable cause = failure;
+      while (cause.getCause() != null) {
+        cause = cause.getCause();
+      }
+      String why = why(cause);
+      return new AddressException(
+          "can't listen on %s: %s%s".formatted(HostPort.format(address), why, advice(why)),
+          failure);
+    }
+
+    /** The network's own words, where it has any. */
+    private static String why(Throwable cause) {
+      if (cause instanceof UnsupportedAddressTypeException) {
+        return "this JVM has no IPv6";
+      }
+      String message = cause.getMessage();
+      return message == null ? cause.getClass().getSimpleName() : message;
+    }
+
+    private static String advice(String why) {
+      if (why.contains("in use")) {
+        return "; another process has the port: stop it, or choose another one (port 0 is any free one)";
+      }
+      return why.contains("ermission")
+          ? "; ports below 1024 are reserved: choose a higher one"
+          : "; expected an address of this machine";
+    }
+  }
+}

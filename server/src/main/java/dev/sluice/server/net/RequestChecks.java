@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.net;
+
+import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.SessionProtocol;
+import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
+import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.Route;
+import com.linecorp.armeria.server.RoutePathType;
+import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.AnyMethod.AskedByProxies;
+import dev.sluice.server.net.ConnectionBudget.Stage;
+import dev.sluice.server.net.HostPort.Authority;
+import dev.sluice.server.tls.TlsIdentity.Tls;
+import io.netty.util.NetUtil;
+import java.util.Locale;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/*
+ * A page in a browser may ask any server that the browser can reach, this one on loopback too. A
+ * name that the page's author owns may lead to such a server (DNS rebinding). Such a request says
+ * so: it names that host, or an origin that is not ours. An address cannot be rebound, so every
+ * address is a good host.
+ *
+ * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS,
+ * so a gRPC request over it cannot come from a web page. With TLS, a browser that was led here
+ * under another name finds a certificate that is not for that name, and sends nothing.
+ *
+ * A trusted proxy that asks about another request passes the headers of that one on.
+ */
+
+/** Refuses requests that are not meant for this server. Immutable and thread-safe. */
+final class RequestChecks implements DecoratingHttpServiceFunction {
+
+  private static final String ANY = "*";
+  static final String LOCALHOST = "localhost";
+  private static final Pattern NAME = Pattern.compile("[a-z0-9_.-]+");
+  private static final String PARAMETERS = "\0:{*";
+  private static final int SHOWN = 200;
+
+  private final Set<String> hosts;
+  private final Set<String> origins;
+  private final ConnectionBudget traffic;
+
+  RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget traffic) {
+    this.hosts = hosts;
+    this.origins = origins;
+    this.traffic = traffic;
+  }
+
+  @Override
+  public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
+      throws Exception {
+    requireOneHost(context, request);
+    if (!isForAnother(context)) {
+      requireMeantForUs(context, request);
+    }
+    if (isAlias(context)) {
+      throw wrongPath(shown(context.rawPath()));
+    }
+    if (traffic.stage() != Stage.OPEN && context.path().equals("/readyz")) {
+      throw stopping();
+    }
+    return next.serve(context, request);
+  }
+
+  private static boolean isBeyondBrowsers(ServiceRequestContext context, HttpRequest request) {
+    return context.sessionProtocol() == SessionProtocol.H2C && Requests.isGrpc(request.headers());
+  }
+
+  /** Host and Origin are then those of the request that the proxy asks about. */
+  private static boolean isForAnother(ServiceRequestContext context) {
+    AskedByProxies asked = context.config().service().as(AskedByProxies.class);
+    return asked != null && asked.isFromProxy(context);
+  }
+
+  private static void requireOneHost(ServiceRequestContext context, HttpRequest request) {
+    if (request.headers().getAll(HttpHeaderNames.HOST).size() > 1) {
+      throw severalHosts();
+    }
+    if (Authority.isMissing(request.authority()) && !isBeyondBrowsers(context, request)) {
+      throw noHost();
+    }
+  }
+
+  private void requireMeantForUs(ServiceRequestContext context, HttpRequest request) {
+    String authority = String.valueOf(request.authority());
+    if (!isBeyondBrowsers(context, request)) {
+      requireHost(authority);
+      if (!authority.equalsIgnoreCase(request.headers().get(HttpHeaderNames.HOST, authority))) {
+        throw severalHosts(); // HTTP/2 has a field of its own
+      }
+    }
+    for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
+      if (!isOrigin(origin, ownOrigin(context, authority))) {
+        throw wrongOrigin(shown(origin));
+      }
+    }
+  }
+
+  private void requireHost(String text) {
+    Authority authority = Authority.parse(text);
+    if (authority == null) {
+      throw badHost(shown(text));
+    }
+    if (!isHost(authority.host())) {
+      throw wrongHost(shown(text));
+    }
+  }
+
+  private boolean isHost(String host) {
+    return host.equals(LOCALHOST)
+        || (host.endsWith("." + LOCALHOST) && NAME.matcher(host).matches())
+        || hosts.contains(host)
+        || hosts.contains(ANY)
+        || isAddress(host);
+  }
+
+  private static boolean isAddress(String host) {
+    return (host.startsWith("[") && host.endsWith("]"))
+        ? NetUtil.isValidIpV6Address(host.substring(1, host.length() - 1))
+        : NetUtil.isValidIpV4Address(host);
+  }
+
+  /** Its own pages may ask: their host was checked already. */
+  private boolean isOrigin(String origin, String own) {
+    String lower = origin.toLowerCase(Locale.ROOT);
+    return origins.contains(ANY) || origins.contains(lower) || lower.equals(own);
+  }
+
+  private static String ownOrigin(ServiceRequestContext context, String authority) {
+    String scheme = Tls.session(context) == null ? "http://" : "https://";
+    return scheme + authority.toLowerCase(Locale.ROOT);
+  }
+
+  /** Whether the path leads to a part only because the library read it leniently. */
+  private static boolean isAlias(ServiceRequestContext context) {
+    Route route = context.config().route();
+    String raw = beforeQuery(context.rawPath());
+    if (route.isFallback()) {
+      return false;
+    }
+    String path = route.paths().get(0);
+    return route.pathType() == RoutePathType.EXACT
+        ? !raw.equals(path)
+        : !raw.startsWith(literal(path));
+  }
+
+  private static String beforeQuery(String path) {
+    int query = path.indexOf('?');
+    return query < 0 ? path : path.substring(0, query);
+  }
+
+  /** Returns the part of a path before its first parameter. */
+  private static String literal(String path) {
+    int end = 0;
+    while (end < path.length() && PARAMETERS.indexOf(path.charAt(end)) < 0) {
+      end++;
+    }
+    return path.substring(0, end);
+  }
+
+  private static String shown(String text) {
+    return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+  }
+
+  private static RefusedException stopping() {
+    return new RefusedException(
+        HttpStatus.SERVICE_UNAVAILABLE,
+        "stopping",
+        "The server is stopping",
+        "the server was told to stop; send new requests to another one");
+  }
+
+  private static RefusedException wrongHost(String host) {
+    return new RefusedException(
+        HttpStatus.MISDIRECTED_REQUEST,
+        "wrong-host",
+        "The Host is not one of this server's",
+        "Host %s is neither localhost, nor an IP address, nor a name that the server was given with --host"
+            .formatted(host));
+  }
+
+  private static RefusedException noHost() {
+    return new RefusedException(
+        HttpStatus.BAD_REQUEST,
+        "no-host",
+        "The Host header is missing",
+        "send a Host header with the name or address of this server (RFC 9112, section 3.2)");
+  }
+
+  private static RefusedException badHost(String host) {
+    return new RefusedException(
+        HttpStatus.BAD_REQUEST,
+        "bad-host",
+        "The Host header is malformed",
+        "Host %s is malformed; send a name or an address, with a port up to 65535 if any"
+            .formatted(host));
+  }
+
+  private static RefusedException severalHosts() {
+    return new RefusedException(
+        HttpStatus.BAD_REQUEST,
+        "several-hosts",
+        "The request has several hosts",
+        "send one Host header, or one :authority (RFC 9112, section 3.2)");
+  }
+
+  private static RefusedException wrongOrigin(String origin) {
+    return new RefusedException(
+        HttpStatus.FORBIDDEN,
+        "wrong-origin",
+        "Web pages of this origin may not ask",
+        "Origin %s is not one that the server was given with --allow-origin".formatted(origin));
+  }
+
+  private static RefusedException wrongPath(String path) {
+    return new RefusedException(
+        HttpStatus.NOT_FOUND,
+        "not-found",
+        "There is nothing at this path",
+        "the path %s is not written as / lists it".formatted(path));
+  }
+}

@@ -1,0 +1,523 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.net;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.linecorp.armeria.common.Flags;
+import com.linecorp.armeria.common.SessionProtocol;
+import com.linecorp.armeria.common.util.EventLoopGroups;
+import com.linecorp.armeria.server.Server;
+import com.linecorp.armeria.server.ServerBuilder;
+import dev.sluice.server.base.Periodic;
+import dev.sluice.server.net.Body.BodyCollector;
+import dev.sluice.server.net.Body.LateBodies;
+import dev.sluice.server.net.Exchange.BudgetDecorator;
+import dev.sluice.server.net.HostPort.AddressException;
+import dev.sluice.server.net.HostPort.Authority;
+import dev.sluice.server.net.Part.Decorators;
+import dev.sluice.server.tls.TlsIdentity.Tls;
+import dev.sluice.text.Durations;
+import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.ChannelConfig;
+import io.netty.channel.ChannelOption;
+import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandlerFactory;
+import io.netty.channel.MultiThreadIoEventLoopGroup;
+import io.netty.channel.RecvByteBufAllocator;
+import io.netty.channel.WriteBufferWaterMark;
+import io.netty.channel.epoll.EpollIoHandler;
+import io.netty.channel.nio.NioIoHandler;
+import io.netty.util.concurrent.FastThreadLocalThread;
+import io.netty.util.concurrent.Future;
+import java.net.InetSocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.Set;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ScheduledFuture;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One port and the parts that answer on it, running until it is closed.
+ *
+ * <p>Every bound is set here, none is left to a default. They say how long a client may be silent
+ * or take for a request, how many clients there may be, and how much each may send. They also say
+ * how much all clients together may make the server hold.
+ *
+ * <p>Thread-safe; {@link Builder#start} blocks until the port is open, {@link #close} until the
+ * last answer is out, up to {@link #LONGEST_SHUTDOWN}.
+ */
+public final class SluiceServer implements AutoCloseable {
+
+  /** How long a connection may be silent before it is closed. */
+  public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
+
+  /** How long a request may take, from its first header to the answer. */
+  public static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
+
+  /** How long a client may take to read an answer, after {@link #REQUEST_TIMEOUT}. */
+  public static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
+
+  /**
+   * How long the server says that it is not ready, before it stops to accept connections: load
+   * balancers need that time to notice.
+   */
+  public static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
+
+  /** How long {@link #close} waits for answers that are under way. */
+  public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
+
+  /**
+   * How long a connection may live. Then its client is told to open another one, and looks the
+   * server's name up again; requests in flight are answered.
+   */
+  public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
+
+  /**
+   * The most connections at a time, where the heap has {@link #HEAP_PER_CONNECTION} for each;
+   * another one replaces an idle one.
+   */
+  public static final int MAX_CONNECTIONS = 10_000;
+
+  /**
+   * The heap that each possible connection needs, in bytes. An idle one of HTTP/2 over TLS takes up
+   * to 10 KB; the rest is for requests, buckets and the server itself.
+   */
+  public static final int HEAP_PER_CONNECTION = 24 << 10;
+
+  /** The most connections at a time from one IPv4 address or one IPv6 network of 64 bits. */
+  public static final int MAX_CONNECTIONS_PER_PEER = 2_500;
+
+  /** The largest request body, in bytes: a batch of 1000 transactions fits. */
+  public static final int MAX_BODY = 128 << 10;
+
+  /** The largest request line, in bytes: an id of 1024 characters, percent-encoded, fits. */
+  public static final int MAX_LINE = 16 << 10;
+
+  /** The largest headers of a request, in bytes. */
+  public static final int MAX_HEADERS = 16 << 10;
+
+  /** The most requests at a time on one HTTP/2 connection. */
+  public static final int MAX_STREAMS = 100;
+
+  /**
+   * The most threads for requests that may wait: probes that ask the store, metrics, lists. A
+   * decision takes none of them. Nor do changes and reloads, which have a thread each.
+   */
+  public static final int MAX_TASK_THREADS = 16;
+
+  /** The most requests that wait for one of those threads; beyond it, a request gets a 503. */
+  public static final int MAX_WAITING_TASKS = 1_000;
+
+  /**
+   * The part of the heap that requests in flight may hold: one in this many. Where the JVM's direct
+   * memory is bounded below the heap, the part of that.
+   */
+  public static final int HEAP_PER_BUDGET = 4;
+
+  private static final int STREAM_WINDOW = 64 << 10;
+  private static final int CONNECTION_WINDOW = 256 << 10;
+  private static final int READ_BUFFER = 16 << 10;
+  private static final int FIRST_READ_BUFFER = 2 << 10;
+  private static final int LEAST_READ_BUFFER = 512;
+  private static final int LOW_WATER = 32 << 10;
+  private static final int HIGH_WATER = 64 << 10;
+  private static final WriteBufferWaterMark WATER_MARK =
+      new WriteBufferWaterMark(LOW_WATER, HIGH_WATER);
+  private static final int BEING_CLOSED = 256;
+  private static final Duration SWEEP_EVERY = Duration.ofMillis(250);
+  private static final Duration QUIET_PERIOD = Duration.ofMillis(100);
+
+  private static final Logger log = LoggerFactory.getLogger(SluiceServer.class);
+
+  private final Server server;
+  private final TaskThreads tasks;
+  private final ConnectionBudget traffic;
+  private final Duration unready;
+  private final ScheduledFuture<?> sweeps;
+
+  private SluiceServer(
+      Server server, TaskThreads tasks, ConnectionBudget traffic, Duration unready) {
+    this.server = server;
+    this.tasks = tasks;
+    this.traffic = traffic;
+    this.unready = unready;
+    this.sweeps =
+        server
+            .config()
+            .workerGroup()
+            .scheduleAtFixedRate(
+                Periodic.task(log, "closing the connections that are too slow", traffic::sweep),
+                SWEEP_EVERY.toMillis(),
+                SWEEP_EVERY.toMillis(),
+                TimeUnit.MILLISECONDS);
+  }
+
+  /**
+   * Starts a server's description.
+   *
+   * @param address where it listens; port 0 for any free one
+   * @return a builder
+   */
+  public static Builder builder(InetSocketAddress address) {
+    return new Builder(address);
+  }
+
+  /**
+   * Where the server listens.
+   *
+   * @return the address, with the port that was chosen
+   */
+  public InetSocketAddress address() {
+    return Objects.requireNonNull(server.activePort(), "the server was closed").localAddress();
+  }
+
+  /**
+   * Stops the server so that no client loses a request. First {@code /readyz} answers 503 for the
+   * unready period; then the port is closed, each client is told that its connection ends, and each
+   * request in flight is answered. A thread that is interrupted cuts this short.
+   */
+  @Override
+  public void close() {
+    unready();
+    try {
+      TimeUnit.NANOSECONDS.sleep(unready.toNanos());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+    drain();
+  }
+
+  /** Makes {@code /readyz} answer 503 from now on; requests are still answered. Never blocks. */
+  public void unready() {
+    traffic.unready();
+  }
+
+  /**
+   * Stops the server as {@link #close} does after the unready period. A thread that is interrupted
+   * waits for no request in flight.
+   */
+  public void drain() {
+    traffic.drain();
+    sweeps.cancel(false);
+    server.stop().join();
+    tasks.shutdown();
+  }
+
+  /** Makes a {@link SluiceServer}. Not thread-safe. */
+  public static final class Builder {
+    private final InetSocketAddress address;
+    private final List<Part> parts = new ArrayList<>();
+    private Duration idleTimeout = IDLE_TIMEOUT;
+    private Duration requestTimeout = REQUEST_TIMEOUT;
+    private Duration unready = UNREADY_PERIOD;
+    private Duration maxConnectionAge = MAX_CONNECTION_AGE;
+    private int maxConnections = MAX_CONNECTIONS;
+    private int maxConnectionsPerPeer = MAX_CONNECTIONS_PER_PEER;
+    private long budgetBytes = ConnectionBudget.usualBudgetBytes();
+    private final Set<String> hosts = new HashSet<>();
+    private final Set<String> origins = new HashSet<>();
+    private boolean requestLog;
+    private @Nullable ConnectionBudget shared;
+    private @Nullable Tls tls;
+
+    private Builder(InetSocketAddress address) {
+      this.address = address;
+    }
+
+    /**
+     * Adds a part.
+     *
+     * @param part the part
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder part(Part part) {
+      parts.add(part);
+      return this;
+    }
+
+    /**
+     * Sets how long a connection may be silent; {@link #IDLE_TIMEOUT} if not called.
+     *
+     * @param timeout a positive duration
+     * @return this
+     * @throws IllegalArgumentException if it is not, or is longer than 292 years
+     */
+    @CanIgnoreReturnValue
+    public Builder idleTimeout(Duration timeout) {
+      this.idleTimeout = Durations.positive("idleTimeout", timeout);
+      return this;
+    }
+
+    /**
+     * Sets how long a request may take; {@link #REQUEST_TIMEOUT} if not called.
+     *
+     * @param timeout a positive duration
+     * @return this
+     * @throws IllegalArgumentException if it is not, or is longer than 292 years
+     */
+    @CanIgnoreReturnValue
+    public Builder requestTimeout(Duration timeout) {
+      this.requestTimeout = Durations.positive("requestTimeout", timeout);
+      return this;
+    }
+
+    /**
+     * Sets how long the server says that it is not ready before it stops to accept connections;
+     * {@link #UNREADY_PERIOD} if not called.
+     *
+     * @param period zero or longer
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder unreadyPeriod(Duration period) {
+      this.unready = period;
+      return this;
+    }
+
+    /**
+     * Sets how long a connection may live; {@link #MAX_CONNECTION_AGE} if not called.
+     *
+     * @param age at least a second
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxConnectionAge(Duration age) {
+      this.maxConnectionAge = age;
+      return this;
+    }
+
+    /**
+     * Sets how many connections one IPv4 address, or one IPv6 network of 64 bits, may have at a
+     * time; {@link #MAX_CONNECTIONS_PER_PEER} if not called.
+     *
+     * @param most at least 1
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxConnectionsPerPeer(int most) {
+      this.maxConnectionsPerPeer = most;
+      return this;
+    }
+
+    /**
+     * Sets how many bytes requests in flight may hold together, incomplete bodies and unread
+     * responses included; the heap over {@link #HEAP_PER_BUDGET} if not called. A request counts
+     * for 16 KiB and its body; one peer may hold half of it.
+     *
+     * @param most at least 1 MiB
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxBytesInFlight(long most) {
+      this.budgetBytes = most;
+      return this;
+    }
+
+    /**
+     * Adds a name that clients may use for this server in {@code Host}. {@code localhost} and IP
+     * addresses need not be added.
+     *
+     * @param name a host name without port; {@code *} for any
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder host(String name) {
+      hosts.add(name.toLowerCase(Locale.ROOT));
+      return this;
+    }
+
+    /**
+     * Adds an origin whose web pages may ask this server; none but its own may if not called.
+     *
+     * @param origin such as {@code https://example.com}; {@code *} for any
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder origin(String origin) {
+      origins.add(origin.toLowerCase(Locale.ROOT));
+      return this;
+    }
+
+    /**
+     * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called.
+     * Another one replaces a connection without a request, or is closed at once.
+     *
+     * @param most at least 1
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder maxConnections(int most) {
+      this.maxConnections = most;
+      return this;
+    }
+
+    /**
+     * Shares bounds with other ports: those of connections and of bytes in flight, and the time in
+     * which a response must be read. The server has bounds of its own if not called.
+     *
+     * @param traffic all connections
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder traffic(ConnectionBudget traffic) {
+      this.shared = traffic;
+      return this;
+    }
+
+    /**
+     * Encrypts all connections; none if not called.
+     *
+     * @param newTls the certificate and what clients must show; null for no TLS
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder tls(@Nullable Tls newTls) {
+      this.tls = newTls;
+      return this;
+    }
+
+    /**
+     * Sets whether each request is logged, with the client's address; not, if not called.
+     *
+     * @param wanted true for a line for each request
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder requestLog(boolean wanted) {
+      this.requestLog = wanted;
+      return this;
+    }
+
+    /**
+     * Opens the port.
+     *
+     * @return the running server
+     * @throws AddressException if the port can't be opened
+     */
+    public SluiceServer start() {
+      ConnectionBudget traffic =
+          shared == null
+              ? new ConnectionBudget(
+                  budgetBytes,
+                  maxConnections,
+                  maxConnectionsPerPeer,
+                  requestTimeout.plus(READ_TIMEOUT))
+              : shared;
+      Tls encryption = tls;
+      TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);
+      ServerBuilder builder =
+          Server.builder()
+              // With TLS too: it ends before the valve, which bounds plain requests (see
+              // Connection).
+              .port(address, SessionProtocol.HTTP)
+              .bossGroupFactory(Acceptor::of)
+              .defaultHostname(Authority.MISSING) // what a request without Host is taken for
+              .idleTimeout(idleTimeout)
+              .maxConnectionAge(maxConnectionAge)
+              .requestTimeout(requestTimeout)
+              // Not ended by the library, which would wait for a task that hangs for ever.
+              .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
+              .maxNumConnections(maxConnections + BEING_CLOSED)
+              .maxRequestLength(MAX_BODY)
+              .http1MaxInitialLineLength(MAX_LINE)
+              .http1MaxHeaderSize(MAX_HEADERS)
+              .http2MaxHeaderListSize(MAX_HEADERS)
+              .http2MaxStreamsPerConnection(MAX_STREAMS)
+              .http2InitialStreamWindowSize(STREAM_WINDOW)
+              .http2InitialConnectionWindowSize(CONNECTION_WINDOW)
+              .childChannelOption(ChannelOption.RECVBUF_ALLOCATOR, readBuffers())
+              .childChannelPipelineCustomizer(
+                  pipeline -> {
+                    ChannelConfig config = pipeline.channel().config();
+                    config.setWriteBufferWaterMark(WATER_MARK);
+                    // A client that has closed its sending side still gets every answer.
+                    config.setOption(ChannelOption.ALLOW_HALF_CLOSURE, true);
+                    pipeline.addFirst(traffic.admit(pipeline.channel(), Connection::new));
+                    if (encryption != null) {
+                      encryption.encrypt(pipeline.channel(), true);
+                    }
+                    TransportErrors errors = new TransportErrors(traffic, pipeline.channel());
+                    pipeline.addBefore(pipeline.lastContext().name(), null, errors);
+                  })
+              .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
+              .unloggedExceptionsReportInterval(Duration.ZERO) // they are answers, or logged here
+              .meterRegistry(new CompositeMeterRegistry()) // goes nowhere: the parts count
+              .disableServerHeader();
+      if (requestLog) {
+        builder.accessLogWriter(new RequestLogWriter(), true);
+      }
+      if (encryption != null && !hosts.isEmpty()) {
+        // Not without a name: a browser would remember it for every server on localhost.
+        builder.addHeader("strict-transport-security", "max-age=31536000");
+      }
+      // A request meets the last one first: what may refuse it by its headers, then its body.
+      Decorators decorators = new Decorators();
+      decorators.add(new BodyCollector());
+      parts.forEach(part -> part.addLast(decorators));
+      decorators.add(new RequestChecks(Set.copyOf(hosts), Set.copyOf(origins), traffic));
+      decorators.add(new BudgetDecorator(traffic));
+      parts.forEach(part -> part.addFirst(decorators));
+      decorators.add(new LateBodies());
+      parts.forEach(part -> part.addTo(builder));
+      builder.decorator(decorators::decorate);
+      Server server = builder.build();
+      try {
+        server.start().join();
+      } catch (CompletionException e) {
+        server.close();
+        throw AddressException.of(address, e);
+      }
+      return new SluiceServer(server, tasks, traffic, unready);
+    }
+
+    /** One buffer at a time, so that the valve may shut after each. */
+    private static RecvByteBufAllocator readBuffers() {
+      return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
+          .maxMessagesPerRead(1);
+    }
+  }
+
+  /**
+   * The thread that accepts the connections of one port. It ends as soon as the port is closed. By
+   * default, Netty waits until no work has come for 2 s, and a closed port brings none.
+   * Thread-safe.
+   */
+  private static final class Acceptor extends MultiThreadIoEventLoopGroup {
+
+    private Acceptor(String name, IoHandlerFactory selector) {
+      super(1, threads(name), selector);
+    }
+
+    private static ThreadFactory threads(String name) {
+      return task -> {
+        Thread thread = new FastThreadLocalThread(task, name);
+        thread.setDaemon(false); // keeps the program running
+        return thread;
+      };
+    }
+
+    /** Returns one for the transport that the library chose for this machine. */
+    static EventLoopGroup of(String name) {
+      return switch (Flags.transportType()) {
+        case EPOLL -> new Acceptor(name, EpollIoHandler.newFactory());
+        case NIO -> new Acceptor(name, NioIoHandler.newFactory());
+        case KQUEUE, IO_URING -> EventLoopGroups.newEventLoopGroup(1, name);
+      };
+    }
+
+    @Override
+    public Future<?> shutdownGracefully() {
+      return shutdownGracefully(0, 1, TimeUnit.SECONDS);
+    }
+  }
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.net;
+
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.channel.socket.ChannelInputShutdownReadComplete;
+import io.netty.handler.codec.http.HttpExpectationFailedEvent;
+import io.netty.handler.ssl.SslCompletionEvent;
+
+/**
+ * Stands before the library's last handler, which logs a stack trace for each error. Of an error
+ * that clients can cause, one line is enough, and not for every one.
+ */
+final class TransportErrors extends ChannelInboundHandlerAdapter {
+
+  private final ConnectionBudget traffic;
+  private final Channel channel;
+
+  TransportErrors(ConnectionBudget traffic, Channel channel) {
+    this.traffic = traffic;
+    this.channel = channel;
+  }
+
+  @Override
+  public void userEventTriggered(ChannelHandlerContext context, Object event) {
+    boolean isDealtWith =
+        event instanceof HttpExpectationFailedEvent // answered with 417
+            || event instanceof SslCompletionEvent
+            || event instanceof ChannelInputShutdownEvent // by the connection
+            || event instanceof ChannelInputShutdownReadComplete;
+    if (!isDealtWith) {
+      context.fireUserEventTriggered(event);
+    }
+  }
+
+  @Override
+  public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
+    traffic.failed(channel, cause);
+    var unused = context.close();
+  }
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.rls;
+
+import com.google.protobuf.ByteString;
+import com.google.protobuf.Value;
+import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
+import dev.sluice.envoy.HeaderValue;
+import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.envoy.RateLimitResponse.DescriptorStatus;
+import dev.sluice.envoy.RateLimitResponse.RateLimit;
+import dev.sluice.gcra.Quota;
+import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
+import dev.sluice.server.rls.DescriptorCharges.Found;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.ProblemDetails;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/** The answer to one request, in Envoy's words. Belongs to that request. */
+final class EnvoyAnswers {
+
+  private static final String RETRY_AFTER = "Retry-After";
+
+  /** The name in Envoy's dynamic metadata; the values are those of the header. */
+  private static final String DECIDED_BY = "decidedBy";
+
+  /** The status with which Envoy, and {@code /json}, answer whatever is over a limit. */
+  private static final int TOO_MANY_REQUESTS = 429;
+
+  private static final DescriptorStatus PASSES =
+      DescriptorStatus.newBuilder().setCode(Code.OK).build();
+  private static final DescriptorStatus UNLIMITED =
+      PASSES.toBuilder().setLimitRemaining(CurrentLimit.UINT32_MAX).build();
+
+  private final List<Found> found;
+  private final List<DescriptorCharge> charges = new ArrayList<>();
+  private @Nullable Decision whole;
+
+  /** Makes an answer of charges that have no charge yet. */
+  EnvoyAnswers(
+      List<Found> found,
+      List<DescriptorCharge> enforced,
+      List<DescriptorCharge> refunds,
+      List<DescriptorCharge> trials) {
+    this.found = found;
+    for (DescriptorCharge charge : enforced) {
+      if (charge.asked() == null) {
+        charges.add(charge); // what never passes is told first
+      }
+    }
+    for (DescriptorCharge charge : enforced) {
+      if (charge.asked() != null) {
+        charges.add(charge);
+      }
+    }
+    charges.addAll(refunds);
+    charges.addAll(trials);
+  }
+
+  /** Takes the decision on all charges, where it tells the state of their buckets. */
+  void decidedBy(Decision decision) {
+    whole = decision;
+  }
+
+  /** The answer, once the charges have their charges. */
+  RateLimitResponse response() {
+    charges.removeIf(charge -> !charge.isDecided()); // a trial that failed
+    RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
+    for (Found one : found) {
+      response.addStatuses(status(one));
+    }
+    List<DescriptorCharge> refusals = new ArrayList<>(0);
+    for (DescriptorCharge charge : charges) {
+      if (charge.refuses()) {
+        refusals.add(charge);
+      }
+    }
+    response.setOverallCode(refusals.isEmpty() ? Code.OK : Code.OVER_LIMIT);
+    Decision told = whole;
+    Map<String, String> fields =
+        told == null ? RateLimitHeaders.of(charges) : HeaderProfile.IETF.headers(told);
+    fields.forEach((name, value) -> add(response, name, value));
+    String rule = fields.get(HeaderProfile.DEGRADED);
+    if (rule != null) {
+      response.getDynamicMetadataBuilder().putFields(DECIDED_BY, text(rule));
+    }
+    if (!refusals.isEmpty()) {
+      addRefusal(refusals, fields.containsKey(RETRY_AFTER), response);
+    }
+    return response.build();
+  }
+
+  private static DescriptorStatus status(Found found) {
+    DescriptorCharge told = null;
+    for (DescriptorCharge charge : found.charges()) {
+      if (charge.isDecided()) {
+        told = told == null ? charge : told.stricter(charge);
+      }
+    }
+    return told == null ? (found.unlimited() ? UNLIMITED : PASSES) : status(told);
+  }
+
+  private static DescriptorStatus status(DescriptorCharge charge) {
+    DescriptorStatus.Builder status =
+        DescriptorStatus.newBuilder().setCode(charge.refuses() ? Code.OVER_LIMIT : Code.OK);
+    if (charge.isBlind() && !charge.neverFits()) {
+      return status.build(); // nobody knows what is left, and Envoy would tell clients a number
+    }
+    status.setCurrentLimit(currentLimit(charge));
+    if (!charge.refuses()) {
+      return status
+          .setLimitRemaining(CurrentLimit.uint32(charge.remaining()))
+          .setDurationUntilReset(CurrentLimit.seconds(charge.resetInNanos()))
+          .build();
+    }
+    if (charge.retryInNanos() > 0) {
+      status.setDurationUntilReset(CurrentLimit.seconds(charge.retryInNanos()));
+    }
+    return status.build();
+  }
+
+  private static RateLimit currentLimit(DescriptorCharge charge) {
+    String name = charge.limit().equals(DescriptorCharges.OF_CALLER) ? "" : charge.limit().name();
+    Quota quota = charge.heldTo();
+    RateLimitOverride closed = charge.closedBy();
+    return quota != null
+        ? CurrentLimit.of(quota, name)
+        : RateLimit.newBuilder()
+            .setUnit(CurrentLimit.unit(Objects.requireNonNull(closed)))
+            .setName(name)
+            .build();
+  }
+
+  private static void addRefusal(
+      List<DescriptorCharge> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
+    // A wait that helps none of them is not told.
+    if (!saysWhen && refusals.stream().allMatch(refusal -> refusal.retryInNanos() > 0)) {
+      long seconds =
+          refusals.stream().mapToLong(DescriptorCharge::retryAfterSeconds).max().orElseThrow();
+      add(response, RETRY_AFTER, Long.toString(seconds));
+    }
+    add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
+    add(response, "Cache-Control", "no-store"); // a later request may pass
+    // A cost above the burst is refused whatever the store would have said.
+    boolean degraded =
+        refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.neverFits());
+    List<String> limits =
+        refusals.stream()
+            .filter(refusal -> refusal.closedWhy() == null)
+            .map(refusal -> refusal.limit().name())
+            .distinct()
+            .toList();
+    String body =
+        degraded
+            ? ProblemDetails.temporaryReducedCapacity(TOO_MANY_REQUESTS)
+            : limits.isEmpty() // no quota is exceeded: an id cannot be used, or a rule denies
+                ? ProblemDetails.of(TOO_MANY_REQUESTS, "Request denied", detail(refusals.get(0)))
+                : ProblemDetails.quotaExceeded(limits, detail(refusals.get(0)));
+    response.setRawBody(ByteString.copyFromUtf8(body));
+  }
+
+  private static String detail(DescriptorCharge refusal) {
+    Quota quota = refusal.quota();
+    Decision decision = refusal.decision();
+    String why = refusal.closedWhy();
+    if (why != null) {
+      return why;
+    }
+    if (quota == null) {
+      return "the limit %s lets nothing pass".formatted(refusal.limit());
+    }
+    return refusal.neverFits() || decision == null
+        ? "%s exceeds the burst (%s) of %s"
+            .formatted(cost(refusal.cost()), quota.burst(), refusal.limit())
+        : decision.message();
+  }
+
+  /** Proxies send unsigned numbers; lines count up to the largest signed one. */
+  private static String cost(long tokens) {
+    return tokens == Long.MAX_VALUE ? "the cost, %s or more,".formatted(tokens) : "cost " + tokens;
+  }
+
+  private static Value text(String text) {
+    return Value.newBuilder().setStringValue(text).build();
+  }
+
+  private static void add(RateLimitResponse.Builder response, String name, String value) {
+    response.addResponseHeadersToAdd(
+        HeaderValue.newBuilder().setKey(name.toLowerCase(Locale.ROOT)).setValue(value));
+  }
+
+  /*
+   * Where descriptors only look, or a cost fits no bucket, the limiter was asked for another cost
+   * than theirs. Its decision then tells another level than their outcomes, which these are of.
+   */
+
+  /**
+   * The IETF's fields, as {@link HeaderProfile#IETF} writes them for a decision, for charges whose
+   * decision is on another cost. Pure.
+   */
+  private static final class RateLimitHeaders {
+
+    /** The largest Integer of a structured field (RFC 9651, section 3.3.1). */
+    private static final long MAX_INTEGER = 999_999_999_999_999L;
+
+    private RateLimitHeaders() {}
+
+    /** The fields; of a failure rule its word, and no other where nobody knows what is left. */
+    static Map<String, String> of(Collection<DescriptorCharge> charges) {
+      Map<String, DescriptorCharge> policies = new LinkedHashMap<>();
+      Map<String, String> fields = new LinkedHashMap<>();
+      boolean blind = false;
+      for (DescriptorCharge charge : charges) {
+        if (charge.quota() == null || charge.isShadow()) {
+          continue; // it has no bucket, or is in shadow
+        }
+        if (charge.decidedBy() != DecidedBy.STORE && !blind) {
+          fields.put(HeaderProfile.DEGRADED, charge.decidedBy().word());
+        }
+        blind |= charge.isBlind();
+        policies.merge(charge.limit().name(), charge, DescriptorCharge::stricter);
+      }
+      if (policies.isEmpty() || blind) {
+        return fields;
+      }
+      StringBuilder policy = new StringBuilder();
+      StringBuilder state = new StringBuilder();
+      policies.forEach((name, charge) -> add(name, charge, policy, state));
+      fields.put("RateLimit-Policy", policy.toString());
+      fields.put("RateLimit", state.toString());
+      return fields;
+    }
+
+    private static void add(
+        String name, DescriptorCharge charge, StringBuilder policy, StringBuilder state) {
+      Quota quota = Objects.requireNonNull(charge.heldTo());
+      String item = (policy.isEmpty() ? "" : ", ") + '"' + name + '"';
+      policy
+          .append(item)
+          .append(";q=")
+          .append(integer(quota.burst()))
+          .append(";w=")
+          .append(integer(CurrentLimit.seconds(quota.offsetNanos()).getSeconds()));
+      state.append(item).append(";r=").append(integer(charge.remaining()));
+      if (charge.refuses() && charge.retryInNanos() > 0) {
+        state.append(";t=").append(integer(charge.retryAfterSeconds()));
+      }
+    }
+
+    private static long integer(long value) {
+      return Math.min(value, MAX_INTEGER);
+    }
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.rls;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.linecorp.armeria.common.ClosedSessionException;
+import com.linecorp.armeria.common.ContentTooLargeException;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseCompleteException;
+import com.linecorp.armeria.common.stream.AbortedStreamException;
+import com.linecorp.armeria.common.stream.ClosedStreamException;
+import com.linecorp.armeria.common.util.Exceptions;
+import com.linecorp.armeria.server.HttpStatusException;
+import com.linecorp.armeria.server.RequestTimeoutException;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.server.base.FailureLog;
+import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.RateLimitService.BadRequest;
+import dev.sluice.store.StoreException;
+import io.grpc.Status;
+import io.grpc.StatusException;
+import io.grpc.StatusRuntimeException;
+import java.io.IOException;
+import java.util.concurrent.CancellationException;
+import java.util.regex.Pattern;
+
+/**
+ * Turns whatever goes wrong into a gRPC status. A proxy takes each of them for a failure of the
+ * service, for which it has a rule of its own: never is a failure told as an answer. Stateless and
+ * thread-safe.
+ */
+final class GrpcStatuses {
+
+  /** The name of a class of a library, which its messages begin with. */
+  private static final Pattern CLASS =
+      Pattern.compile("\\b(com\\.(linecorp|google)|io\\.(grpc|netty)|java)\\.[A-Za-z]");
+
+  private static final String NO_FRAMES = "found a body that is not in gRPC's frames";
+
+  private GrpcStatuses() {}
+
+  static Status status(Throwable failure) {
+    Throwable cause = Exceptions.peel(failure);
+    if (cause instanceof StatusRuntimeException known) {
+      return known.getStatus();
+    }
+    if (cause instanceof StatusException known) {
+      return known.getStatus();
+    }
+    if (cause instanceof BadRequest || cause instanceof InvalidRequestException) {
+      return Status.INVALID_ARGUMENT.withDescription(cause.getMessage());
+    }
+    if (cause instanceof StoreException store) {
+      return undecided(store);
+    }
+    if (cause instanceof RefusedException refused) {
+      return status(refused).withDescription(refused.detail());
+    }
+    if (cause instanceof NotReadyException) {
+      return Status.UNAVAILABLE.withDescription(cause.getMessage());
+    }
+    if (cause instanceof ContentTooLargeException) {
+      return tooLarge();
+    }
+    if (cause instanceof RequestTimeoutException || cause instanceof CancellationException) {
+      return late();
+    }
+    if (cause instanceof HttpStatusException refused) {
+      return refused.httpStatus().equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE)
+          ? tooLarge()
+          : Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
+    }
+    if (isClients(cause)) {
+      return Status.CANCELLED.withDescription("the client went away");
+    }
+    return Status.INTERNAL.withDescription(
+        "the request was not decided; the server's log has the cause, under incident "
+            + FailureLog.internal(cause));
+  }
+
+  private static Status status(RefusedException refused) {
+    return switch (refused.status().code()) {
+      case 401 -> Status.UNAUTHENTICATED;
+      case 429 -> Status.RESOURCE_EXHAUSTED;
+      case 503 -> Status.UNAVAILABLE;
+      default -> Status.PERMISSION_DENIED;
+    };
+  }
+
+  static Status late() {
+    return Status.DEADLINE_EXCEEDED.withDescription("no answer within the request's deadline");
+  }
+
+  private static Status tooLarge() {
+    return Status.RESOURCE_EXHAUSTED.withDescription(
+        "the body has more than %1$s bytes, %1$s are allowed".formatted(SluiceServer.MAX_BODY));
+  }
+
+  private static boolean isClients(Throwable cause) {
+    return cause instanceof ClosedSessionException
+        || cause instanceof ClosedStreamException
+        || cause instanceof AbortedStreamException
+        || cause instanceof ResponseCompleteException;
+  }
+
+  /** Returns the status for bytes that are not gRPC: the service has not seen them. */
+  static Status ofProtocol(Throwable failure) {
+    Throwable cause = Exceptions.peel(failure);
+    if (cause instanceof IndexOutOfBoundsException) {
+      return Status.INTERNAL.withDescription("the request ends amid a message");
+    }
+    if (cause.getCause() instanceof InvalidProtocolBufferException) {
+      return Status.INVALID_ARGUMENT.withDescription(
+          "found a message of protobuf that is not the one of this method");
+    }
+    if (cause.getCause() instanceof IOException) { // of memory: it cannot be unpacked
+      return Status.INTERNAL.withDescription(NO_FRAMES);
+    }
+    Status status = status(cause);
+    String description = status.getDescription();
+    if (description == null || !CLASS.matcher(description).find()) {
+      return status;
+    }
+    return status.withDescription(
+        switch (status.getCode()) {
+          case UNIMPLEMENTED ->
+              "found an encoding that is not known here, expected gzip or identity";
+          case RESOURCE_EXHAUSTED ->
+              "found a message of more than %s bytes, expected fewer"
+                  .formatted(SluiceServer.MAX_BODY);
+          default -> NO_FRAMES;
+        });
+  }
+
+  /** The log names the store; the answer does not. */
+  private static Status undecided(StoreException failure) {
+    return Status.UNAVAILABLE.withDescription(
+        "the store could not decide; %s (incident %s)"
+            .formatted(FailureLog.charged(failure), FailureLog.undecided(failure)));
+  }
+}

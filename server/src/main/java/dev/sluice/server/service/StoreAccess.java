@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.service;
+
+import dev.sluice.redis.RedisObserver;
+import dev.sluice.redis.RedisStore;
+import dev.sluice.redis.RedisStoreBuilder;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.MemoryStore;
+import dev.sluice.store.TimeSource;
+import dev.sluice.text.PercentEncoding;
+import dev.sluice.text.Suggestion;
+import java.time.Duration;
+import java.util.List;
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The address of a store, and the passwords that it needs if they do not stand in it. Immutable;
+ * {@link #toString} shows no password.
+ */
+public final class StoreAccess {
+
+  /** Scheme, user (and perhaps password) before the "@", and the rest. */
+  private static final Pattern WITH_USER = Pattern.compile("([a-zA-Z-]+://)([^/?#]*)@(.*)");
+
+  private static final Pattern SENTINEL_USER = Pattern.compile("[?&]sentinelUser=([^&#]*)");
+  private static final String DEFAULT_USER = "default";
+
+  private final String address;
+  private final @Nullable String password;
+  private final @Nullable String sentinelPassword;
+
+  private StoreAccess(
+      String address, @Nullable String password, @Nullable String sentinelPassword) {
+    this.address = address;
+    this.password = password;
+    this.sentinelPassword = sentinelPassword;
+  }
+
+  /**
+   * Returns an address without passwords besides it.
+   *
+   * @param address {@code memory}, or the URI of a {@link RedisStore}
+   * @return the address
+   */
+  public static StoreAccess of(String address) {
+    return new StoreAccess(address, null, null);
+  }
+
+  /**
+   * Returns a copy with the password of the store. The user stands in the address, {@code
+   * redis://app@host}; without one it is {@code default}.
+   *
+   * @param newPassword the password; null for that in the address, or none
+   * @return a copy
+   */
+  public StoreAccess withPassword(@Nullable String newPassword) {
+    return new StoreAccess(address, newPassword, sentinelPassword);
+  }
+
+  /**
+   * Returns a copy with the password of the Sentinels. Their user is the option {@code
+   * sentinelUser} of the address; without it, {@code default}.
+   *
+   * @param newPassword the password; null for that in the address, or none
+   * @return a copy
+   */
+  public StoreAccess withSentinelPassword(@Nullable String newPassword) {
+    return new StoreAccess(address, password, newPassword);
+  }
+
+  /**
+   * Whether the buckets live in this process.
+   *
+   * @return false for every other store
+   */
+  public boolean isMemory() {
+    return address.equals(Stores.MEMORY);
+  }
+
+  /**
+   * Whether Sentinels are asked for the store.
+   *
+   * @return false for every other store
+   */
+  public boolean isSentinel() {
+    return address.startsWith("redis-sentinel:");
+  }
+
+  String address() {
+    return address;
+  }
+
+  RedisStoreBuilder builder() {
+    RedisStoreBuilder builder;
+    if (password == null) {
+      builder = RedisStore.builder(address);
+    } else {
+      Matcher withUser = WITH_USER.matcher(address);
+      boolean there = withUser.matches();
+      builder = RedisStore.builder(there ? withUser.group(1) + withUser.group(3) : address);
+      builder.credentials(there ? user(withUser.group(2)) : DEFAULT_USER, password);
+    }
+    if (sentinelPassword != null) {
+      if (address.contains("sentinelPassword=")) {
+        throw twice();
+      }
+      Matcher user = SENTINEL_USER.matcher(address);
+      builder
+          .sentinelUser(user.find() ? PercentEncoding.decode(user.group(1)) : DEFAULT_USER)
+          .sentinelPassword(sentinelPassword);
+    }
+    return builder;
+  }
+
+  private static String user(String userInfo) {
+    int colon = userInfo.indexOf(':');
+    if (colon >= 0 && colon < userInfo.length() - 1) {
+      throw twice();
+    }
+    return PercentEncoding.decode(colon < 0 ? userInfo : userInfo.substring(0, colon));
+  }
+
+  private static IllegalArgumentException twice() {
+    return new IllegalArgumentException(
+        "found a password in the address and one besides it, expected one of the two");
+  }
+
+  /** Without user, passwords and options. */
+  @Override
+  public String toString() {
+    return Stores.shown(address);
+  }
+
+  /**
+   * Opens stores by their address. The one place that knows every kind of store.
+   *
+   * <p>Stateless and thread-safe. Opening does not wait for a network.
+   */
+  public static final class Stores {
+
+    /** The address of the store in this process's memory. */
+    public static final String MEMORY = "memory";
+
+    private static final List<String> REDIS =
+        List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+    private static final List<String> KNOWN =
+        List.of(MEMORY, "redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+
+    /**
+     * How far the clock of a replay may step back: logs of several servers are not quite sorted.
+     */
+    public static final Duration REPLAY_STEPS_BACK = Duration.ofHours(1);
+
+    private static final Duration COLD_START = Duration.ofSeconds(5);
+
+    private Stores() {}
+
+    /**
+     * Opens a store that goes by its own clock.
+     *
+     * @param access where it is, and its passwords
+     * @param observer watches it, if it is in Redis
+     * @return the store, to be closed
+     * @throws IllegalArgumentException if there is no such kind of store, naming those that there
+     *     are, or if the address has a mistake
+     */
+    public static BucketStore open(StoreAccess access, RedisObserver observer) {
+      return access.isMemory() ? BucketStore.inMemory() : redis(access).observer(observer).open();
+    }
+
+    /**
+     * Requires an address and passwords that a store can be opened with; opens nothing.
+     *
+     * @param access where it is, and its passwords
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     */
+    public static void requireUsable(StoreAccess access) {
+      if (!access.isMemory()) {
+        var unused = redis(access);
+      }
+    }
+
+    /**
+     * Opens a store for a single act of a process that has only just started. Unless the address
+     * says otherwise, its calls may take as long as a cold start does.
+     *
+     * @param access where it is, and its passwords
+     * @return the store, to be closed
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     */
+    public static BucketStore openForOneAct(StoreAccess access) {
+      return access.isMemory() ? BucketStore.inMemory() : patient(access).open();
+    }
+
+    /**
+     * Opens a store that goes by a given clock, for replays; as patient as {@link #openForOneAct}.
+     * In memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
+     *
+     * @param access where it is, and its passwords
+     * @param time the clock
+     * @return the store, to be closed
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     */
+    public static BucketStore open(StoreAccess access, TimeSource time) {
+      return access.isMemory()
+          ? MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build()
+          : patient(access).clock(time).skew(Duration.ZERO).open();
+    }
+
+    private static RedisStoreBuilder patient(StoreAccess access) {
+      RedisStoreBuilder builder = redis(access);
+      return access.address().contains("timeout=") ? builder : builder.timeout(COLD_START);
+    }
+
+    private static RedisStoreBuilder redis(StoreAccess access) {
+      String address = access.address();
+      int end = address.indexOf(':');
+      String scheme = (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
+      if (!REDIS.contains(scheme)) {
+        throw new IllegalArgumentException(
+            "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
+                .formatted(shown(address), REDIS, Suggestion.didYouMean(scheme, KNOWN)));
+      }
+      return access.builder();
+    }
+
+    /**
+     * A store's address for logs and messages.
+     *
+     * @param address as for {@link StoreAccess#of}
+     * @return the address without the user, the password and the options that may stand in it
+     */
+    public static String shown(String address) {
+      int at = address.lastIndexOf('@');
+      int slashes = address.indexOf("://");
+      int host = slashes < 0 || slashes > at ? 0 : slashes + 3;
+      String text = at < 0 ? address : address.substring(0, host) + "…" + address.substring(at);
+      int options = text.indexOf('?');
+      return options < 0 ? text : text.substring(0, options);
+    }
+  }
+}

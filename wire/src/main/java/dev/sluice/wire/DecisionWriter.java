@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.wire;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.limit.Penalty;
+import dev.sluice.text.GoDuration;
+import java.io.IOException;
+import java.math.BigDecimal;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** Writes decisions and quotas as JSON. Stateless and thread-safe; blocks as its target does. */
+public final class DecisionWriter {
+
+  private DecisionWriter() {}
+
+  /**
+   * Writes a decision as HTTP answers it; that of a batch with each transaction's own.
+   *
+   * @param decision the decision
+   * @param batch whether it is the decision of a batch
+   * @param json where it goes
+   * @throws IOException if the target throws it
+   */
+  public static void write(Decision decision, boolean batch, JsonGenerator json)
+      throws IOException {
+    json.writeStartObject();
+    writeInto(decision, batch, json);
+    json.writeEndObject();
+  }
+
+  /**
+   * Writes the same fields into the current object.
+   *
+   * @param decision the decision
+   * @param batch whether it is the decision of a batch
+   * @param json where they go
+   * @throws IOException if the target throws it
+   */
+  public static void writeInto(Decision decision, boolean batch, JsonGenerator json)
+      throws IOException {
+    writeFields(batch ? decision : ofOne(decision), json);
+    if (batch) {
+      json.writeArrayFieldStart("decisions");
+      for (Decision part : decision.parts()) {
+        json.writeStartObject();
+        writeFields(part, json);
+        json.writeEndObject();
+      }
+      json.writeEndArray();
+    }
+  }
+
+  /**
+   * Returns the decision on a single transaction, which a batch of one has as its part where
+   * nothing was checked.
+   *
+   * @param decision on one transaction
+   * @return the decision that knows the transaction
+   */
+  public static Decision ofOne(Decision decision) {
+    boolean isPart = decision.transaction() == null && decision.parts().size() == 1;
+    return isPart ? decision.parts().get(0) : decision;
+  }
+
+  private static void writeFields(Decision decision, JsonGenerator json) throws IOException {
+    Transaction transaction = decision.transaction();
+    Quota quota = transaction == null ? null : transaction.quota();
+    json.writeBooleanField("allowed", decision.allowed());
+    json.writeBooleanField("limited", decision.limited());
+    if (!decision.limited()) {
+      writeReason(transaction == null ? null : transaction.coverage(), json);
+    }
+    if (transaction != null) {
+      json.writeStringField("limit", transaction.name().name());
+      json.writeStringField("id", transaction.id());
+      json.writeStringField("bucketKey", transaction.bucketKey());
+    }
+    boolean knowsBucket = decision.decidedBy().knowsBucket();
+    if (decision.limited() && quota != null) {
+      json.writeStringField("decidedBy", decision.decidedBy().word());
+      if (knowsBucket) {
+        json.writeNumberField("remaining", decision.remaining());
+      }
+      writeQuota(quota, json);
+    }
+    writePenalty(decision, json);
+    writeTime("retryIn", decision.retryInNanos(), json);
+    if (knowsBucket) {
+      writeTime("resetIn", decision.resetInNanos(), json);
+    }
+    String message = decision.message();
+    if (!message.isEmpty()) {
+      json.writeStringField("message", message);
+    }
+  }
+
+  /**
+   * Writes what a reset answers.
+   *
+   * @param penalized where a penalty makes a bucket count as empty all the same
+   * @param json where it goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeReset(Optional<Decision> penalized, JsonGenerator json)
+      throws IOException {
+    json.writeStartObject();
+    json.writeBooleanField("reset", true);
+    if (penalized.isPresent()) {
+      json.writeNumberField("remaining", penalized.get().remaining());
+      writePenalty(penalized.get(), json);
+    }
+    json.writeEndObject();
+  }
+
+  private static void writePenalty(Decision decision, JsonGenerator json) throws IOException {
+    Penalty penalty = decision.penalty();
+    if (penalty != null) {
+      json.writeStringField("penaltyUntil", penalty.until().toString());
+    }
+  }
+
+  /** Writes a time in whole nanoseconds, for arithmetic, and in seconds, for people. */
+  private static void writeTime(String field, long nanos, JsonGenerator json) throws IOException {
+    json.writeNumberField(field + "Nanos", nanos);
+    writeSeconds(field + "Seconds", nanos, json);
+  }
+
+  /**
+   * Writes a time in seconds, with all digits and no exponent: 28800, 0.05.
+   *
+   * @param field its name
+   * @param nanos the time
+   * @param json where it goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeSeconds(String field, long nanos, JsonGenerator json) throws IOException {
+    json.writeFieldName(field);
+    json.writeNumber(Seconds.format(nanos));
+  }
+
+  /**
+   * Writes why nothing is limited into the current object.
+   *
+   * @param coverage what the limits say; null where there was nothing to check
+   * @param json where it goes
+   * @throws IOException if the target throws it
+   */
+  public static void writeReason(@Nullable Coverage coverage, JsonGenerator json)
+      throws IOException {
+    String reason = "nothingToCheck";
+    if (coverage != null) {
+      reason =
+          switch (coverage) {
+            case UNLIMITED -> "unlimited";
+            case DISABLED -> "disabled";
+            case NO_DEFAULT -> "noDefault";
+            case NOT_CONFIGURED -> "notConfigured";
+            case LIMITED -> reason;
+          };
+    }
+    json.writeStringField("reason", reason);
+  }
+
+  /**
+   * Writes the fields of a quota into the current object.
+   *
+   * @param quota the quota
+   * @param json where they go
+   * @throws IOException if the target throws it
+   */
+  public static void writeQuota(Quota quota, JsonGenerator json) throws IOException {
+    json.writeNumberField("burst", quota.burst());
+    json.writeNumberField("count", quota.count());
+    json.writeStringField("period", GoDuration.format(quota.period()));
+    writeSeconds("periodSeconds", quota.period().toNanos(), json);
+  }
+
+  /** Seconds as decimal numbers. Stateless and thread-safe. */
+  private static final class Seconds {
+
+    private static final int DIGITS_OF_NANOS = 9;
+    private static final long NANOS_PER_SECOND = 1_000_000_000;
+
+    private Seconds() {}
+
+    /**
+     * Writes nanoseconds as seconds, exactly, without trailing zeros: {@code 28800}, {@code 0.05}.
+     */
+    static String format(long nanos) {
+      if (nanos % NANOS_PER_SECOND == 0) {
+        return Long.toString(nanos / NANOS_PER_SECOND); // as most times of an answer are
+      }
+      return BigDecimal.valueOf(nanos, DIGITS_OF_NANOS).stripTrailingZeros().toPlainString();
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.wire;
+
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.text.Suggestion;
+import dev.sluice.wire.Mistakes.Mistake;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request that can't be decided as it is written, with every mistake that was found in it.
+ * Nothing was charged.
+ */
+public final class WireException extends IllegalArgumentException {
+
+  private static final long serialVersionUID = 1;
+
+  private final transient List<Mistake> mistakes;
+  private final int count;
+  private final boolean unknownLimit;
+
+  /** At least one mistake; the count is of all, also of those that were left out. */
+  WireException(List<Mistake> mistakes, int count, boolean unknownLimit) {
+    super(mistakes.get(0).message());
+    this.mistakes = List.copyOf(mistakes);
+    this.count = count;
+    this.unknownLimit = unknownLimit;
+  }
+
+  /**
+   * Makes an exception for a single mistake.
+   *
+   * @param field the path of the wrong field, null if it is not one field
+   * @param message what was found, and what was expected
+   */
+  public WireException(@Nullable String field, String message) {
+    this(List.of(new Mistake(field, message)), 1, false);
+  }
+
+  /**
+   * Returns what the limiter refused, as a mistake of the text that it came from.
+   *
+   * @param refused what the limiter threw
+   * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
+   * @return the exception, with the path of the field
+   */
+  public static WireException of(InvalidRequestException refused, String path) {
+    Mistakes one = new Mistakes();
+    one.addRefused(refused, path);
+    return one.exception();
+  }
+
+  /**
+   * Returns the mistakes in the order in which they were found; the first {@value Mistakes#MOST} if
+   * there are more.
+   *
+   * @return at least one
+   */
+  public List<Mistake> mistakes() {
+    return mistakes;
+  }
+
+  /**
+   * Returns the number of mistakes, including those that {@link #mistakes} leaves out.
+   *
+   * @return at least 1
+   */
+  public int count() {
+    return count;
+  }
+
+  /**
+   * Returns the field of the first mistake.
+   *
+   * @return its path, {@code transactions[2].cost}; null if the text is not a JSON object
+   */
+  public @Nullable String field() {
+    return mistakes.get(0).field();
+  }
+
+  /**
+   * Returns the same mistakes, without the names that were perhaps meant.
+   *
+   * @return the exception for a caller that must not learn of other limits
+   */
+  public WireException withoutSuggestions() {
+    List<Mistake> plain =
+        mistakes.stream()
+            .map(
+                one ->
+                    new Mistake(
+                        one.field(), Suggestion.removedFrom(one.message()), one.unknownLimit()))
+            .toList();
+    return new WireException(plain, count, unknownLimit);
+  }
+
+  /**
+   * Whether nothing is wrong but names of limits that do not exist.
+   *
+   * @return false if there is any other mistake
+   */
+  public boolean unknownLimit() {
+    return unknownLimit;
+  }
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.wire;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonLocation;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonParser.NumberType;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.StreamReadConstraints;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import com.fasterxml.jackson.core.io.JsonEOFException;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CoderResult;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads requests strictly: nothing is guessed at. It refuses an unknown or repeated field, a number
+ * that is no 64-bit integer, a text where a number belongs, and anything after the object.
+ *
+ * <p>Immutable and thread-safe; never blocks. Takes time linear in the text, and memory in its
+ * length; how long that may be is the caller's to bound.
+ */
+public final class WireReader {
+
+  /** No field has this name. */
+  private static final String UNREADABLE = "";
+
+  private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");
+  private static final List<String> HTTP_FIELDS = List.of("limit", "id", "cost", "transactions");
+  private static final List<String> STREAM_FIELDS =
+      List.of("op", "limit", "id", "cost", "transactions");
+  private static final List<String> TRACE_FIELDS =
+      List.of("at", "op", "limit", "id", "cost", "transactions");
+
+  /** An object, the list in it, the objects in that; one level more to say what is wrong there. */
+  private static final int DEEPEST = 4;
+
+  /** Longer than any id or number, so that one that is too long is refused by its own rule. */
+  static final int LONGEST_TEXT = 8192;
+
+  private final JsonFactory factory =
+      JsonFactory.builder()
+          .streamReadConstraints(
+              StreamReadConstraints.builder()
+                  .maxNestingDepth(DEEPEST)
+                  .maxStringLength(LONGEST_TEXT)
+                  .maxNumberLength(LONGEST_TEXT)
+                  .maxNameLength(LONGEST_TEXT)
+                  .build())
+          .build();
+  private final List<String> fields;
+
+  private WireReader(List<String> fields) {
+    this.fields = fields;
+  }
+
+  /**
+   * A reader of HTTP bodies.
+   *
+   * @return a reader of {@code limit}, {@code id} and {@code cost}, or {@code transactions}
+   */
+  public static WireReader ofHttp() {
+    return new WireReader(HTTP_FIELDS);
+  }
+
+  /**
+   * A reader of the lines of a stream of acts.
+   *
+   * @return a reader of the same, with {@code op}
+   */
+  public static WireReader ofStream() {
+    return new WireReader(STREAM_FIELDS);
+  }
+
+  /**
+   * A reader of the lines of a trace.
+   *
+   * @return a reader of the same, with {@code at} and {@code op}
+   */
+  public static WireReader ofTrace() {
+    return new WireReader(TRACE_FIELDS);
+  }
+
+  /**
+   * Reads one request. Mistakes in its fields are kept, to be thrown with those of the look-up.
+   *
+   * @param json holds a JSON object in UTF-8
+   * @param offset where it starts
+   * @param length its bytes
+   * @return the request, not looked up yet
+   * @throws WireException if the text is not a JSON object
+   */
+  public WireRequest read(byte[] json, int offset, int length) {
+    return read(json, offset, length, new Mistakes());
+  }
+
+  /**
+   * Reads one request, about which something is wrong already, such as its query.
+   *
+   * @param json holds a JSON object in UTF-8
+   * @param mistakes those that are known, which come first; others are added
+   * @return the request, not looked up yet
+   * @throws WireException with all mistakes, if the text is not a JSON object
+   */
+  public WireRequest read(byte[] json, Mistakes mistakes) {
+    return read(json, 0, json.length, mistakes);
+  }
+
+  private WireRequest read(byte[] json, int offset, int length, Mistakes mistakes) {
+    try {
+      return readObject(json, offset, length, mistakes);
+    } catch (WireException e) {
+      mistakes.addAll(e);
+      throw mistakes.exception();
+    }
+  }
+
+  private WireRequest readObject(byte[] json, int offset, int length, Mistakes mistakes) {
+    JsonText.requireUtf8(json, offset, length);
+    try (JsonParser parser = factory.createParser(json, offset, length)) {
+      if (parser.nextToken() == null) {
+        throw new WireException(null, "the body is empty, expected a JSON object");
+      }
+      WireRequest request = readRequest(parser, mistakes);
+      if (parser.nextToken() != null) {
+        mistakes.add(null, "there is more text after the JSON object");
+      }
+      return request;
+    } catch (JsonProcessingException e) {
+      throw new WireException(null, JsonText.whatIsWrong(e));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // memory does not fail
+    }
+  }
+
+  private WireRequest readRequest(JsonParser parser, Mistakes mistakes) throws IOException {
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      throw new WireException(
+          null, "found %s, expected a JSON object".formatted(Values.found(parser)));
+    }
+    Long at = null;
+    String op = null;
+    Parts parts = new Parts(mistakes);
+    List<@Nullable WireTransaction> transactions = null;
+    Set<String> seen = new HashSet<>();
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+      String field = field(parser, "", fields, seen, mistakes);
+      switch (field) {
+        case UNREADABLE -> {}
+        case "at" -> at = Values.integer(parser, field, mistakes);
+        case "op" -> op = Values.text(parser, field, mistakes);
+        case "transactions" -> transactions = readTransactions(parser, mistakes);
+        default -> parts.read(field, parser, "");
+      }
+    }
+    return new WireRequest(at, op, parts.transaction(), transactions, mistakes);
+  }
+
+  private static List<@Nullable WireTransaction> readTransactions(
+      JsonParser parser, Mistakes mistakes) throws IOException {
+    List<@Nullable WireTransaction> transactions = new ArrayList<>();
+    if (parser.currentToken() != JsonToken.START_ARRAY) {
+      mistakes.add(
+          "transactions", "found %s, expected a list of objects".formatted(Values.found(parser)));
+      parser.skipChildren();
+      return transactions;
+    }
+    while (parser.nextToken() != JsonToken.END_ARRAY) {
+      if (transactions.size() == WireRequest.MOST_TRANSACTIONS) {
+        throw new WireException(
+            "transactions",
+            "found more than %s transactions, expected 1 to %s"
+                .formatted(WireRequest.MOST_TRANSACTIONS, WireRequest.MOST_TRANSACTIONS));
+      }
+      String path = "transactions[" + transactions.size() + "]";
+      transactions.add(readTransaction(parser, path, mistakes));
+    }
+    return transactions;
+  }
+
+  /** Returns null where there is no object. */
+  private static @Nullable WireTransaction readTransaction(
+      JsonParser parser, String path, Mistakes mistakes) throws IOException {
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      mistakes.add(path, "found %s, expected a JSON object".formatted(Values.found(parser)));
+      parser.skipChildren();
+      return null;
+    }
+    Parts parts = new Parts(mistakes);
+    Set<String> seen = new HashSet<>();
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+      String prefix = path + ".";
+      String field = field(parser, prefix, TRANSACTION_FIELDS, seen, mistakes);
+      if (!field.equals(UNREADABLE)) {
+        parts.read(field, parser, prefix);
+      }
+    }
+    return parts.transaction();
+  }
+
+  /**
+   * Returns the name of the next field, and moves the parser to its value; or skips the value and
+   * returns {@link #UNREADABLE}.
+   */
+  private static String field(
+      JsonParser parser, String path, List<String> known, Set<String> seen, Mistakes mistakes)
+      throws IOException {
+    String name = parser.currentName();
+    parser.nextToken();
+    if (!known.contains(name)) {
+      mistakes.add(
+          path + unquoted(name),
+          "found the unknown field %s, expected %s%s"
+              .formatted(
+                  SafeText.quote(name),
+                  String.join(", ", known),
+                  TRANSACTION_FIELDS.contains(name)
+                      ? "; %s is a field of each of the transactions".formatted(name)
+                      : Suggestion.didYouMean(name, known)));
+    } else if (!seen.add(name)) {
+      mistakes.add(
+          path + name,
+          "found the field %s twice, expected it once".formatted(SafeText.quote(name)));
+    } else {
+      return name;
+    }
+    parser.skipChildren();
+    return UNREADABLE;
+  }
+
+  /** A name that somebody sent, printable and short. */
+  private static String unquoted(String name) {
+    String quoted = SafeText.quote(name);
+    return quoted.substring(1, quoted.length() - 1);
+  }
+
+  /** The parts of a transaction as they come. */
+  private static final class Parts {
+    private final Mistakes mistakes;
+    private @Nullable String limit;
+    private @Nullable String id;
+    private @Nullable Long cost;
+    private @Nullable String kind;
+
+    Parts(Mistakes mistakes) {
+      this.mistakes = mistakes;
+    }
+
+    void read(String field, JsonParser parser, String path) throws IOException {
+      switch (field) {
+        case "limit" -> limit = Values.text(parser, path + field, mistakes);
+        case "id" -> id = Values.text(parser, path + field, mistakes);
+        case "cost" -> cost = Values.integer(parser, path + field, mistakes);
+        default -> kind = Values.text(parser, path + field, mistakes);
+      }
+    }
+
+    WireTransaction transaction() {
+      return new WireTransaction(limit, id, cost, kind);
+    }
+  }
+
+  /** Single values of a request, each of exactly one JSON type. */
+  private static final class Values {
+
+    private static final int SHOWN = 40;
+
+    private Values() {}
+
+    /** Returns null, and tells the mistake, where there is no string. */
+    static @Nullable String text(JsonParser parser, String path, Mistakes mistakes)
+        throws IOException {
+      if (parser.currentToken() != JsonToken.VALUE_STRING) {
+        String hint = parser.currentToken().isNumeric() ? ", in double quotes" : "";
+        mistakes.add(path, "found %s, expected a string%s".formatted(found(parser), hint));
+        parser.skipChildren();
+        return null;
+      }
+      try {
+        return parser.getText();
+      } catch (StreamConstraintsException e) {
+        mistakes.add(path, JsonText.whatIsWrong(e));
+        throw mistakes.exception();
+      }
+    }
+
+    /** Returns null, and tells the mistake, where there is no 64-bit integer. */
+    static @Nullable Long integer(JsonParser parser, String path, Mistakes mistakes)
+        throws IOException {
+      if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
+        String hint = parser.currentToken() == JsonToken.VALUE_STRING ? ", without quotes" : "";
+        mistakes.add(path, "found %s, expected a whole number%s".formatted(found(parser), hint));
+        parser.skipChildren();
+        return null;
+      }
+      if (parser.getNumberType() == NumberType.BIG_INTEGER) {
+        mistakes.add(
+            path,
+            "found %s, expected a whole number of at most 64 bits (up to 9223372036854775807)"
+                .formatted(number(parser)));
+        return null;
+      }
+      return parser.getLongValue();
+    }
+
+    /** Returns the value as a message shows it. */
+    static String found(JsonParser parser) throws IOException {
+      return switch (parser.currentToken()) {
+        case START_OBJECT -> "an object";
+        case START_ARRAY -> "a list";
+        case VALUE_STRING -> "the string " + SafeText.quote(parser.getText());
+        case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> "the number " + number(parser);
+        default -> String.valueOf(parser.getText());
+      };
+    }
+
+    private static String number(JsonParser parser) throws IOException {
+      String digits = parser.getText();
+      return digits.length() > SHOWN ? digits.substring(0, SHOWN) + "…" : digits;
+    }
+  }
+
+  /** Finds mistakes in a text before anything in it is looked at. Stateless. */
+  private static final class JsonText {
+
+    private JsonText() {}
+
+    /**
+     * Rejects bytes that are not UTF-8. The parser would guess at other encodings, and take
+     * characters that are written with more bytes than they need: one id, several spellings.
+     */
+    static void requireUtf8(byte[] text, int offset, int length) {
+      int seen = 0;
+      for (int i = offset; i < offset + length; i++) {
+        seen |= text[i];
+        if (text[i] == 0) { // as between the letters of UTF-16 and UTF-32
+          throw noUtf8(text, i, offset);
+        }
+      }
+      if (seen >= 0) {
+        return; // ASCII
+      }
+      ByteBuffer in = ByteBuffer.wrap(text, offset, length);
+      CoderResult result =
+          StandardCharsets.UTF_8.newDecoder().decode(in, CharBuffer.allocate(length), true);
+      if (result.isError()) {
+        throw noUtf8(text, in.position(), offset);
+      }
+    }
+
+    private static WireException noUtf8(byte[] text, int at, int offset) {
+      return new WireException(
+          null,
+          String.format(
+              Locale.ROOT,
+              "the text is not valid JSON: the byte 0x%02x (column %d), expected text in UTF-8",
+              text[at],
+              at - offset + 1));
+    }
+
+    /** In our own words: those of the parser are for programmers, and quote the text at length. */
+    static String whatIsWrong(JsonProcessingException e) {
+      if (e instanceof StreamConstraintsException) {
+        return "a text or a number has more than %s characters, or lists are nested too deep"
+            .formatted(WireReader.LONGEST_TEXT);
+      }
+      JsonLocation at = e.getLocation();
+      String where = at == null ? "" : " at " + place(at);
+      String why =
+          e instanceof JsonEOFException
+              ? "it ends before the object does; close every quote, bracket and brace"
+              : "check quotes, commas and brackets";
+      return "the text is not valid JSON%s: %s".formatted(where, why);
+    }
+
+    /** Without the line where it is the first one: the text may be a line of many itself. */
+    private static String place(JsonLocation at) {
+      String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
+      return line + "column " + Math.max(at.getColumnNr(), 1);
+    }
+  }
+}

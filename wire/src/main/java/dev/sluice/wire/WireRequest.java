@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.wire;
+
+import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Transaction;
+import dev.sluice.limit.Limits;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A request as JSON writes it: one transaction, or a batch of them. It may have mistakes, which are
+ * thrown together with those that the look-up finds. Not thread-safe.
+ */
+public final class WireRequest {
+
+  private static final String BATCH_SPEND = "batchSpend";
+  private static final Map<String, Act> ACTS = acts();
+
+  /** The most transactions of a batch. */
+  public static final int MOST_TRANSACTIONS = 1000;
+
+  private final @Nullable Long at;
+  private final @Nullable String op;
+  private final WireTransaction single;
+  private final @Nullable List<@Nullable WireTransaction> batch;
+  private final Mistakes mistakes;
+
+  WireRequest(
+      @Nullable Long at,
+      @Nullable String op,
+      WireTransaction single,
+      @Nullable List<@Nullable WireTransaction> batch,
+      Mistakes mistakes) {
+    this.at = at;
+    this.op = op;
+    this.single = single;
+    this.batch = batch;
+    this.mistakes = mistakes;
+  }
+
+  /**
+   * Makes a request that was not written as JSON, of a single transaction.
+   *
+   * @param transaction the transaction
+   * @return the request
+   */
+  public static WireRequest of(WireTransaction transaction) {
+    return new WireRequest(null, null, transaction, null, new Mistakes());
+  }
+
+  /**
+   * Makes a request that was not written as JSON, of a batch.
+   *
+   * @param transactions those of the batch, in order
+   * @return the request
+   */
+  public static WireRequest ofBatch(List<WireTransaction> transactions) {
+    WireTransaction none = new WireTransaction(null, null, null, null);
+    return new WireRequest(null, null, none, List.copyOf(transactions), new Mistakes());
+  }
+
+  /**
+   * Returns when the request was recorded.
+   *
+   * @return nanoseconds since the epoch; null outside of traces
+   */
+  public @Nullable Long at() {
+    return at;
+  }
+
+  /**
+   * Returns what is to be done.
+   *
+   * @return the word in the trace; null outside of traces
+   */
+  public @Nullable String op() {
+    return op;
+  }
+
+  /**
+   * Returns the act that {@link #op} names. No word, another one, and {@code batchSpend} without
+   * transactions are mistakes; they are thrown with those that the look-up finds.
+   *
+   * @return the act; {@code batchSpend}, the word of traces for several transactions, is a spend,
+   *     and so is a mistake
+   */
+  public Act act() {
+    Act act = op == null ? null : ACTS.get(op);
+    if (act == null) {
+      add(
+          "op",
+          "%s, expected one of %s%s"
+              .formatted(
+                  op == null ? "the op is missing" : "found " + SafeText.quote(op),
+                  String.join(", ", ACTS.keySet()),
+                  op == null ? "" : Suggestion.didYouMean(op, List.copyOf(ACTS.keySet()))));
+      return Act.SPEND;
+    }
+    if (BATCH_SPEND.equals(op) && !isBatch()) {
+      add("transactions", "the transactions are missing: the op batchSpend takes a list of them");
+    }
+    return act;
+  }
+
+  /**
+   * Adds a mistake that the reader of the request found, to be thrown with the others.
+   *
+   * @param field the path of the wrong field
+   * @param message what was found, and what was expected
+   */
+  public void add(String field, String message) {
+    mistakes.add(field, message);
+  }
+
+  /**
+   * Whether several transactions are to be decided as one.
+   *
+   * @return false for a single transaction
+   */
+  public boolean isBatch() {
+    return batch != null;
+  }
+
+  /**
+   * Returns the limits that the request names.
+   *
+   * @return their names, also unknown ones; none for those that are missing
+   */
+  public List<String> limits() {
+    List<String> names = new ArrayList<>();
+    for (WireTransaction one : written()) {
+      String limit = one.limit();
+      if (limit != null) {
+        names.add(limit);
+      }
+    }
+    return names;
+  }
+
+  /**
+   * Returns the transactions as the client wrote them.
+   *
+   * @return those that were written; none has been looked up
+   */
+  public List<WireTransaction> written() {
+    return batch == null ? List.of(single) : batch.stream().flatMap(Stream::ofNullable).toList();
+  }
+
+  /**
+   * Looks the transactions of a check, spend or refund up. To be called once.
+   *
+   * @param limits the limits that hold now
+   * @param limiter a limit without a default is a mistake, unless it allows them
+   * @return one transaction, or those of the batch in their order
+   * @throws WireException with everything that is wrong in the request
+   */
+  public List<Transaction> toTransactions(Limits limits, Limiter limiter) {
+    return lookedUp(limits, limiter, false);
+  }
+
+  /**
+   * Looks the transactions of a reset up; a cost or a kind is a mistake there. To be called once.
+   *
+   * @param limits the limits that hold now
+   * @param limiter a limit without a default is a mistake, unless it allows them
+   * @return one transaction, or those of the batch in their order
+   * @throws WireException with everything that is wrong in the request
+   */
+  public List<Transaction> toResets(Limits limits, Limiter limiter) {
+    return lookedUp(limits, limiter, true);
+  }
+
+  private List<Transaction> lookedUp(Limits limits, Limiter limiter, boolean reset) {
+    List<Transaction> found = new ArrayList<>();
+    if (batch == null) {
+      Transaction transaction = lookedUp(single, "", limits, limiter, reset);
+      if (transaction != null) {
+        found.add(transaction);
+      }
+    } else {
+      lookUpBatch(batch, limits, limiter, reset, found);
+    }
+    if (!mistakes.none()) {
+      throw mistakes.exception();
+    }
+    return found;
+  }
+
+  private void lookUpBatch(
+      List<@Nullable WireTransaction> wires,
+      Limits limits,
+      Limiter limiter,
+      boolean reset,
+      List<Transaction> found) {
+    if (single.limit() != null || single.id() != null || single.cost() != null) {
+      mistakes.add(
+          "transactions",
+          "found a batch and a single transaction in one request, expected either \"transactions\""
+              + " or \"limit\", \"id\" and \"cost\"");
+    }
+    if (wires.isEmpty()) {
+      mistakes.add(
+          "transactions", "found 0 transactions, expected 1 to %s".formatted(MOST_TRANSACTIONS));
+    }
+    Map<String, Integer> places = new HashMap<>();
+    for (int i = 0; i < wires.size(); i++) {
+      String path = "transactions[" + i + "]";
+      Transaction transaction = lookedUp(wires.get(i), path + ".", limits, limiter, reset);
+      if (transaction == null) {
+        continue;
+      }
+      found.add(transaction);
+      boolean touchesBucket = reset || transaction.quota() != null;
+      Integer other = touchesBucket ? places.putIfAbsent(transaction.bucketKey(), i) : null;
+      if (other != null) {
+        mistakes.add(
+            path,
+            "found the bucket %s again, expected each bucket once in a batch; transactions[%s] has it"
+                .formatted(transaction.bucketKey(), other));
+      }
+    }
+  }
+
+  private @Nullable Transaction lookedUp(
+      @Nullable WireTransaction wire, String path, Limits limits, Limiter limiter, boolean reset) {
+    if (wire == null) {
+      return null;
+    }
+    if (reset) {
+      wire.requireNoCostOrKind(path, mistakes);
+    }
+    return wire.toTransaction(limits, limiter, path, mistakes);
+  }
+
+  private static Map<String, Act> acts() {
+    Map<String, Act> acts = new LinkedHashMap<>();
+    for (Act act : Act.values()) {
+      acts.put(act.name().toLowerCase(Locale.ROOT), act);
+    }
+    acts.put(BATCH_SPEND, Act.SPEND);
+    return Collections.unmodifiableMap(acts);
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.wire;
+
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.text.SafeText;
+import dev.sluice.text.Suggestion;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A transaction as JSON writes it; nothing in it has been looked up yet. Immutable.
+ *
+ * @param limit the limit's name, null where it is missing
+ * @param id what is limited, null where it is missing
+ * @param cost tokens, null for one
+ * @param kind one of {@link #KINDS}, null for the first
+ */
+public record WireTransaction(
+    @Nullable String limit, @Nullable String id, @Nullable Long cost, @Nullable String kind) {
+
+  /** The kinds that a request may ask for, the default first. */
+  static final List<String> KINDS = List.of("checkAndSpend", "checkOnly", "spendOnly");
+
+  /**
+   * Looks the transaction up.
+   *
+   * @param limiter refuses it where a default is missing
+   * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
+   * @param mistakes takes everything that is wrong
+   * @return null if anything is wrong
+   */
+  @Nullable Transaction toTransaction(
+      Limits limits, Limiter limiter, String path, Mistakes mistakes) {
+    LimitName name = name(limiter, path, mistakes);
+    if (id == null) {
+      mistakes.add(path + "id", "the id is missing: a string that names what is limited");
+    }
+    if (kind != null && !KINDS.contains(kind)) {
+      mistakes.add(
+          path + "kind",
+          "found %s, expected one of %s%s"
+              .formatted(
+                  SafeText.quote(kind),
+                  String.join(", ", KINDS),
+                  Suggestion.didYouMean(kind, KINDS)));
+    }
+    if (name == null || limit == null || id == null) {
+      if (name != null) {
+        requireNoNegativeCost(path, mistakes);
+      }
+      return null;
+    }
+    try {
+      Transaction transaction = Transaction.of(limits, limit, id);
+      limiter.requireDefault(transaction);
+      return ofKind(transaction.withCost(cost == null ? 1 : cost));
+    } catch (InvalidRequestException e) {
+      mistakes.addRefused(e, path);
+      requireNoNegativeCost(path, mistakes);
+      return null;
+    }
+  }
+
+  /** Wrong whatever the id is, unlike one above the burst, which an override may allow. */
+  private void requireNoNegativeCost(String path, Mistakes mistakes) {
+    if (cost != null && cost < 0) {
+      mistakes.add(path + "cost", "invalid cost, must be >= 0: found " + cost);
+    }
+  }
+
+  private @Nullable LimitName name(Limiter limiter, String path, Mistakes mistakes) {
+    if (limit == null) {
+      mistakes.add(path + "limit", "the name of the limit is missing");
+      return null;
+    }
+    try {
+      return limiter.limit(limit).name(); // also before the id is looked at
+    } catch (UnknownLimitException e) {
+      mistakes.addRefused(e, path);
+      return null;
+    }
+  }
+
+  private Transaction ofKind(Transaction transaction) {
+    return kind == null || kind.equals("checkAndSpend")
+        ? transaction
+        : kind.equals("checkOnly") ? transaction.checkOnly() : transaction.spendOnly();
+  }
+
+  /** A reset forgets the whole bucket, so a cost or a kind says something that can't be done. */
+  void requireNoCostOrKind(String path, Mistakes mistakes) {
+    if (cost != null) {
+      mistakes.add(path + "cost", "found a cost, expected none: a reset forgets the whole bucket");
+    }
+    if (kind != null) {
+      mistakes.add(path + "kind", "found a kind, expected none: a reset forgets the whole bucket");
+    }
+  }
+}
