@@ -220,23 +220,13 @@ final class Engine {
         rest -> {
           Function<Throwable, Decision> failed =
               failure -> decided.apply(onFailure.decide(plan, storeException(failure)));
-          return rest.act() == Act.REFUND
-              ? ledger.refundAsync(
-                  call,
-                  rest.charges(),
-                  (refunded, failure) ->
-                      failure == null
-                          ? decided.apply(rest.refunded(refunded))
-                          : failed.apply(failure))
-              : ledger.chargeAsync(
-                  call,
-                  rest.act(),
-                  rest.charges(),
-                  rest.depthNanos(),
-                  (readings, failure) ->
-                      failure == null
-                          ? decided.apply(rest.decide(readings))
-                          : failed.apply(failure));
+          return ledger.chargeAsync(
+              call,
+              rest.act(),
+              rest.charges(),
+              rest.depthNanos(),
+              (readings, failure) ->
+                  failure == null ? decided.apply(rest.decide(readings)) : failed.apply(failure));
         });
   }
 
@@ -259,9 +249,7 @@ final class Engine {
         }
         plan = looked.plan();
       }
-      return plan.act() == Act.REFUND
-          ? plan.refunded(ledger.refund(call, plan.charges()))
-          : plan.decide(ledger.charge(call, plan.act(), plan.charges(), plan.depthNanos()));
+      return plan.decide(ledger.charge(call, plan.act(), plan.charges(), plan.depthNanos()));
     } catch (StoreException e) {
       return onFailure.decide(plan, e);
     }

@@ -2,8 +2,8 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.RefundStripe.Lowering;
-import dev.sluice.RefundStripe.Stretch;
+import dev.sluice.OpenReservations.GiveBack;
+import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * were taken from in advance would have kept them.
  *
  * On the time line, a spend takes a stretch of k emission intervals, up to the TAT that it leaves
- * behind (see the essay in Reservation). Each of its tokens takes one interval. Time takes the
+ * behind (see the essay in OpenReservations). Each of its tokens takes one interval. Time takes the
  * oldest first:
  *
  *         now                                  TAT
@@ -213,7 +213,7 @@ public final class Lease implements AutoCloseable {
         last.end();
         return;
       }
-      Lowering refund = last.leave(quota);
+      GiveBack refund = last.leave(quota);
       if (refund != null) {
         try {
           engine.ledger().giveBack(call, List.of(refund));
@@ -240,7 +240,7 @@ public final class Lease implements AutoCloseable {
         if (last == null) {
           return;
         }
-        Lowering refund = last.leave(present());
+        GiveBack refund = last.leave(present());
         if (refund != null) {
           engine.ledger().giveBack(engine.ledger().oneCall(), List.of(refund));
         }
@@ -313,7 +313,7 @@ public final class Lease implements AutoCloseable {
     /** Settles what was taken: all was handed out, or has been refilled. */
     void end() {
       next.set(count);
-      engine.ledger().refundTracker().close(stretch);
+      engine.ledger().reservations().close(stretch);
     }
 
     /**
@@ -322,10 +322,10 @@ public final class Lease implements AutoCloseable {
      * @param present the quota under which the rest goes back, null for that of the spend: where
      *     nothing is limited now, the bucket waits for a limit to come back
      */
-    @Nullable Lowering leave(@Nullable Quota present) {
+    @Nullable GiveBack leave(@Nullable Quota present) {
       int left = count - Math.min(next.getAndSet(count), count);
       if (left == 0) {
-        engine.ledger().refundTracker().close(stretch);
+        engine.ledger().reservations().close(stretch);
         return null;
       }
       Quota now = present == null ? quota : present;

@@ -3,8 +3,8 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.RefundStripe.Lowering;
-import dev.sluice.RefundStripe.Stretch;
+import dev.sluice.OpenReservations.GiveBack;
+import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.direct.Buckets;
 import dev.sluice.direct.DirectStore;
 import dev.sluice.gcra.Effect;
@@ -35,23 +35,17 @@ final class Ledger {
 
   private final BucketStore store;
   private final LimiterObserver observer;
-  private final RefundTracker refundTracker;
-  private final TentativeStretches tentative;
+  private final OpenReservations reservations;
   private final WaitingRoom waitingRoom;
   private final Forgiven forgiven = new Forgiven();
 
   Ledger(BucketStore store, LimiterObserver observer, TimeSource time) {
     this.store = store;
     this.observer = observer;
-    this.refundTracker =
-        new RefundTracker(
-            time,
-            store::nowNanos,
-            RefundTracker.MOST,
-            () -> observer.settledEarly(RefundTracker.MOST));
+    this.reservations =
+        new OpenReservations(time, store::nowNanos, OpenReservations.MOST, observer::settledEarly);
     this.waitingRoom =
-        new WaitingRoom(time, store::nowNanos, this::withdrawAsync, refundTracker::isLowering);
-    this.tentative = new TentativeStretches(refundTracker, waitingRoom);
+        new WaitingRoom(time, store::nowNanos, this::withdrawAsync, reservations::isLowering);
   }
 
   /** Those who wait for what was taken ahead of its time. */
@@ -59,8 +53,8 @@ final class Ledger {
     return waitingRoom;
   }
 
-  RefundTracker refundTracker() {
-    return refundTracker;
+  OpenReservations reservations() {
+    return reservations;
   }
 
   /** Whether no call of the store waits for anything: then no stage need be made for one. */
@@ -96,12 +90,12 @@ final class Ledger {
       return List.of();
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      return lower(call, act, refundTracker.send(charges));
+      return lower(call, act, reservations.send(charges));
     }
     long start = start();
     try {
       List<Reading> readings =
-          charges.size() == 1 ? call.charge(charges) : call.charge(charges, tentative);
+          charges.size() == 1 ? call.charge(charges) : call.charge(charges, TakenInVain::new);
       if (mayForgive(charges, readings, depthNanos)) {
         readings = forgiven(call, charges, readings, depthNanos);
       }
@@ -111,32 +105,6 @@ final class Ledger {
       stored(act, charges.size(), e, start);
       throw e;
     }
-  }
-
-  /**
-   * A refund as it was sent: beside others under way it may give back less than was asked.
-   *
-   * @param sent the charges, in the order in which they were asked
-   * @param found what each found
-   */
-  record Refunded(List<Charge> sent, List<Reading> found) {}
-
-  /** Gives back what was taken outside of reservations and leases. */
-  Refunded refund(BucketStore call, List<Charge> charges) {
-    List<Lowering> lowerings = refundTracker.send(charges);
-    return new Refunded(Lowering.charges(lowerings), lower(call, Act.REFUND, lowerings));
-  }
-
-  /** The same without blocking. */
-  <T> CompletionStage<T> refundAsync(
-      BucketStore call, List<Charge> charges, BiFunction<Refunded, @Nullable Throwable, T> then) {
-    List<Lowering> lowerings = refundTracker.send(charges);
-    List<Charge> sent = Lowering.charges(lowerings);
-    return lowerAsync(
-        call,
-        Act.REFUND,
-        lowerings,
-        (found, failure) -> then.apply(new Refunded(sent, found), failure));
   }
 
   /**
@@ -155,7 +123,7 @@ final class Ledger {
    * @param then what comes of it; where it throws, all that was taken stays spent
    */
   <T> T hold(BucketStore call, List<Charge> charges, long depthNanos, Function<Holding, T> then) {
-    List<Stretch> opened = refundTracker.open(charges);
+    List<Stretch> opened = reservations.open(charges);
     return orClosed(
         opened,
         () -> then.apply(held(charges, charge(call, Act.SPEND, charges, depthNanos), opened)));
@@ -175,7 +143,7 @@ final class Ledger {
       long depthNanos,
       Function<Holding, T> then,
       Function<Throwable, T> otherwise) {
-    List<Stretch> opened = refundTracker.open(charges);
+    List<Stretch> opened = reservations.open(charges);
     return orClosed(
         opened,
         () ->
@@ -186,7 +154,7 @@ final class Ledger {
                 depthNanos,
                 (readings, failure) -> {
                   if (failure != null) {
-                    refundTracker.close(opened);
+                    reservations.close(opened);
                     return otherwise.apply(failure);
                   }
                   return orClosed(opened, () -> then.apply(held(charges, readings, opened)));
@@ -201,7 +169,7 @@ final class Ledger {
       return result;
     } finally {
       if (!done) {
-        refundTracker.close(opened);
+        reservations.close(opened);
       }
     }
   }
@@ -229,9 +197,9 @@ final class Ledger {
       Stretch stretch = opened.get(i);
       boolean spent = afterNanos[i] != found.tatNanos();
       if (spent) {
-        refundTracker.place(stretch, found, afterNanos[i]);
+        reservations.place(stretch, found, afterNanos[i]);
       } else {
-        refundTracker.close(stretch);
+        reservations.close(stretch);
       }
       stretches.add(spent ? stretch : null);
     }
@@ -243,57 +211,57 @@ final class Ledger {
    *
    * @return what is to be given back, null for nothing
    */
-  @Nullable Lowering leave(Stretch stretch, long worthNanos, long offsetNanos) {
-    return refundTracker.giveBack(stretch, worthNanos, offsetNanos);
+  @Nullable GiveBack leave(Stretch stretch, long worthNanos, long offsetNanos) {
+    return reservations.giveBack(stretch, worthNanos, offsetNanos);
   }
 
   /** Gives back what stretches left. */
-  void giveBack(BucketStore call, List<Lowering> refunds) {
+  void giveBack(BucketStore call, List<GiveBack> refunds) {
     lower(call, Act.REFUND, refunds);
   }
 
   /** Gives back without blocking; done when the store has answered. */
-  CompletionStage<Void> giveBackAsync(List<Lowering> refunds) {
+  CompletionStage<Void> giveBackAsync(List<GiveBack> refunds) {
     return done(lowerAsync(oneCall(), Act.REFUND, refunds, Ledger::orThrow));
   }
 
   /** Asks nobody where there is nothing to lower. */
   @CanIgnoreReturnValue
-  private List<Reading> lower(BucketStore call, Act act, List<Lowering> lowerings) {
-    if (lowerings.isEmpty()) {
+  private List<Reading> lower(BucketStore call, Act act, List<GiveBack> giveBacks) {
+    if (giveBacks.isEmpty()) {
       return List.of();
     }
     long start = start();
     List<Reading> readings;
     try {
-      readings = sent(call, lowerings);
+      readings = sent(call, giveBacks);
     } catch (RuntimeException | Error e) {
-      stored(act, lowerings.size(), e, start);
+      stored(act, giveBacks.size(), e, start);
       throw e;
     }
-    stored(act, lowerings.size(), null, start);
+    stored(act, giveBacks.size(), null, start);
     return readings;
   }
 
   /** Sends charges that lower buckets; each is in flight until its outcome is known. */
-  private List<Reading> sent(BucketStore call, List<Lowering> lowerings) {
+  private List<Reading> sent(BucketStore call, List<GiveBack> giveBacks) {
     List<Reading> readings;
     try {
-      readings = call.charge(Lowering.charges(lowerings));
+      readings = call.charge(GiveBack.charges(giveBacks));
     } catch (RuntimeException | Error e) {
-      settled(lowerings, null, e);
+      settled(giveBacks, null, e);
       throw e;
     }
-    settled(lowerings, readings, null);
+    settled(giveBacks, readings, null);
     return readings;
   }
 
   /** The same without blocking; {@link #settled} has to be told of the answer. */
-  private CompletionStage<List<Reading>> sentAsync(BucketStore call, List<Lowering> lowerings) {
+  private CompletionStage<List<Reading>> sentAsync(BucketStore call, List<GiveBack> giveBacks) {
     try {
-      return call.chargeAsync(Lowering.charges(lowerings));
+      return call.chargeAsync(GiveBack.charges(giveBacks));
     } catch (RuntimeException | Error e) {
-      settled(lowerings, null, e);
+      settled(giveBacks, null, e);
       throw e;
     }
   }
@@ -301,19 +269,19 @@ final class Ledger {
   private <T> CompletionStage<T> lowerAsync(
       BucketStore call,
       Act act,
-      List<Lowering> lowerings,
+      List<GiveBack> giveBacks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
-    if (lowerings.isEmpty()) {
-      return CompletableFuture.completedFuture(lowerings)
+    if (giveBacks.isEmpty()) {
+      return CompletableFuture.completedFuture(giveBacks)
           .thenApply(none -> then.apply(List.of(), null));
     }
     long start = start();
-    CompletionStage<List<Reading>> charged = sentAsync(call, lowerings);
+    CompletionStage<List<Reading>> charged = sentAsync(call, giveBacks);
     CompletionStage<T> done =
         charged.handle(
             (readings, failure) -> {
-              settled(lowerings, readings, failure);
-              stored(act, lowerings.size(), failure == null ? null : unwrapped(failure), start);
+              settled(giveBacks, readings, failure);
+              stored(act, giveBacks.size(), failure == null ? null : unwrapped(failure), start);
               return then.apply(readings, failure);
             });
     return Cancellation.reaching(charged, done.thenApply(value -> value));
@@ -348,11 +316,13 @@ final class Ledger {
           .thenApply(none -> then.apply(List.of(), null));
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      return lowerAsync(call, act, refundTracker.send(charges), then);
+      return lowerAsync(call, act, reservations.send(charges), then);
     }
     long start = start();
     CompletionStage<List<Reading>> charged =
-        charges.size() == 1 ? call.chargeAsync(charges) : call.chargeAsync(charges, tentative);
+        charges.size() == 1
+            ? call.chargeAsync(charges)
+            : call.chargeAsync(charges, TakenInVain::new);
     CompletionStage<T> done =
         forgivenAsync(call, charges, charged, depthNanos)
             .handle(
@@ -387,7 +357,7 @@ final class Ledger {
   private List<Reading> forgiven(
       BucketStore call, List<Charge> charges, List<Reading> readings, long depthNanos) {
     try {
-      List<Reading> found = sent(call, refundTracker.send(forgiving(charges, depthNanos)));
+      List<Reading> found = sent(call, reservations.send(forgiving(charges, depthNanos)));
       return spendsToo(charges, depthNanos) ? afterForgiving(charges, found) : call.charge(charges);
     } catch (StoreException e) {
       return readings;
@@ -406,9 +376,9 @@ final class Ledger {
               if (!mayForgive(charges, readings, depthNanos)) {
                 return CompletableFuture.completedFuture(readings);
               }
-              List<Lowering> lowerings = refundTracker.send(forgiving(charges, depthNanos));
-              return sentAsync(call, lowerings)
-                  .whenComplete((found, failure) -> settled(lowerings, found, failure))
+              List<GiveBack> giveBacks = reservations.send(forgiving(charges, depthNanos));
+              return sentAsync(call, giveBacks)
+                  .whenComplete((found, failure) -> settled(giveBacks, found, failure))
                   .thenCompose(
                       found ->
                           spendsToo(charges, depthNanos)
@@ -443,23 +413,17 @@ final class Ledger {
   }
 
   private void settled(
-      List<Lowering> lowerings, @Nullable List<Reading> found, @Nullable Throwable failure) {
+      List<GiveBack> giveBacks, @Nullable List<Reading> found, @Nullable Throwable failure) {
     boolean isAnswered = found != null && failure == null;
     boolean isUnknown = !isAnswered && !(failure != null && chargedNothing(failure));
-    for (Lowering lowering : lowerings) { // first: until then it is known to be under way
-      waitingRoom.lowered(lowering.charge().key(), isUnknown ? lowering.hauntsNanos() : 0);
+    for (GiveBack one : giveBacks) { // first: until then it is known to be under way
+      waitingRoom.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
-    if (found != null && isAnswered) {
-      refundTracker.answered(lowerings, found);
-    } else if (isUnknown) {
-      refundTracker.failed(lowerings);
-    } else {
-      refundTracker.refused(lowerings);
-      for (Lowering lowering : lowerings) {
-        Charge charge = lowering.charge();
-        if (charge.op() == Effect.Op.FORGIVE) {
-          forgiven.takeBack(charge.key(), charge.offsetNanos());
-        }
+    reservations.ended(giveBacks, isUnknown);
+    for (GiveBack giveBack : giveBacks) {
+      Charge charge = giveBack.charge();
+      if (!isAnswered && !isUnknown && charge.op() == Effect.Op.FORGIVE) {
+        forgiven.takeBack(charge.key(), charge.offsetNanos());
       }
     }
   }
@@ -479,19 +443,16 @@ final class Ledger {
   /** Takes spends back that nothing has followed; observed as a refund. */
   private CompletionStage<List<Reading>> withdrawAsync(List<Charge> withdrawals) {
     long start = start();
+    withdrawals.forEach(reservations::withdraw);
     return store
         .chargeAsync(withdrawals)
         .whenComplete(
-            (readings, failure) -> {
-              if (failure == null) {
-                refundTracker.withdrawn(withdrawals, readings);
-              }
-              stored(
-                  Act.REFUND,
-                  withdrawals.size(),
-                  failure == null ? null : unwrapped(failure),
-                  start);
-            });
+            (readings, failure) ->
+                stored(
+                    Act.REFUND,
+                    withdrawals.size(),
+                    failure == null ? null : unwrapped(failure),
+                    start));
   }
 
   /** Returns the reading of a spend after the debt is forgiven. */
@@ -501,6 +462,45 @@ final class Ledger {
     return charges.get(0).effect().isInDebt(before.nowNanos(), before.tatNanos())
         ? List.of(new Reading(before.nowNanos(), before.nowNanos() + offsetNanos))
         : found;
+  }
+
+  /** A spend of a batch over several servers: what another server denied is a cancellation. */
+  private final class TakenInVain implements BucketStore.Tentative.Part {
+    private final Charge charge;
+    private final List<Stretch> stretches;
+    private List<GiveBack> sent = List.of();
+
+    TakenInVain(Charge charge) {
+      this.charge = charge;
+      this.stretches = reservations.open(List.of(charge));
+    }
+
+    @Override
+    public @Nullable Charge giveBack(Reading found) {
+      Stretch stretch = stretches.get(0);
+      long afterNanos = charge.tatAfterNanos(found.nowNanos(), found.tatNanos(), true);
+      reservations.place(stretch, found, afterNanos);
+      GiveBack giveBack =
+          reservations.giveBack(stretch, charge.incrementNanos(), charge.offsetNanos());
+      if (giveBack == null) {
+        return null;
+      }
+      sent = List.of(giveBack);
+      return giveBack.charge();
+    }
+
+    @Override
+    public void gaveBack(@Nullable Reading found) {
+      for (GiveBack one : sent) {
+        waitingRoom.lowered(one.charge().key(), found == null ? one.lateNanos() : 0);
+      }
+      reservations.ended(sent, found == null);
+    }
+
+    @Override
+    public void kept() {
+      reservations.close(stretches);
+    }
   }
 
   void stored(Act act, int charges, @Nullable Throwable failure, long start) {

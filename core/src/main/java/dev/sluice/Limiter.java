@@ -465,8 +465,8 @@ public final class Limiter {
     return lease(limit, id, tokens, time::nanos, sharesOfALease());
   }
 
-  RefundTracker refundTracker() {
-    return engine.ledger().refundTracker();
+  OpenReservations openReservations() {
+    return engine.ledger().reservations();
   }
 
   int waiting() {

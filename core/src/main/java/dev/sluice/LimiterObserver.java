@@ -52,7 +52,7 @@ public interface LimiterObserver {
    * A reservation was settled as spent before its holder did, because too many are open. Called for
    * each; reservations that are never closed are the usual reason.
    *
-   * @param most how many may be open
+   * @param most how many may be open: of one bucket, or in all
    */
   default void settledEarly(int most) {}
 

@@ -261,15 +261,6 @@ record Plan(
 
   /** The decision of each transaction, in order. */
   List<Decision> decide(List<Reading> readings) {
-    return decide(charges, readings);
-  }
-
-  /** The same of a refund, which says what was given back, and not what was asked for. */
-  List<Decision> refunded(Ledger.Refunded refunded) {
-    return decide(refunded.sent(), refunded.found());
-  }
-
-  private List<Decision> decide(List<Charge> charged, List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>(transactions.size());
     int next = 0;
     for (int i = 0; i < transactions.size(); i++) {
@@ -283,8 +274,8 @@ record Plan(
       Penalty penalty = penalties.at(i, found.nowNanos());
       decisions.add(
           penalty == null
-              ? decision(transaction, quota, charged.get(next), found)
-              : penalized(transaction, quota, penalty, charged.get(next), found));
+              ? decision(transaction, quota, charges.get(next), found)
+              : penalized(transaction, quota, penalty, charges.get(next), found));
       next++;
     }
     return asHappened(decisions, Plan::limiting);

@@ -3,8 +3,8 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Ledger.Holding;
-import dev.sluice.RefundStripe.Lowering;
-import dev.sluice.RefundStripe.Stretch;
+import dev.sluice.OpenReservations.GiveBack;
+import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
@@ -19,40 +19,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
-
-/*
- * The refund of a cancelled reservation.
- *
- * The tokens of a bucket come back in the order in which they were spent. On the time line, the
- * spend took the stretch that ends at the TAT which it left behind (`tatAfter`).
- *
- *        before                 tatAfter        TAT
- *   ───────┼───────────┼───────────┼─────────────┼──────▶ time
- *          │◀ came back│◀ refund ─▶│◀─ later ───▶│
- *          │  (refill) │           │   spends
- *                     now
- *
- * It is a queue: time takes the oldest tokens first. At `now`, the part of the stretch that lies in
- * the past has been refilled already; giving it back again would take it from later spends. So the
- * refund is at most tatAfter − now, and at most what was taken.
- *
- * Whatever else is given back leaves the queue too, and what stands behind it moves up. When a
- * reservation is cancelled, the stretches that end later move up by its refund. A plain refund
- * counts as the oldest tokens, so all stretches move up. {@link RefundStripe} lowers their
- * `tatAfter`. (Without that, a caller with many reservations could cancel some early, wait until
- * the bucket was full, and have the others given back once more.)
- *
- * A refund that is in flight, or whose answer was lost, has moved them or will, at a moment that is
- * not known: {@link RefundStripe} says what that costs.
- *
- * So a cancellation never leaves more in the bucket than if the reservation had never been made. At
- * worst, the stretches that stay in the queue have waited longer for their turn than they would
- * have without it.
- *
- * Where the limit changed since, the tokens are worth the lesser of the old and the new emission
- * interval. A bucket that was reset since gives back nothing: the reset gave back all. Nor does one
- * whose debt was forgiven. A full bucket is never overfilled.
- */
 
 /**
  * Tokens that were spent, and can be given back once: for limits that count only bad attempts.
@@ -69,17 +35,18 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel()} gives back
- * what was taken and has not been refilled since, never over the bucket's capacity. It gives back
- * nothing if the bucket was reset through this limiter since, or its limit is disabled now. For one
- * process the bucket is never fuller than if the cancelled reservations had not been made. That
- * holds even if calls are slow, fail or overtake each other. A cancellation that overlaps another
- * one of the same bucket may give back less for that. (A reset by another process is not seen, nor
- * a refund; what is given back stays within the bucket's capacity.)
+ * what was taken and has not been refilled since, at most once, never over the bucket's capacity.
+ * It gives back nothing if the bucket was reset through this limiter since, or its limit is
+ * disabled now. In one process, and while no two calls that give back to the bucket overlap, the
+ * bucket is never fuller than if the cancelled reservations had not been made. If cancellations
+ * overlap, it may be fuller by what it refills meanwhile; beside a plain refund, by what the
+ * reservations in flight took. A reservation that overlaps another call that gives back to its
+ * bucket may give back less.
  *
- * <p>Close every reservation. A limiter follows 1,000,000 open ones; beyond that the oldest stays
- * spent for good, and {@link LimiterObserver#settledEarly} is called. One that is not closed is
- * forgotten once its tokens have been refilled. Cancelling costs O(log n) with n open reservations
- * on its bucket.
+ * <p>Close every reservation. A limiter follows 4,096 open ones of a bucket and 1,000,000 in all;
+ * beyond that the oldest stays spent for good, and {@link LimiterObserver#settledEarly} is called.
+ * One that is not closed is forgotten once its tokens have been refilled. Cancelling costs O(n)
+ * with n open reservations on its bucket.
  *
  * <p>Where a {@link FailureRule} decided in place of the store, what it took from this process's
  * memory is given back to that; where it only allowed, nothing was taken.
@@ -213,10 +180,10 @@ public final class Reservation implements AutoCloseable {
   }
 
   private void forget() {
-    taken.forEach(one -> ledger.refundTracker().close(one.stretch));
+    taken.forEach(one -> ledger.reservations().close(one.stretch));
   }
 
-  private List<Lowering> settle(Predicate<Transaction> which) {
+  private List<GiveBack> settle(Predicate<Transaction> which) {
     // Asked first: where it throws, nothing is settled.
     List<Taken> chosen = taken.stream().filter(one -> which.test(one.transaction)).toList();
     if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
@@ -224,11 +191,11 @@ public final class Reservation implements AutoCloseable {
     }
     List<@Nullable Quota> quotas = new ArrayList<>(chosen.size());
     chosen.forEach(one -> quotas.add(present.apply(one.transaction)));
-    List<Lowering> refunds = new ArrayList<>(chosen.size());
+    List<GiveBack> refunds = new ArrayList<>(chosen.size());
     for (int i = 0; i < chosen.size(); i++) {
       Taken one = chosen.get(i);
       Quota now = quotas.get(i);
-      Lowering refund =
+      GiveBack refund =
           now == null ? null : ledger.leave(one.stretch, one.worthNanos(now), now.offsetNanos());
       if (refund != null) {
         refunds.add(refund);

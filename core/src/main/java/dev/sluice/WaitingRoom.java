@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * A caller that may wait for W spends with a burst offset of τ + W instead of τ. So the store
  * decides in one act whether the tokens will be there within W, and takes them. The TAT then goes
  * beyond now + τ, and all later callers, from any process, queue behind it. The turn of a caller
- * comes when its stretch of the time line (see the essay in Reservation) lies within τ:
+ * comes when its stretch of the time line (see the essay in OpenReservations) lies within τ:
  *
  *        now              now + τ      A      B      C = TAT
  *   ──────┼──────────────────┼───┬──────┬──────┬──────┬────▶ time

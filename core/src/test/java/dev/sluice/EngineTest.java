@@ -169,7 +169,7 @@ final class EngineTest {
       assertThat(denied.receipt().parts()).isEmpty();
     }
     assertThat(limiter.check("Calls", "a", 0).remaining()).isZero();
-    assertThat(limiter.refundTracker().size()).isZero();
+    assertThat(limiter.openReservations().size()).isZero();
   }
 
   @Test

@@ -89,7 +89,7 @@ final class GuardedObserverTest {
     assertThat(limiter.refund("Calls", "x", 1).remaining()).isEqualTo(8);
     limiter.reset("Calls", "x");
     assertThat(limiter.check("Calls", "x", 0).remaining()).isEqualTo(10);
-    assertThat(limiter.refundTracker().inFlight()).isZero();
+    assertThat(limiter.openReservations().inFlight()).isZero();
   }
 
   @Test

@@ -312,10 +312,10 @@ class LeaseTest {
     Lease lease = lease(2, 1);
     for (int i = 0; i < 6; i++) {
       assertThat(lease.trySpend()).isTrue();
-      assertThat(limiter.refundTracker().size()).isEqualTo(1);
+      assertThat(limiter.openReservations().size()).isEqualTo(1);
     }
     lease.close();
-    assertThat(limiter.refundTracker().size()).isZero();
+    assertThat(limiter.openReservations().size()).isZero();
   }
 
   @Test
@@ -329,7 +329,7 @@ class LeaseTest {
     assertThat(lease.trySpend()).isFalse();
     limits.replace(free);
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(99);
-    assertThat(limiter.refundTracker().size()).isZero();
+    assertThat(limiter.openReservations().size()).isZero();
   }
 
   /** The limit is another one now, with buckets of its own. */

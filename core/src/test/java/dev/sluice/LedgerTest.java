@@ -6,10 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
 import dev.sluice.Ledger.Holding;
-import dev.sluice.Ledger.Refunded;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.RefundStripe.Lowering;
-import dev.sluice.RefundStripe.Stretch;
+import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
@@ -208,11 +206,14 @@ final class LedgerTest {
 
   @Test
   void observer_isToldOfReservations_thatAreSettledAsThereAreTooMany() {
-    Stretch first = ledger.refundTracker().open(List.of(SPEND)).get(0);
-    ledger.refundTracker().place(first, new Reading(nowNanos, 0), nowNanos + HOUR);
-    assertThat(ledger.refundTracker().open(Collections.nCopies(RefundTracker.MOST, SPEND)))
-        .hasSize(RefundTracker.MOST);
-    assertThat(told.settledEarly).isEqualTo(1_000_000);
+    Stretch first = ledger.reservations().open(List.of(SPEND)).get(0);
+    ledger.reservations().place(first, new Reading(nowNanos, 0), nowNanos + HOUR);
+    assertThat(
+            ledger
+                .reservations()
+                .open(Collections.nCopies(OpenReservations.MOST_OF_A_BUCKET, SPEND)))
+        .hasSize(OpenReservations.MOST_OF_A_BUCKET);
+    assertThat(told.settledEarly).isEqualTo(4_096);
   }
 
   @Test
@@ -234,8 +235,8 @@ final class LedgerTest {
     long endNanos = nowNanos + HOUR;
     Charge wide = new Charge("1:a", Op.SPEND, HOUR, 2 * HOUR, Effect.NO_END);
     assertThat(store.memory.charge(List.of(wide))).hasSize(1);
-    Stretch stretch = ledger.refundTracker().open(List.of(SPEND)).get(0);
-    ledger.refundTracker().place(stretch, new Reading(nowNanos, endNanos - 100), endNanos);
+    Stretch stretch = ledger.reservations().open(List.of(SPEND)).get(0);
+    ledger.reservations().place(stretch, new Reading(nowNanos, endNanos - 100), endNanos);
     Place place = new Place("1:a", name, 100, 1_000, endNanos, nowNanos);
     WaitingRoom room = ledger.waitingRoom();
     Turn turn = room.enter(List.of(place), room.asks(), () -> {});
@@ -249,19 +250,19 @@ final class LedgerTest {
     store.failure = timedOut;
     assertThatThrownBy(() -> ledger.hold(store, List.of(SPEND), 1_000, Holding::readings))
         .isSameAs(timedOut);
-    assertThat(ledger.refundTracker().size()).isZero();
+    assertThat(ledger.reservations().size()).isZero();
     CompletionStage<String> told =
         ledger.holdAsync(store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message);
     assertThat(joined(told)).isEqualTo("timed out");
-    assertThat(ledger.refundTracker().size()).isZero();
+    assertThat(ledger.reservations().size()).isZero();
     store.throwsAsync = true;
     assertThatThrownBy(
             () ->
                 ledger.holdAsync(
                     store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message))
         .isSameAs(timedOut);
-    assertThat(ledger.refundTracker().size()).isZero();
-    assertThat(ledger.refundTracker().buckets()).isZero();
+    assertThat(ledger.reservations().size()).isZero();
+    assertThat(ledger.reservations().buckets()).isZero();
   }
 
   /** Where the caller's own code throws, what was taken stays spent: nobody could cancel it. */
@@ -278,7 +279,7 @@ final class LedgerTest {
                       throw fault;
                     }))
         .isSameAs(fault);
-    assertThat(ledger.refundTracker().buckets()).isZero();
+    assertThat(ledger.reservations().buckets()).isZero();
   }
 
   @Test
@@ -286,9 +287,9 @@ final class LedgerTest {
     for (Op op : List.of(Op.REFUND, Op.RESET)) {
       Act act = op == Op.REFUND ? Act.REFUND : Act.RESET;
       assertThat(ledger.charge(act, List.of(charge("1:a", op)))).hasSize(1);
-      assertThat(ledger.refundTracker().buckets()).isZero();
+      assertThat(ledger.reservations().buckets()).isZero();
       joined(ledger.chargeAsync(act, List.of(charge("1:a", op))));
-      assertThat(ledger.refundTracker().buckets()).isZero();
+      assertThat(ledger.reservations().buckets()).isZero();
     }
   }
 
@@ -302,13 +303,13 @@ final class LedgerTest {
     store.throwsAsync = true;
     assertThatThrownBy(() -> ledger.chargeAsync(Act.REFUND, List.of(charge("1:c", Op.REFUND))))
         .isSameAs(timedOut);
-    assertThat(ledger.refundTracker().inFlight()).isZero();
+    assertThat(ledger.reservations().inFlight()).isZero();
     for (String key : List.of("1:a", "1:b", "1:c")) {
-      assertThat(ledger.refundTracker().isLowering(key)).as(key).isTrue();
+      assertThat(ledger.reservations().isLowering(key)).as(key).isTrue();
     }
     nowNanos += MINUTE;
-    assertThat(ledger.refundTracker().open(List.of(SPEND))).hasSize(1); // looks for what is over
-    assertThat(ledger.refundTracker().isLowering("1:a")).isFalse();
+    assertThat(ledger.reservations().open(List.of(SPEND))).hasSize(1); // looks for what is over
+    assertThat(ledger.reservations().isLowering("1:a")).isFalse();
   }
 
   @Test
@@ -318,45 +319,10 @@ final class LedgerTest {
     assertThatThrownBy(
             () -> joined(ledger.chargeAsync(Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
         .hasCause(store.failure);
-    assertThat(ledger.refundTracker().inFlight()).isZero();
-    assertThat(ledger.refundTracker().buckets()).isZero();
-    assertThat(ledger.refundTracker().isLowering("1:a")).isFalse();
-    assertThat(ledger.refundTracker().isLowering("1:b")).isFalse();
-  }
-
-  /** The race: a younger reservation's refund is in flight, so a plain one gives back nothing. */
-  @Test
-  void refund_thatGivesBackLessThanAsked_tellsWhatWasSent() {
-    Stretch first = ledger.refundTracker().open(List.of(SPEND)).get(0);
-    ledger.refundTracker().place(first, new Reading(nowNanos, nowNanos + 500), nowNanos + 600);
-    Lowering inFlight = Objects.requireNonNull(ledger.leave(first, 100, 1_000));
-    assertThat(inFlight.charge().incrementNanos()).isEqualTo(100);
-    var unused =
-        store.memory.charge(List.of(new Charge("1:a", Op.SPEND, 700, 1_000, Effect.NO_END)));
-    Refunded nothing =
-        new Refunded(
-            List.of(new Charge("1:a", Op.REFUND, 0, 1_000, Effect.NO_END)),
-            List.of(new Reading(nowNanos, nowNanos + 700)));
-    assertThat(ledger.refund(store, List.of(REFUND))).isEqualTo(nothing);
-    CompletionStage<Refunded> async =
-        ledger.refundAsync(store, List.of(REFUND), (refunded, failure) -> refunded);
-    assertThat(joined(async)).isEqualTo(nothing);
-  }
-
-  @Test
-  void refund_besideACancellationOfUnknownFate_saysThatNothingWasGivenBack() {
-    Limiter limiter = limiter(Duration.ZERO, 300);
-    assertThat(limiter.spend(NAME, "a", 9).allowed()).isTrue();
-    Reservation held = limiter.reserve(NAME, "a");
-    store.failure = timedOut;
-    assertThatThrownBy(held::cancel).isSameAs(timedOut);
-    store.failure = null;
-    for (Decision refund :
-        List.of(limiter.refund(NAME, "a", 1), joined(limiter.async().refund(NAME, "a", 1)))) {
-      assertThat(refund.allowed()).isFalse();
-      assertThat(refund.remaining()).isEqualTo(290);
-      assertThat(refund.resetIn()).isEqualTo(limiter.check(NAME, "a", 0).resetIn());
-    }
+    assertThat(ledger.reservations().inFlight()).isZero();
+    assertThat(ledger.reservations().buckets()).isZero();
+    assertThat(ledger.reservations().isLowering("1:a")).isFalse();
+    assertThat(ledger.reservations().isLowering("1:b")).isFalse();
   }
 
   /** Only a refund that may still be decided on keeps a caller from giving its place up. */
@@ -377,10 +343,12 @@ final class LedgerTest {
     store.failure = timedOut;
     AtomicReference<Throwable> came = new AtomicReference<>();
     CompletionStage<Boolean> done =
-        ledger.refundAsync(
+        ledger.chargeAsync(
             store,
+            Act.REFUND,
             List.of(REFUND),
-            (refunded, failure) -> {
+            Ledger.NEVER_FORGIVES,
+            (readings, failure) -> {
               came.set(failure);
               return true;
             });
@@ -454,7 +422,7 @@ final class LedgerTest {
       assertThat(denial.denied()).isTrue();
       assertThat(denial.retryIn()).isEqualTo(Duration.ofMinutes(30).plusSeconds(18));
     }
-    assertThat(fast.refundTracker().inFlight()).isZero();
+    assertThat(fast.openReservations().inFlight()).isZero();
   }
 
   /** The race: another process resets the bucket before the debt is forgiven. */

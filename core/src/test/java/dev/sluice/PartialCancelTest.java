@@ -37,9 +37,9 @@ class PartialCancelTest {
   @Test
   void cancel_ofSome_settlesTheOthers() {
     Reservation both = reserveBoth();
-    assertThat(limiter.refundTracker().size()).isEqualTo(2);
+    assertThat(limiter.openReservations().size()).isEqualTo(2);
     both.cancel(t -> t.name().name().equals("FailedLoginsPerIPAddress"));
-    assertThat(limiter.refundTracker().size()).isZero();
+    assertThat(limiter.openReservations().size()).isZero();
   }
 
   @Test

@@ -18,7 +18,7 @@ public final class Insides {
    * @return those that were neither cancelled nor closed
    */
   public static int openStretches(Limiter limiter) {
-    return limiter.refundTracker().size();
+    return limiter.openReservations().size();
   }
 
   /**
@@ -28,7 +28,7 @@ public final class Insides {
    * @return those that have an entry
    */
   public static int buckets(Limiter limiter) {
-    return limiter.refundTracker().buckets();
+    return limiter.openReservations().buckets();
   }
 
   /**
@@ -38,7 +38,7 @@ public final class Insides {
    * @return those that have not completed for it
    */
   public static int inFlight(Limiter limiter) {
-    return limiter.refundTracker().inFlight();
+    return limiter.openReservations().inFlight();
   }
 
   /**

@@ -492,7 +492,7 @@ final class Callers {
   }
 
   private void cancel(Operation made, Receipt receipt) {
-    Operation operation = calls.begin("cancel", made.transactions());
+    Operation operation = calls.begin("receipt", made.transactions());
     var granted = made.granted().values();
     granted.forEach(reference::cancelled);
     receipt.parts().forEach(part -> reference.cancelsElsewhere(calls.process, part, granted));
@@ -501,7 +501,7 @@ final class Callers {
         () -> async.cancel(receipt),
         done -> {
           operation.end("done");
-          operation.requireGivenBackElsewhere(made, granted);
+          operation.requireGivenBack(made, granted);
         });
   }
 

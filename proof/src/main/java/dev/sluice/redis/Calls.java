@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.redis.World.Actor;
 import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -22,6 +23,8 @@ final class Calls {
   /** Where each bucket has one server, which never gets another master. */
   private static final Set<Fleet.Topology> LASTING_MASTERS =
       EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING);
+
+  private static final long LATE_NANOS = 2_000_000_000;
 
   final int process;
   final World world;
@@ -44,7 +47,6 @@ final class Calls {
   private int gaveUpWaiting;
   private final Set<Operation> givingBack = new LinkedHashSet<>();
   private long begunGivingBack;
-  private long begunResets;
   private long nextBlocks;
   private boolean closing;
 
@@ -97,7 +99,9 @@ final class Calls {
     if (operation.givesBack()) {
       givingBack.add(operation);
       begunGivingBack++;
-      begunResets += operation.resets() ? 1 : 0;
+      for (Transaction one : operation.transactions()) {
+        reference.together().began(process, one.bucketKey(), operation.takesOfOthers());
+      }
     }
   }
 
@@ -180,20 +184,24 @@ final class Calls {
 
   /** The tokens that an operation gives back have arrived. */
   void gaveBack(Operation operation) {
-    givingBack.remove(operation);
+    if (!givingBack.remove(operation)) {
+      return;
+    }
+    if (conditions.hasFaults()) { // what was given up may arrive later
+      world.after(LATE_NANOS, new Actor("observer"), () -> over(operation));
+    } else {
+      over(operation);
+    }
+  }
+
+  private void over(Operation operation) {
+    for (Transaction one : operation.transactions()) {
+      reference.together().ended(process, one.bucketKey(), operation.takesOfOthers());
+    }
   }
 
   boolean giveBackNow() {
     return !givingBack.isEmpty();
-  }
-
-  boolean resetsNow() {
-    return givingBack.stream().anyMatch(Operation::resets);
-  }
-
-  /** Returns how many calls that reset have begun. */
-  long begunResets() {
-    return begunResets;
   }
 
   /** Returns how many calls that give back have begun. */

@@ -21,7 +21,6 @@ final class KnownBucket {
   private static final long NANOS_PER_TICK = 1_000;
 
   static final int UNKNOWN = -1;
-  private static final int REFUNDS_KEPT = 32;
   private static final int GIVEN_KEPT = 256;
   private static final int ENTRIES_BEFORE_PRUNING = 48;
   private static final long SETTLED_NANOS = 3_000_000_000L;
@@ -34,6 +33,7 @@ final class KnownBucket {
   final Map<Integer, Long> resetAt = new HashMap<>(); // by process, when last
   final List<Shown> receipts = new ArrayList<>(); // by which others give back
   final Map<Integer, Long> askedAt = new HashMap<>(); // by the clock of a process, when last
+  final GivenBackOnce givenBackOnce = new GivenBackOnce();
   long tatNanos;
   long version;
   boolean everWritten;
@@ -41,7 +41,6 @@ final class KnownBucket {
   @Nullable SimulatedServer server;
   private final Map<Integer, Alone> alone = new HashMap<>(); // by process
   private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process
-  private final Deque<Long> refundTicks = new ArrayDeque<>(); // the store's times, of the last ones
   private final Deque<Given> givenBack = new ArrayDeque<>(); // the last ones
   private long forgottenUntil = Long.MIN_VALUE; // by the bucket's time
   int lowerings;
@@ -157,19 +156,6 @@ final class KnownBucket {
       known |= same;
     }
     return known && told.nowNanos > forgottenUntil;
-  }
-
-  /** A refund was decided on, with an effect or without. */
-  void refundedAt(long nowNanos) {
-    refundTicks.addLast(nowNanos);
-    if (refundTicks.size() > REFUNDS_KEPT) {
-      refundTicks.removeFirst();
-    }
-  }
-
-  /** Returns whether a refund may have been decided on within the tick of the store's clock. */
-  boolean mayBeRefundedAt(long nowNanos) {
-    return refundTicks.size() >= REFUNDS_KEPT || refundTicks.contains(nowNanos);
   }
 
   /** Returns the bucket's present. */
@@ -302,8 +288,10 @@ final class KnownBucket {
   }
 
   void allow(long nanos) {
-    allowedNanos += nanos;
-    allowances.addLast(new Allowance(world.now(), nanos));
+    if (nanos > 0) {
+      allowedNanos += nanos;
+      allowances.addLast(new Allowance(world.now(), nanos));
+    }
   }
 
   /** Makes up for what is missing before a spend, if what is allowed is enough for it. */

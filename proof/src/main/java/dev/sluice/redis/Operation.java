@@ -11,7 +11,6 @@ import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.StoreException;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -28,7 +27,8 @@ import org.jspecify.annotations.Nullable;
 final class Operation {
 
   private static final Set<String> GIVING_BACK =
-      Set.of("refund", "reset", "cancel", "blocking cancel", "close the lease", "give up");
+      Set.of(
+          "refund", "reset", "cancel", "receipt", "blocking cancel", "close the lease", "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
   private static final Set<String> ASKING = Set.of("spend", "reserve", "refund", "reset");
   private static final int FAIL = 0; // the failure rules of a plan
@@ -64,15 +64,12 @@ final class Operation {
   private final boolean givesBack;
   private final long begun; // calls of this process that give back
   private final boolean besideOthers;
-  private final long resetsBegun; // calls of this process that reset
-  private final boolean besideResets;
   private final boolean mustBeRefused;
   private final boolean startedAlone;
   private final int countsThen; // calls of this process for the first key
   private boolean met;
   private boolean ended;
   private boolean disturbed;
-  private boolean disturbedByReset;
 
   /**
    * A call that begins now.
@@ -89,7 +86,6 @@ final class Operation {
     this.overServers = transactions.size() > 1 && calls.fleet.topology.masters() > 1;
     this.givesBack = overServers || GIVING_BACK.contains(verb);
     this.besideOthers = calls.giveBackNow();
-    this.besideResets = calls.resetsNow();
     this.mustBeRefused = ASKING.contains(verb) && calls.mustBeRefused(transactions);
     this.number = calls.number();
     this.verb = verb;
@@ -113,7 +109,6 @@ final class Operation {
     this.countsThen = calls.countOf(transactions.get(0).bucketKey());
     calls.began(this);
     this.begun = calls.begunGivingBack();
-    this.resetsBegun = calls.begunResets();
     if (spendsAlone()) {
       reference.beginsAlone(calls.process, transactions.get(0).bucketKey());
     }
@@ -153,9 +148,9 @@ final class Operation {
     return verb.equals("give up");
   }
 
-  /** Returns whether it forgets buckets. */
-  boolean resets() {
-    return verb.equals("reset");
+  /** Returns whether it may give back tokens that it does not know the place of. */
+  boolean takesOfOthers() {
+    return verb.equals("refund") || verb.equals("reset") || verb.equals("receipt");
   }
 
   /** Returns whether it spends from one bucket and no other, of which it may forgive a debt. */
@@ -211,7 +206,6 @@ final class Operation {
     if (mustBeRefused && world.now() - start > AT_ONCE_NANOS) {
       world.violated(() -> this + " asked, though one of its servers was marked down");
     }
-    disturbedByReset = besideResets || calls.begunResets() > resetsBegun;
     if (spendsAlone()) {
       reference.endsAlone(calls.process, transactions.get(0).bucketKey());
     }
@@ -751,25 +745,8 @@ final class Operation {
     }
   }
 
-  /**
-   * After a cancellation: one that nothing disturbed gives back all that was not refilled. Refunds
-   * that were under way beside the spend are over by then, and count for what they gave back.
-   */
+  /** After a cancellation: one that nothing disturbed gives back all that was not refilled. */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
-    if (!isGivenBackExactly()) {
-      return;
-    }
-    if (!made.disturbedByReset && !conditions.debtsAppear()) {
-      new ArrayList<>(cancelled)
-          .forEach(one -> reference.requireGivenBackBesideRefunds(this, calls.process, one, start));
-    } else if (!made.disturbed) {
-      new ArrayList<>(cancelled)
-          .forEach(one -> reference.requireGivenBack(this, calls.process, one, start));
-    }
-  }
-
-  /** The same where another process had taken it: this one knows no more than the receipt. */
-  void requireGivenBackElsewhere(Operation made, Collection<Granted> cancelled) {
     if (isGivenBackExactly() && !made.disturbed) {
       cancelled.forEach(one -> reference.requireGivenBack(this, calls.process, one, start));
     }

@@ -50,6 +50,7 @@ final class Reference {
   private final Set<Long> staleSpends = new HashSet<>();
   private final DebtJudge debts;
   private final KnownLines lines;
+  private final GiveBacksTogether together;
   private final Conditions conditions;
   private final boolean clientClocks;
   private final long afterwardsNanos;
@@ -66,6 +67,7 @@ final class Reference {
     this.world = world;
     this.conditions = conditions;
     this.lines = new KnownLines(world, afterwardsNanos);
+    this.together = new GiveBacksTogether(world);
     this.afterwardsNanos = afterwardsNanos;
     this.clientClocks = conditions.clientClocks();
     this.debts = new DebtJudge(conditions, afterwardsNanos);
@@ -78,6 +80,10 @@ final class Reference {
 
   Conditions conditions() {
     return conditions;
+  }
+
+  GiveBacksTogether together() {
+    return together;
   }
 
   KnownLines lines() {
@@ -125,7 +131,6 @@ final class Reference {
       bucket.changed(tatNanos, afterNanos);
     }
     if (charge.op() == Op.REFUND) {
-      bucket.refundedAt(nowNanos);
       boolean wasInUse = Long.compareUnsigned(tatNanos, nowNanos) > 0;
       if (charge.untilNanos() == Effect.NO_END) {
         boolean something = wasInUse && tatNanos != afterNanos;
@@ -146,11 +151,21 @@ final class Reference {
     if (kind == Kind.SPEND && by.isPrompt && !by.isAbandoned) {
       bucket.spent(process);
     }
+    if (kind == Kind.SPEND) {
+      bucket.givenBackOnce.spent(charge.incrementNanos());
+    }
     if (kind != null) {
       add(bucket, entry(kind, process, charge, nowNanos, afterNanos));
     }
     if (tatNanos != afterNanos) {
       require(charge.key(), bucket, nowNanos, "after " + charge);
+    }
+  }
+
+  private void requireOnce(KnownBucket bucket, Charge charge, long nowNanos, long nanos) {
+    String wrong = bucket.givenBackOnce.gaveBack(nanos, charge.untilNanos() - nowNanos);
+    if (wrong != null) {
+      world.violated(() -> "at most once: after " + charge + " " + wrong);
     }
   }
 
@@ -170,11 +185,16 @@ final class Reference {
       KnownBucket bucket, Asked by, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
     int process = by.process;
     boolean writes = tatNanos != afterNanos;
+    if (charge.untilNanos() != Effect.NO_END && writes) {
+      requireOnce(bucket, charge, nowNanos, tatNanos - afterNanos);
+    }
     if (charge.untilNanos() != Effect.NO_END) {
       bucket.receiptUsed(process, charge.untilNanos());
     }
     if (writes) {
       bucket.lowered(process, nowNanos, tatNanos - afterNanos);
+      long takenNanos = charge.untilNanos() == Effect.NO_END ? 0 : charge.incrementNanos();
+      bucket.allow(together.allowedNanos(process, charge.key(), takenNanos));
     }
     if (charge.op() == Op.FORGIVE) {
       forgiven(bucket, by, charge, nowNanos, tatNanos, afterNanos);
@@ -286,6 +306,7 @@ final class Reference {
       grant.stale = true;
       grant.outdated = true;
       bucket.entries.add(grant);
+      bucket.givenBackOnce.spent(charge.incrementNanos());
     }
     boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS; // calls lay in wait
     if (!late
@@ -376,6 +397,7 @@ final class Reference {
           && entry.nowNanos == nowNanos
           && entry.afterNanos == afterNanos) {
         entry.counts = true;
+        bucket.givenBackOnce.held(entry.nanos);
         require(key, bucket, bucket.nowNanos(), "when " + caller + " was told of its spend");
         return new Granted(key, entry);
       }
@@ -424,6 +446,7 @@ final class Reference {
     Entry.Move move = new Entry.Move(nowNanos, intervalNanos, whole.offsetNanos, whole.afterNanos);
     Entry token = new Entry(Kind.SPEND, whole.process, world.now(), move);
     token.counts = true;
+    bucket.givenBackOnce.held(intervalNanos);
     bucket.entries.add(asTaken && at >= 0 ? at + 1 : bucket.entries.size(), token);
     require(taken.key, bucket, bucket.nowNanos(), "when " + caller + " was handed out");
   }
@@ -576,18 +599,6 @@ final class Reference {
     }
   }
 
-  /**
-   * The same where the spend was made beside refunds of its process, which have all been answered
-   * since. Within a tick of the store's clock, nobody knows which came first.
-   */
-  void requireGivenBackBesideRefunds(Object caller, int by, Granted granted, long begun) {
-    Entry entry = granted.entry;
-    KnownBucket bucket = bucket(granted.key);
-    if (!bucket.mayBeRefundedAt(entry.nowNanos)) {
-      requireExactly(caller, by, granted, begun);
-    }
-  }
-
   /** A call of a process begins that spends from a bucket and no other. */
   void beginsAlone(int process, String key) {
     bucket(key).beginsAlone(process);
@@ -607,6 +618,7 @@ final class Reference {
     for (Entry entry : bucket(granted.key).entries) {
       last = entry.counts && entry.looksLike(granted.entry) ? entry : last;
     }
+    bucket(granted.key).givenBackOnce.left(last.counts ? last.nanos : 0);
     last.counts = false;
     last.cancelled = true;
   }
