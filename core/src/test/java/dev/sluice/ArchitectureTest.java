@@ -99,7 +99,9 @@ class ArchitectureTest {
   record Row(String name, Set<String> seen) {}
 
   static List<Row> rows() throws IOException {
-    return ROW.matcher(Files.readString(Path.of("..", "ARCHITECTURE.md")))
+    String rooms = Files.readString(Path.of("..", "ARCHITECTURE.md"));
+    String core = rooms.substring(rooms.indexOf("\n| `core`"), rooms.indexOf("\n| `web`"));
+    return ROW.matcher(core)
         .results()
         .map(row -> new Row(row.group(1), seen(row.group(2))))
         .toList();
