@@ -87,6 +87,9 @@ public final class PathPattern {
    * @return the text by which two are compared whose case does not count
    */
   public static String folded(String text) {
+    if (text.chars().noneMatch(c -> c >= 0x80 || (c >= 'A' && c <= 'Z'))) {
+      return text; // nearly all
+    }
     int[] folded =
         text.codePoints()
             .map(character -> Character.toLowerCase(Character.toUpperCase(character)))

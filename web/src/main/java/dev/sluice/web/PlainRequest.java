@@ -63,6 +63,11 @@ public final class PlainRequest implements WebRequest {
   }
 
   @Override
+  public Iterable<String> headerNames() {
+    return headers.keySet();
+  }
+
+  @Override
   public List<String> cookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : headers("Cookie")) {

@@ -6,11 +6,14 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.NavigableSet;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -34,11 +37,10 @@ import org.jspecify.annotations.Nullable;
 public final class RequestFacts {
 
   private static final List<String> SEPARATORS = List.of("-", "_");
-  private static final List<String> OVERRIDES =
+  private static final NavigableSet<String> OVERRIDES =
       Stream.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
           .flatMap(name -> underscored(name).stream())
-          .toList();
-  private static final Pattern MAY_OVERRIDE = Pattern.compile("%|(?i:method)");
+          .collect(Collectors.toCollection(() -> new TreeSet<>(String.CASE_INSENSITIVE_ORDER)));
   private static final Pattern METHOD =
       Pattern.compile("[%1$s]*([A-Za-z_-]{1,64})[%1$s]*".formatted(Credentials.BLANK));
   private static final int MOST_READINGS = 16;
@@ -163,13 +165,17 @@ public final class RequestFacts {
   /** The methods that the request asks to have instead of its own, in upper case. */
   private Set<String> overrides() {
     Set<String> methods = new LinkedHashSet<>();
-    for (String header : OVERRIDES) {
-      for (String line : request.headers(header)) {
-        Stream.of(line.split(",", -1)).forEach(method -> addMethod(method, methods));
+    Iterable<String> names = request.headerNames();
+    for (String header : names == null ? OVERRIDES : names) {
+      if (header.regionMatches(true, 0, "X", 0, 1) && OVERRIDES.contains(header)) {
+        for (String line : request.headers(header)) {
+          Stream.of(line.split(",", -1)).forEach(method -> addMethod(method, methods));
+        }
       }
     }
     String query = request.query();
-    if (query != null && MAY_OVERRIDE.matcher(query).find()) {
+    if (query != null
+        && (query.indexOf('%') >= 0 || query.toLowerCase(Locale.ROOT).contains("method"))) {
       String[] beforeFragment = query.split("#", 2);
       QueryString.values(
               beforeFragment[0], name -> isLike("_method", name), "[&;]", Escapes::ofForm)
@@ -227,13 +233,15 @@ public final class RequestFacts {
    *     several ways
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
+    T own = value.apply(this);
+    if (!spellingMatters) {
+      return List.of(own); // nearly all
+    }
     Set<T> results = new LinkedHashSet<>();
-    results.add(value.apply(this));
-    if (spellingMatters) {
-      for (Spelling other : Spelling.values()) {
-        if (other != spelling) {
-          results.add(value.apply(new RequestFacts(this, paths, override, other)));
-        }
+    results.add(own);
+    for (Spelling other : Spelling.values()) {
+      if (other != spelling) {
+        results.add(value.apply(new RequestFacts(this, paths, override, other)));
       }
     }
     return List.copyOf(results);
@@ -378,7 +386,11 @@ public final class RequestFacts {
   List<List<String>> paths() {
     List<List<String>> segments = paths;
     if (segments == null) {
-      segments = request.paths().stream().map(PathPattern::segments).distinct().toList();
+      List<String> texts = request.paths();
+      segments =
+          texts.size() == 1
+              ? List.of(PathPattern.segments(texts.get(0)))
+              : texts.stream().map(PathPattern::segments).distinct().toList();
       paths = segments;
     }
     return segments;

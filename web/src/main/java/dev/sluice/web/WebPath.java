@@ -64,7 +64,10 @@ public final class WebPath {
   }
 
   private static List<String> readings(String path, boolean keepsParameters) {
-    requirePlain(path);
+    if (isPlain(path)) {
+      return List.of(path); // nearly all
+    }
+    requireReadable(path);
     List<String> names = names(path, WebPath::decodedSegment);
     String all = String.join("/", names);
     boolean slash = names.stream().anyMatch(name -> name.contains("/"));
@@ -80,7 +83,7 @@ public final class WebPath {
     boolean parameters = keepsParameters && path.indexOf(';') >= 0;
     boolean hosts = beginsWithTwo(path);
     if (!splits && !dots && !parameters && !hosts) {
-      return List.of(joined(names)); // nearly all
+      return List.of(joined(names));
     }
     if (dots) {
       requireOneWayOfDots(path);
@@ -97,7 +100,22 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  private static void requirePlain(String path) {
+  /** Whether everybody reads the path as it is written: ASCII without a special character. */
+  private static boolean isPlain(String path) {
+    char last = 0;
+    for (int i = 0; i < path.length(); i++) {
+      char c = path.charAt(i);
+      boolean special = c <= ' ' || c >= 0x7f || c == '%' || c == ';' || c == '\\' || c == '#';
+      boolean afterSlash = last == '/' && (c == '/' || c == '.');
+      if (special || afterSlash || (i == 0 && c != '/')) {
+        return false;
+      }
+      last = c;
+    }
+    return last != '/' ? last != 0 : path.length() == 1;
+  }
+
+  private static void requireReadable(String path) {
     if (!path.startsWith("/")) {
       throw new UnusableRequestException("the path does not start with a slash");
     }

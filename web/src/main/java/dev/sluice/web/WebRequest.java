@@ -60,6 +60,16 @@ public interface WebRequest {
   List<String> headers(String name);
 
   /**
+   * Returns the names of all headers of the request. Where an adapter cannot list them, each name
+   * that matters is looked up, which takes longer.
+   *
+   * @return the names, in any case; null if they cannot be listed
+   */
+  default @Nullable Iterable<String> headerNames() {
+    return null;
+  }
+
+  /**
    * Returns the values of a cookie, in order.
    *
    * @param name the name, in its case
