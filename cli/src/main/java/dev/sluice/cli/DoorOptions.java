@@ -91,7 +91,8 @@ final class DoorOptions {
       paramLabel = "POLICY",
       description =
           "How to treat a limit that Envoy sends with a descriptor: allow (it takes the place of"
-              + " ours) or ignore. Without this option: allow, but ignore with --tokens or --open.")
+              + " ours) or ignore. Without this option: allow, but ignore with --tokens,"
+              + " --tls-client-ca or --open.")
   private @Nullable String rlsOverrides;
 
   /** What throws for a value that is wrong, each on its own, without a look at any file. */
@@ -219,12 +220,12 @@ final class DoorOptions {
   }
 
   /** What holds if the option is not given: a client that may send one can refill a bucket. */
-  static String usualRlsOverrides(boolean hasTokens, boolean isOpen) {
-    return hasTokens || isOpen ? "ignore" : "allow";
+  static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
+    return hasTokens || hasClientCa || isOpen ? "ignore" : "allow";
   }
 
   private OverridePolicy rlsOverrides(AccessOptions access) {
-    String usual = usualRlsOverrides(access.hasTokens(), open || insecure);
+    String usual = usualRlsOverrides(access.hasTokens(), tls.haveClientCa(), open || insecure);
     String policy = rlsOverrides == null ? usual : rlsOverrides;
     return switch (policy) {
       case "allow" -> OverridePolicy.ALLOW;
@@ -419,6 +420,10 @@ final class DoorOptions {
       }
       return new TlsFiles(
           certificate, key, clientCa == null ? null : new ClientCertificates(clientCa, required));
+    }
+
+    boolean haveClientCa() {
+      return clientCa != null;
     }
 
     boolean areSet() {

@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -58,5 +59,32 @@ final class ClassDataArchiveTest {
 
       assertThat(training.process().waitFor()).as(said).isZero();
     }
+  }
+
+  /** A wrong variable is the server's mistake to tell, and a right one may be a secret. */
+  @Test
+  void launcher_makesTheArchive_withoutTheSettingsOfTheServer() throws Exception {
+    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
+    program("java/bin/java", "#!/bin/sh\nenv >\"$0.env\"\nexit 1\n");
+    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    ProcessBuilder making = new ProcessBuilder(launcher.toString(), "--class-data-archive");
+    making.environment().put("JAVA_HOME", folder.resolve("java").toString());
+    making.environment().put("SLUICE_STROE", "memory");
+    making.environment().put("SLUICE_TOKEN_KEY", "secret\nof two lines");
+    Process made = making.redirectErrorStream(true).start();
+    String said = new String(made.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertThat(made.waitFor()).as(said).isEqualTo(3);
+    assertThat(folder.resolve("java/bin/java.env"))
+        .content()
+        .contains("JAVA_HOME=")
+        .doesNotContain("SLUICE_");
+  }
+
+  private Path program(String name, String text) throws IOException {
+    Path file = folder.resolve(name);
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, text);
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwx------"));
+    return file;
   }
 }

@@ -408,7 +408,7 @@ final class SettingsTest {
         .containsPattern("(?m)^# proxy-header: +# not set$")
         .containsPattern("(?m)^# snapshot-interval: +# not set$")
         .containsPattern("(?m)^# tls-client-auth: +# not set$");
-    for (String open : List.of("--open", "--insecure")) {
+    for (String open : List.of("--open", "--insecure", "--tls-client-ca=ca")) {
       assertThat(page(flags(open), Map.of()))
           .containsPattern("(?m)^# rls-overrides: ignore +# default$");
     }

@@ -606,6 +606,40 @@ final class PageTest {
   }
 
   @Test
+  void overrideThatIsLowered_isSetOnlyIfThePersonConfirms() {
+    openBucket("ApiCallsPerKey", "lowered");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    override("20", "keep this");
+    until(() -> text(".level-now").equals("20 of 20 tokens"));
+
+    override("8", "keep this");
+    until(() -> text("dialog[open]").contains("Lower this override?"));
+    assertThat(text("dialog[open]")).contains("burst 20", "burst 8");
+    button("Cancel").click();
+    until(() -> text(".result").contains("burst 20"));
+    assertThat(text(".level-now")).isEqualTo("20 of 20 tokens");
+
+    override("8", "keep this");
+    button("Lower it").click();
+    until(() -> text(".level-now").equals("8 of 8 tokens"));
+    assertThat(text(".result")).contains("8 per 1m, burst 8.", "Comment: keep this");
+
+    override("9", "keep this");
+    until(() -> text(".level-now").equals("9 of 9 tokens"));
+    assertThat(browser.console()).hasSize(2).allMatch(line -> line.contains("409"));
+    button("Remove the override").click();
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+  }
+
+  private static void override(String perMinute, String comment) {
+    fill("#override-burst", perMinute);
+    fill("#override-count", perMinute);
+    fill("#override-period", "1m");
+    fill("#override-comment", comment);
+    button("Set").click();
+  }
+
+  @Test
   void overrideThatEqualsTheDefault_isShown_andRemoved() {
     openBucket("ApiCallsPerKey", "usual");
     until(() -> text(".result").contains("None: the default of the limit is in force."));
