@@ -59,6 +59,13 @@ final class ExchangeWebRequest implements WebRequest {
   }
 
   @Override
+  public Iterable<String> headerNames() {
+    List<String> names = new ArrayList<>();
+    request.getHeaders().forEach((name, values) -> names.add(name));
+    return names;
+  }
+
+  @Override
   public List<String> cookies(String name) {
     List<HttpCookie> cookies = request.getCookies().get(name);
     return cookies == null ? List.of() : cookies.stream().map(HttpCookie::getValue).toList();

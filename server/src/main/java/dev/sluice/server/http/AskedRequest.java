@@ -202,6 +202,11 @@ final class AskedRequest implements WebRequest {
   }
 
   @Override
+  public @Nullable Iterable<String> headerNames() {
+    return client().headerNames();
+  }
+
+  @Override
   public List<String> cookies(String name) {
     return client().cookies(name);
   }
