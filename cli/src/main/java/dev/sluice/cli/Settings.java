@@ -305,9 +305,7 @@ final class Settings {
       case "requests-per-address" -> AccessOptions.perAddress(has("--tokens"));
       case "rls-overrides" ->
           DoorOptions.usualRlsOverrides(
-              has("--tokens"),
-              has("--tls-client-ca"),
-              isOn("--open") || isOn("--insecure"));
+              has("--tokens"), has("--tls-client-ca"), isOn("--open") || isOn("--insecure"));
       case "proxy-header" -> has("--trusted-proxies") ? DoorOptions.USUAL_HEADER : null;
       case "snapshot-interval" -> has("--snapshot") ? StorageOptions.USUAL_SNAPSHOT_INTERVAL : null;
       case "tls-client-auth" -> has("--tls-client-ca") ? DoorOptions.USUAL_AUTH : null;
