@@ -137,11 +137,13 @@ enum Target {
     @Override
     void readAnswer(Connection from) throws IOException {
       String head = from.line();
-      if (!head.equals("*12")) {
+      if (!head.startsWith("*")) {
         throw new IOException("answered " + head);
       }
-      for (int i = 0; i < 12; i++) {
-        if (from.line().startsWith("$")) {
+      int parts = Integer.parseInt(head.substring(1)); // names and values: a field may be added
+      for (int i = 0; i < parts; i++) {
+        String part = from.line();
+        if (part.startsWith("$") && !part.equals("$-1")) {
           String unused = from.line();
         }
       }
