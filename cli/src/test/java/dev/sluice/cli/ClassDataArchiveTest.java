@@ -65,7 +65,7 @@ final class ClassDataArchiveTest {
   @Test
   void launcher_makesTheArchive_withoutTheSettingsOfTheServer() throws Exception {
     Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
-    program("java/bin/java", "#!/bin/sh\nenv >\"$0.env\"\nexit 1\n");
+    var unused = program("java/bin/java", "#!/bin/sh\nenv >\"$0.env\"\nexit 1\n");
     Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
     ProcessBuilder making = new ProcessBuilder(launcher.toString(), "--class-data-archive");
     making.environment().put("JAVA_HOME", folder.resolve("java").toString());

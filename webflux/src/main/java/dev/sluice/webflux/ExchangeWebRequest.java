@@ -60,9 +60,7 @@ final class ExchangeWebRequest implements WebRequest {
 
   @Override
   public Iterable<String> headerNames() {
-    List<String> names = new ArrayList<>();
-    request.getHeaders().forEach((name, values) -> names.add(name));
-    return names;
+    return request.getHeaders().headerSet().stream().map(Map.Entry::getKey).toList();
   }
 
   @Override
