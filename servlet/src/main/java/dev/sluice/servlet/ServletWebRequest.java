@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Enumeration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -90,6 +91,12 @@ final class ServletWebRequest implements WebRequest {
   @Override
   public List<String> headers(String name) {
     return Collections.list(request.getHeaders(name));
+  }
+
+  @Override
+  public @Nullable Iterable<String> headerNames() {
+    Enumeration<String> names = request.getHeaderNames();
+    return names == null ? null : Collections.list(names);
   }
 
   @Override
