@@ -19,6 +19,7 @@ import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +55,7 @@ public final class LimiterMetrics implements LimiterObserver {
   private final MeterRegistry registry;
   private final CurrentLimits limits;
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
+  private final Set<String> gauged = ConcurrentHashMap.newKeySet();
   private final Map<LimitName, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
   private final Map<Act, DistributionSummary> errors;
@@ -133,8 +135,11 @@ public final class LimiterMetrics implements LimiterObserver {
     return limits.penaltiesOf(name).stream().filter(one -> one.holdsAt(nowNanos)).count();
   }
 
-  /** The registry has them once, however often they are bound. */
+  /** Binds the gauges of a limit once. */
   private void bindGauges(LimitName name) {
+    if (!gauged.add(name.name())) {
+      return; // the registry warns of a second one
+    }
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
         .description("Overrides that hold now")
         .tag("limit", name.name())
