@@ -33,6 +33,7 @@ final class SnippetsTest {
   @CsvSource(
       delimiter = '|',
       value = {
+        "../README.md |",
         "acme.md |",
         "stores.md |",
         "java-api.md | int unused;",
