@@ -39,9 +39,9 @@ import org.jspecify.annotations.Nullable;
  * It gives back nothing if the bucket was reset through this limiter since, or its limit is
  * disabled now. In one process, and while no two calls that give back to the bucket overlap, the
  * bucket is never fuller than if the cancelled reservations had not been made. If cancellations
- * overlap, it may be fuller by what it refills meanwhile; beside a plain refund, by what the
- * reservations in flight took. A reservation that overlaps another call that gives back to its
- * bucket may give back less.
+ * overlap, the bucket may be fuller by what it refills from the first of them to the last. If a
+ * cancellation overlaps a plain refund, the bucket may be fuller by what the open reservations
+ * took. A reservation that overlaps another call that gives back to its bucket may give back less.
  *
  * <p>Close every reservation. A limiter follows 4,096 open ones of a bucket and 1,000,000 in all;
  * beyond that the oldest stays spent for good, and {@link LimiterObserver#settledEarly} is called.

@@ -12,9 +12,10 @@ import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
 /**
- * Cancellations whose calls are slow, lost or overtaken. Where give-backs overlap, the bucket is
- * fuller than without the cancelled reservations by at most what it refills meanwhile; beside a
- * plain refund, by at most what the reservations in flight took.
+ * Cancellations whose calls are slow, lost or overtaken. If calls that give back overlap, the
+ * bucket may be fuller than without the cancelled reservations: by at most what it refills from the
+ * first of these calls to the last. If one of them is a plain refund, by at most what the open
+ * reservations took.
  */
 class LateAnswersTest {
 

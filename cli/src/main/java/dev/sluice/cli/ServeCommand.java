@@ -510,13 +510,14 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     /**
-     * Tells people a line; as JSON it is a line of the log, so that a reader finds nothing else.
+     * Prints a line for people. With a log in JSON it becomes an entry of the log, so that whoever
+     * parses the output finds nothing but JSON.
      */
     void say(Console console, String line) {
       say(console, line, Level.INFO);
     }
 
-    /** Tells people of something that is not as it should be. */
+    /** Prints a warning for people, in the same way. */
     void warn(Console console, String line) {
       say(console, line, Level.WARN);
     }

@@ -167,6 +167,7 @@ public final class RequestFacts {
     Set<String> methods = new LinkedHashSet<>();
     Iterable<String> names = request.headerNames();
     for (String header : names == null ? OVERRIDES : names) {
+      // All of them begin with an X, and few other headers do.
       if (header.regionMatches(true, 0, "X", 0, 1) && OVERRIDES.contains(header)) {
         for (String line : request.headers(header)) {
           Stream.of(line.split(",", -1)).forEach(method -> addMethod(method, methods));

@@ -66,50 +66,57 @@ final class RequestFactsTest {
         .containsExactly("a");
     assertThat(facts(WebRequest.builder("GET", "/").build()).leadingSegments()).isEmpty();
     PlainRequest several = WebRequest.builder("GET", "/x").path("/a/b").build();
-    WebRequest known =
-        new WebRequest() {
-          @Override
-          public String method() {
-            return "GET";
-          }
-
-          @Override
-          public String path() {
-            return "/a/b";
-          }
-
-          @Override
-          public List<String> paths() {
-            return List.of("/a/b", "/a/c", "/", "/d");
-          }
-
-          @Override
-          public List<String> headers(String name) {
-            return List.of();
-          }
-
-          @Override
-          public List<String> cookies(String name) {
-            return List.of();
-          }
-
-          @Override
-          public @Nullable String query() {
-            return null;
-          }
-
-          @Override
-          public @Nullable String peer() {
-            return null;
-          }
-
-          @Override
-          public @Nullable String user() {
-            return null;
-          }
-        };
+    WebRequest known = new Unlisted(List.of("/a/b", "/a/c", "/", "/d"), "");
     assertThat(several.path()).isEqualTo("/a/b");
     assertThat(facts(several).leadingSegments()).containsExactly("a");
     assertThat(facts(known).leadingSegments()).containsExactly("a", "d");
+  }
+
+  @Test
+  void readings_whereHeadersCannotBeListed_haveTheMethodThatAHeaderAsksFor() {
+    for (String header : List.of("X-HTTP-Method-Override", "x_http-method")) {
+      assertThat(facts(new Unlisted(List.of("/a"), header)).readings())
+          .extracting(RequestFacts::method)
+          .containsExactly("GET", "DELETE");
+    }
+    assertThat(facts(new Unlisted(List.of("/a"), "X-Other")).readings()).hasSize(1);
+  }
+
+  /** Asks for DELETE in one header; its names cannot be listed. */
+  private record Unlisted(List<String> paths, String header) implements WebRequest {
+    @Override
+    public String method() {
+      return "GET";
+    }
+
+    @Override
+    public String path() {
+      return paths.get(0);
+    }
+
+    @Override
+    public List<String> headers(String name) {
+      return name.equalsIgnoreCase(header) ? List.of("DELETE") : List.of();
+    }
+
+    @Override
+    public List<String> cookies(String name) {
+      return List.of();
+    }
+
+    @Override
+    public @Nullable String query() {
+      return null;
+    }
+
+    @Override
+    public @Nullable String peer() {
+      return null;
+    }
+
+    @Override
+    public @Nullable String user() {
+      return null;
+    }
   }
 }

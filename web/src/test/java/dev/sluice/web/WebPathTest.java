@@ -10,6 +10,7 @@ import java.nio.charset.Charset;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Random;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -17,6 +18,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class WebPathTest {
+
+  private static final String PLAIN = "aB0/.-_~+:@{}|";
 
   @ParameterizedTest
   @CsvSource({
@@ -40,6 +43,23 @@ class WebPathTest {
   })
   void firstReading_isOneForm(String path, String expected) {
     assertThat(WebPath.readings(path)).startsWith(expected);
+  }
+
+  /** A path without special characters is not taken apart; an escape in it has it taken apart. */
+  @Test
+  void readings_ofAPlainPath_areThoseOfTheSamePathWithAnEscape() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    for (int i = 0; i < 20_000; i++) {
+      StringBuilder path = new StringBuilder("/");
+      random
+          .ints(random.nextInt(8), 0, PLAIN.length())
+          .forEach(at -> path.append(PLAIN.charAt(at)));
+      String plain = path + "z";
+      assertThat(WebPath.readings(plain))
+          .as("%s, seed %s", plain, seed)
+          .isEqualTo(WebPath.readings(path + "%7A"));
+    }
   }
 
   @ParameterizedTest

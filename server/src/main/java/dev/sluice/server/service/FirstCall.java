@@ -30,6 +30,7 @@ import java.time.Duration;
  * that come in that time wait with it. So the server makes that call itself, before it says that
  * it listens. It asks a server of its own, on a port of loopback and for a moment: there it needs
  * no token and no certificate, and no metric, audit log or bucket of the real one sees the call.
+ * The frames are written here, as the client of the HTTP library took half a second of the start.
  */
 /** The first call of Envoy's service in this process. */
 final class FirstCall {
