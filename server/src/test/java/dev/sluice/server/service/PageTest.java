@@ -576,7 +576,8 @@ final class PageTest {
     fill("#override-comment", "Ticket <b>17</b>");
     button("Set").click();
     until(() -> text(".level-now").equals("7 of 7 tokens"));
-    assertThat(text(".result")).contains("7 per 1m, burst 7.", "Comment: Ticket <b>17</b>");
+    until(() -> text(".result").contains("7 per 1m, burst 7."));
+    assertThat(text(".result")).contains("Comment: Ticket <b>17</b>");
 
     fill("#penalty-much", "10m");
     button("Impose").click();
@@ -601,7 +602,7 @@ final class PageTest {
     fill("#penalty-much", "soon");
     button("Impose").click();
     button("Impose it").click();
-    until(() -> text(".result").contains("For"));
+    until(() -> text(".result .problem").contains("soon"));
     assertThat(browser.console()).singleElement().asString().contains("400");
   }
 
@@ -620,9 +621,11 @@ final class PageTest {
     assertThat(text(".level-now")).isEqualTo("20 of 20 tokens");
 
     override("8", "keep this");
+    until(() -> text("dialog[open]").contains("Lower this override?"));
     button("Lower it").click();
     until(() -> text(".level-now").equals("8 of 8 tokens"));
-    assertThat(text(".result")).contains("8 per 1m, burst 8.", "Comment: keep this");
+    until(() -> text(".result").contains("8 per 1m, burst 8."));
+    assertThat(text(".result")).contains("Comment: keep this");
 
     override("9", "keep this");
     until(() -> text(".level-now").equals("9 of 9 tokens"));
