@@ -8,6 +8,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -95,7 +96,7 @@ public final class AsyncLimiter {
    * @return allowed if it was spent
    */
   public CompletionStage<Decision> spend(Transaction transaction) {
-    return spend(List.of(transaction));
+    return spend(Collections.singletonList(transaction));
   }
 
   /**
@@ -163,7 +164,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(Transaction transaction) {
-    return reset(List.of(transaction));
+    return reset(Collections.singletonList(transaction));
   }
 
   /**
@@ -197,7 +198,7 @@ public final class AsyncLimiter {
    * @return the reservation, denied if the tokens were not there
    */
   public CompletionStage<Reservation> reserve(Transaction transaction) {
-    return reserve(List.of(transaction));
+    return reserve(Collections.singletonList(transaction));
   }
 
   /**
@@ -250,7 +251,7 @@ public final class AsyncLimiter {
    * @return complete when the tokens are there, or with a denial at once
    */
   public CompletionStage<Decision> acquire(Transaction transaction, Duration maxWait) {
-    return acquire(List.of(transaction), maxWait);
+    return acquire(Collections.singletonList(transaction), maxWait);
   }
 
   /**

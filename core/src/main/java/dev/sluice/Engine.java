@@ -21,6 +21,7 @@ import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -75,7 +76,7 @@ final class Engine {
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : transactions) {
-      if (transaction.terms().ofCaller()) {
+      if (Objects.requireNonNull(transaction, "transaction").terms().ofCaller()) {
         limits.get().catalogue().requireNoClash(transaction.name());
       }
       open |= transaction.coverage().isMissing();

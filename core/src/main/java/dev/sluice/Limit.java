@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -240,7 +241,7 @@ public final class Limit implements DirectLimit {
    */
   public boolean trySpend(CharSequence id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
-    boolean ascii = bytes.set(id);
+    boolean ascii = bytes.set(Objects.requireNonNull(id, "id"));
     return trySpend(bytes, ascii, id, cost);
   }
 

@@ -17,6 +17,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -109,7 +110,7 @@ public final class Limiter {
    *     that loses them later refuses requests
    */
   public Limit limit(String name) {
-    Limit known = named.get(name);
+    Limit known = named.get(Objects.requireNonNull(name, "name"));
     if (known == null) {
       known = new Limit(engine, limits, name);
       engine.requireConfigured(known.name());
@@ -217,7 +218,7 @@ public final class Limiter {
    * @return allowed if it was spent; a denial changes nothing
    */
   public Decision spend(Transaction transaction) {
-    return spend(List.of(transaction));
+    return spend(Collections.singletonList(transaction));
   }
 
   /**
@@ -294,7 +295,7 @@ public final class Limiter {
    * @param transaction which bucket, of whatever kind and cost
    */
   public void reset(Transaction transaction) {
-    reset(List.of(transaction));
+    reset(Collections.singletonList(transaction));
   }
 
   /**
@@ -336,7 +337,7 @@ public final class Limiter {
    * @return the reservation, denied if the tokens were not there
    */
   public Reservation reserve(Transaction transaction) {
-    return reserve(List.of(transaction));
+    return reserve(Collections.singletonList(transaction));
   }
 
   /**
@@ -429,7 +430,7 @@ public final class Limiter {
    * @throws InterruptedException if the caller is interrupted; what it took is given back
    */
   public Decision acquire(Transaction transaction, Duration maxWait) throws InterruptedException {
-    return acquire(List.of(transaction), maxWait);
+    return acquire(Collections.singletonList(transaction), maxWait);
   }
 
   /**
@@ -533,7 +534,7 @@ public final class Limiter {
    * @throws MissingDefaultException unless missing defaults are allowed
    */
   public void requireDefault(Transaction transaction) {
-    engine.requireUsable(List.of(transaction));
+    engine.requireUsable(Collections.singletonList(transaction));
   }
 
   /**
@@ -569,7 +570,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder observer(LimiterObserver newObserver) {
-      this.observer = new GuardedObserver(newObserver);
+      this.observer = new GuardedObserver(Objects.requireNonNull(newObserver, "observer"));
       return this;
     }
 
@@ -584,7 +585,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
-      this.time = newTime;
+      this.time = Objects.requireNonNull(newTime, "time");
       return this;
     }
 
@@ -602,7 +603,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder onFailure(FailureRule rule) {
-      this.onFailure = rule;
+      this.onFailure = Objects.requireNonNull(rule, "rule");
       return this;
     }
 
@@ -616,7 +617,8 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder onFailure(String limit, FailureRule rule) {
-      onFailureByLimit.put(limits.get().catalogue().get(limit).name(), rule);
+      onFailureByLimit.put(
+          limits.get().catalogue().get(limit).name(), Objects.requireNonNull(rule, "rule"));
       return this;
     }
 
@@ -633,7 +635,7 @@ public final class Limiter {
     @CanIgnoreReturnValue
     public Builder onFailure(LimitName limit, FailureRule rule) {
       limits.get().catalogue().requireNoClash(limit);
-      onFailureByLimit.put(limit.name(), rule);
+      onFailureByLimit.put(limit.name(), Objects.requireNonNull(rule, "rule"));
       return this;
     }
 
@@ -648,7 +650,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder missingDefault(MissingDefault policy) {
-      this.onMissing = policy;
+      this.onMissing = Objects.requireNonNull(policy, "policy");
       return this;
     }
 

@@ -167,15 +167,40 @@ final class SettingsTest {
     "http://[::1]:4318/v1, http://[::1]:4318/v1",
   })
   void page_hidesPasswordsOfAddresses(String address, String shown) {
-    assertThat(SettingsPage.withoutSecrets(address)).isEqualTo(shown);
+    assertThat(SettingsPage.withoutSecrets(address, false)).isEqualTo(shown);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis://app@h:1/0, redis://app@h:1/0",
+    "'redis-ring://app@h1:1,h2', 'redis-ring://app@h1:1,h2'",
+    "postgresql://u@h/db, postgresql://u@h/db",
+    "redis://app:S3cret@h, redis://app:…@h",
+    "redis://:S3cret@h, redis://…@h",
+    "redis://app@S3cret@h, redis://…@h",
+    "redis://app%3AS3cret@h, redis://…@h",
+  })
+  void page_showsTheUserWhosePasswordIsElsewhere(String address, String shown) {
+    assertThat(SettingsPage.withoutSecrets(address, true)).isEqualTo(shown);
   }
 
   @Test
   void page_hidesPasswordsBeforeSeveralHosts() {
-    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3,cret@h1:1,h2"))
+    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3,cret@h1:1,h2", false))
         .isEqualTo("redis-ring://a:…@h1:1,h2");
-    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3@h1,b:cret@h2"))
+    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3@h1,b:cret@h2", false))
         .isEqualTo("redis-ring://…");
+  }
+
+  @Test
+  void page_showsTheUserOfTheStore_onlyBesideItsPassword() {
+    assertThat(page(flags("--store=redis://app@h"), Map.of())).contains("store: \"redis://…@h\" ");
+    assertThat(page(flags("--store=redis://app@h"), Map.of("SLUICE_STORE_PASSWORD", "S3cret")))
+        .contains("store: redis://app@h ");
+    assertThat(page(flags("--store=redis://app@h", "--store-password-file=f"), Map.of()))
+        .contains("store: redis://app@h ");
+    assertThat(page(flags("--overrides-db=postgresql://u@h/db"), Map.of()))
+        .contains("overrides-db: postgresql://u@h/db ");
   }
 
   @Test

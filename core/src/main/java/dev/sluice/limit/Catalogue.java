@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -158,7 +159,7 @@ public final class Catalogue {
    * @throws UnknownLimitException where there is none, with the nearest one that there is
    */
   public LimitName get(String name) {
-    LimitName found = find(name);
+    LimitName found = find(Objects.requireNonNull(name, "limit"));
     if (found == null) {
       throw new UnknownLimitException(
           "no limit has the name %s%s"

@@ -368,7 +368,7 @@ public final class LimitName {
       if (number < 1) {
         throw new IllegalArgumentException("number: found " + number + ", expected at least 1");
       }
-      if (!NAME.matcher(name).matches()) {
+      if (!NAME.matcher(Objects.requireNonNull(name, "name")).matches()) {
         throw new IllegalArgumentException(
             "name: found %s, expected a letter, then up to 99 letters, digits, \"_\", \".\" or \"-\""
                 .formatted(SafeText.quote(name)));

@@ -349,7 +349,7 @@ public final class Limits {
     private Map<String, Map<String, Penalty>> penalties = Map.of();
 
     private Builder(Catalogue catalogue) {
-      this.catalogue = catalogue;
+      this.catalogue = Objects.requireNonNull(catalogue, "catalogue");
     }
 
     /**
@@ -367,7 +367,7 @@ public final class Limits {
       LimitName known = catalogue.get(name);
       requireFirst(known);
       if (!known.overridesOnly()) {
-        defaults.put(name, quota);
+        defaults.put(name, Objects.requireNonNull(quota, "quota"));
       }
       return this;
     }

@@ -16,12 +16,15 @@ import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.text.Durations;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -64,6 +67,60 @@ public record ServerConfig(
     doors.requireSafe(control);
     if (control.overrideStore() != null && sources.table() != null) {
       throw new IllegalArgumentException("a file and a table both keep overrides; give only one");
+    }
+  }
+
+  /**
+   * Requires that the server writes no file that it also reads or writes for another setting.
+   *
+   * @throws ConfigException naming two settings with one file
+   */
+  void requireFilesApart() {
+    Map<String, Path> written = new LinkedHashMap<>();
+    BiConsumer<String, @Nullable Path> writes =
+        (setting, file) -> {
+          if (file != null
+              && (java.nio.file.Files.notExists(file) || java.nio.file.Files.isRegularFile(file))) {
+            requireOther(setting, file, written);
+            written.put(setting, file);
+          }
+        };
+    Copy copy = sources.copy();
+    writes.accept("limits-copy", copy == null ? null : copy.file());
+    writes.accept("snapshot", storage.snapshot() == null ? null : storage.snapshot().file());
+    writes.accept("override-store", control.overrideStore());
+    String log = control.auditLog();
+    writes.accept("audit-log", log == null || log.equals("-") ? null : Path.of(log));
+    requireOther("limits", sources.files().limits(), written);
+    requireOther("overrides", sources.files().overrides(), written);
+    requireOther("names", sources.files().names(), written);
+    requireOther("rules", sources.files().rules(), written);
+    requireOther("tokens", control.tokens(), written);
+    if (doors.tls() != null) {
+      doors.tls().files().forEach(file -> requireOther("tls-certificate", file, written));
+    }
+  }
+
+  private static void requireOther(String setting, @Nullable Path file, Map<String, Path> written) {
+    if (file == null) {
+      return;
+    }
+    written.forEach(
+        (other, writtenFile) -> {
+          if (isSame(file, writtenFile)) {
+            throw new ConfigException(
+                other,
+                "%s is also the file of --%s and would be overwritten, expected a file of its own"
+                    .formatted(writtenFile, setting));
+          }
+        });
+  }
+
+  private static boolean isSame(Path one, Path other) {
+    try {
+      return java.nio.file.Files.isSameFile(one, other);
+    } catch (IOException e) { // one of them does not exist
+      return one.toAbsolutePath().normalize().equals(other.toAbsolutePath().normalize());
     }
   }
 
@@ -417,6 +474,11 @@ public record ServerConfig(
     private static final long serialVersionUID = 1;
 
     private final String setting;
+
+    ConfigException(String setting, String message) {
+      super(message);
+      this.setting = setting;
+    }
 
     ConfigException(String setting, String message, Throwable cause) {
       super(message, cause);

@@ -123,6 +123,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static Service start(ServerConfig config, ShutdownStack started) {
+    config.requireFilesApart();
     LoadedFiles files = LoadedFiles.load(config);
     CurrentLimits base = files.of(Kind.LIMITS);
     Generations generations = new Generations();
