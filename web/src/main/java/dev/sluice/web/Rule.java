@@ -123,6 +123,13 @@ public final class Rule {
     return counted;
   }
 
+  /** Whether it matters to this rule which method a request asks to have instead of its own. */
+  boolean readsMethodOverride() {
+    return methodOverride
+        && (!methods.isEmpty()
+            || spends.stream().flatMap(spend -> spend.id().stream()).anyMatch(VaryBy::isMethod));
+  }
+
   boolean isShadow() {
     return shadow;
   }
