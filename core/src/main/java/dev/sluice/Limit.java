@@ -151,6 +151,11 @@ public final class Limit implements DirectLimit {
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
+
+    /** How far ahead of now the TAT of a bucket may rightly lie. */
+    long depthNanos(Quota quota) {
+      return Debts.depthNanos(name, quota, limits.debtOf(name));
+    }
   }
 
   /** What single spends of a bulk came to, in their order. */
@@ -643,10 +648,9 @@ public final class Limit implements DirectLimit {
       return engine.onFailure(act, Transaction.of(terms, id, cost), e);
     }
     boolean inDebt =
-        decision.denied()
-            && decision.resetInNanos() > quota.offsetNanos()
-            && decision.resetInNanos() > Plan.depthNanos(terms.name(), quota);
-    return inDebt && act == Act.SPEND
+        decision.resetInNanos() > quota.offsetNanos()
+            && decision.resetInNanos() > now.depthNanos(quota);
+    return inDebt
         ? engine.decide(act, Transaction.of(terms, id, cost)) // which may forgive it
         : decision;
   }
