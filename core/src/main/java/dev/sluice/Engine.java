@@ -390,7 +390,7 @@ final class Engine {
     } catch (InterruptedException e) {
       Stages.onSuccess(asked, Grant::giveUp);
       throw new InterruptedException(
-          "interrupted while asking the store; what it took is given back when it has answered");
+          "interrupted while asking the store; what it takes is withdrawn when it has answered");
     } catch (ExecutionException e) {
       throw Ledger.thrown(e.getCause());
     }

@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.async.Stages;
 import dev.sluice.direct.Buckets;
 import dev.sluice.direct.DirectStore;
 import dev.sluice.store.BucketStore;
@@ -40,7 +41,7 @@ final class Ledger {
     this.reservations =
         new OpenReservations(time, store::nowNanos, OpenReservations.MOST, observer::settledEarly);
     this.waitingRoom =
-        new WaitingRoom(time, store::nowNanos, this::withdrawAsync, reservations::isLowering);
+        new WaitingRoom(time, store::nowNanos, this::withdraw, reservations::isLowering);
     this.debts = new Debts(new Forgiving(), store::clockSkewNanos);
   }
 
@@ -373,19 +374,18 @@ final class Ledger {
     reservations.ended(giveBacks, isUnknown);
   }
 
-  /** Takes spends back that nothing has followed; observed as a refund. */
-  private CompletionStage<List<Reading>> withdrawAsync(List<Charge> withdrawals) {
+  /** Takes back spends that nothing has followed; observed as a refund. */
+  private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);
-    return store
-        .chargeAsync(withdrawals)
-        .whenComplete(
-            (readings, failure) ->
-                stored(
-                    Act.REFUND,
-                    withdrawals.size(),
-                    failure == null ? null : unwrapped(failure),
-                    start));
+    Stages.onEnd(
+        store.chargeAsync(withdrawals),
+        (readings, failure) ->
+            stored(
+                Act.REFUND,
+                withdrawals.size(),
+                failure == null ? null : unwrapped(failure),
+                start));
   }
 
   /** A spend of a batch over several servers: what another server denied is a cancellation. */

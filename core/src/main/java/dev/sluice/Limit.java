@@ -520,7 +520,7 @@ public final class Limit implements DirectLimit {
    * @throws InvalidRequestException if the id does not match the name's format, or nobody may wait
    *     for the limit
    * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(CharSequence id, Duration maxWait) throws InterruptedException {
     return acquire(id, 1, maxWait);
@@ -537,7 +537,7 @@ public final class Limit implements DirectLimit {
    * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
    *     range, or nobody may wait for the limit
    * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(CharSequence id, long cost, Duration maxWait)
       throws InterruptedException {

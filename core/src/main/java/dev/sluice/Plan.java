@@ -3,6 +3,7 @@ package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction.Kind;
+import dev.sluice.WaitingRoom.Place;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;

@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.WaitingRoom.Place;
+import dev.sluice.WaitingRoom.Turn;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;

@@ -105,7 +105,8 @@ final class LocalReference {
     }
     if (spent || aheadNanos > 0) {
       bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
-      if (!isLower || spent) { // else a check may have told what a spend would forgive
+      boolean onlyReads = !spent || asked.takenNanos == 0;
+      if (!isLower || !onlyReads) { // else it may have told what a spend would forgive
         bucket.mostNanos = bucket.leastNanos;
       }
     }
