@@ -47,7 +47,9 @@ import org.jspecify.annotations.Nullable;
  * with several buckets stands in several lines, and passes when it was first in each.
  *
  * Clocks. A store that uses a clock of this process names the instant of its decision. For any
- * other store the wait counts from the arrival of its answer, so it is never too short.
+ * other store the wait counts from the arrival of its answer, so it is never too short. When the
+ * tokens of a stretch are there, so are those of the stretches before it. So a caller whose answer
+ * was slow passes no later than those behind it.
  */
 
 /**
@@ -169,6 +171,21 @@ final class WaitingRoom {
     Line(String key) {
       this.key = key;
     }
+
+    /** No turn comes later than one behind it. */
+    void add(Place place) {
+      Place behind = places.higher(place);
+      if (behind != null) {
+        place.turnAtNanos = Math.min(place.turnAtNanos, behind.turnAtNanos);
+      }
+      for (Place before : places.headSet(place, false).descendingSet()) {
+        if (before.turnAtNanos <= place.turnAtNanos) {
+          break;
+        }
+        before.turnAtNanos = place.turnAtNanos;
+      }
+      places.add(place);
+    }
   }
 
   /** Before a caller that may wait asks the store. Returns the time for {@link #enter}. */
@@ -222,7 +239,7 @@ final class WaitingRoom {
           place.number = ++entered;
           place.turn = turn;
           turn.waitsFor++;
-          lines.computeIfAbsent(place.key, Line::new).places.add(place);
+          lines.computeIfAbsent(place.key, Line::new).add(place);
           size(1);
         }
       }
@@ -247,7 +264,7 @@ final class WaitingRoom {
     return time.nanos();
   }
 
-  /** How long it takes until the turn comes, if those before it come by then. */
+  /** How long it takes until the turn comes. */
   long leftNanos(Turn turn) {
     lock.lock();
     try {

@@ -170,18 +170,34 @@ final class WaitingRoomAlarmTest {
     assertThat(come).containsExactlyInAnyOrder("first", "last");
   }
 
-  /** A late answer makes the first turn later; the second one comes behind it, in order. */
+  /** The answer to the first one took 1,000 ns, and that to the other one took none. */
   @Test
-  void enter_behindALaterTurn_waitsForIt() {
+  void enter_aSlowAnswer_passesNoLaterThanTheOneBehind() {
     Turn behind = waits("behind", HOUR + 100);
-    clock.nanos += 1_000;
-    Place late = new Place("1:a", LIMIT, 100, OFFSET, START + HOUR + OFFSET, START + 1_000 - 200);
-    Turn first = room.enter(List.of(late), clock.nanos, () -> come.add("first"));
-    assertThat(room.leftNanos(first)).isEqualTo(HOUR - 800);
-    clock.pass(START + HOUR + 199);
-    assertThat(behind.hasCome()).isFalse();
-    clock.pass(START + HOUR + 200);
-    clock.pass(START + HOUR + 200);
+    Turn first = slow("first", HOUR);
+    assertThat(room.leftNanos(first)).isEqualTo(HOUR + 100 - 1_000);
+    clock.pass(START + HOUR + 99);
+    assertThat(come).isEmpty();
+    clock.pass(START + HOUR + 100);
+    clock.pass(START + HOUR + 100);
     assertThat(come).containsExactlyInAnyOrder("first", "behind");
+    assertThat(behind.hasCome()).isTrue();
+  }
+
+  @Test
+  void enter_behindSlowAnswers_hurriesThemAll() {
+    Turn first = slow("first", HOUR);
+    Turn second = slow("second", HOUR + 100);
+    clock.nanos = START;
+    waits("behind", HOUR + 200);
+    clock.pass(START + HOUR + 200);
+    assertThat(first.hasCome()).isTrue();
+    assertThat(second.hasCome()).isTrue();
+  }
+
+  /** A place whose wait is counted from 1,000 ns after the decision. */
+  private Turn slow(String name, long turnNanos) {
+    clock.nanos = START + 1_000;
+    return room.enter(List.of(place(turnNanos)), clock.nanos, () -> come.add(name));
   }
 }
