@@ -241,10 +241,10 @@ public final class AsyncLimiter {
   /**
    * As {@link Limiter#acquire(Transaction, Duration)}, without holding a thread while it waits.
    *
-   * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it:
-   * what it took is given back. What is chained to a stage that had to wait runs on threads of
-   * Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for tests, it runs on
-   * the thread that moves the clock.
+   * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it; see
+   * {@link Limiter#acquire(Transaction, Duration)}. What is chained to a stage that had to wait
+   * runs on threads of Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for
+   * tests, it runs on the thread that moves the clock.
    *
    * @param transaction which bucket, at what cost
    * @param maxWait the longest wait, zero or more

@@ -370,7 +370,7 @@ public final class Limiter {
    * @param id what is limited
    * @param maxWait the longest wait, zero or more
    * @return allowed, when the token is there; a denial comes at once
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(String limit, String id, Duration maxWait) throws InterruptedException {
     return acquire(limit, id, 1, maxWait);
@@ -385,7 +385,7 @@ public final class Limiter {
    * @param cost tokens
    * @param maxWait the longest wait, zero or more
    * @return allowed, when the tokens are there; a denial comes at once
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(String limit, String id, long cost, Duration maxWait)
       throws InterruptedException {
@@ -406,10 +406,9 @@ public final class Limiter {
    *       process that shares the buckets must declare alike.
    *   <li>Turns come in the order in which the store decided. Plain spends are denied while others
    *       wait, with a {@link Decision#retryIn} behind them all.
-   *   <li>A caller that gives up returns its place and its tokens: those of its limiter who wait
-   *       behind it move up. Where another process took tokens behind it, or a call of this limiter
-   *       was on its way at that moment, they can't all be returned. They may then pass unused
-   *       ({@code docs/decisions/013}).
+   *   <li>A caller that gives up returns its tokens if nobody has taken tokens behind it, and this
+   *       process has given nothing back to the bucket since. Otherwise they stay spent until they
+   *       refill, and the callers behind keep their time ({@code docs/decisions/013}).
    *   <li>The decision is that of the moment at which the tokens were taken.
    *   <li>A cost of 0, and an id that nothing limits, never waits. With a {@code maxWait} of zero
    *       it is a spend.
@@ -427,7 +426,7 @@ public final class Limiter {
    * @return allowed, when the tokens are there; a denial comes at once
    * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
    *     no {@link LimitName#longestWait}
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(Transaction transaction, Duration maxWait) throws InterruptedException {
     return acquire(Collections.singletonList(transaction), maxWait);
@@ -444,7 +443,7 @@ public final class Limiter {
    * @return allowed, when all tokens are there; a denial comes at once
    * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
    *     no {@link LimitName#longestWait}
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(List<Transaction> transactions, Duration maxWait)
       throws InterruptedException {

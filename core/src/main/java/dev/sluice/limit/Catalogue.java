@@ -110,18 +110,6 @@ public final class Catalogue {
     return new Catalogue(names);
   }
 
-  /** A copy in which some names may owe at least so many bursts; this one if they may already. */
-  Catalogue withDebts(Collection<String> owing, int bursts) {
-    List<LimitName> names = new ArrayList<>(byName.size());
-    boolean same = true;
-    for (LimitName name : byName.values()) {
-      LimitName with = owing.contains(name.name()) ? name.withDebt(bursts) : name;
-      same &= with.deepestDebt() == name.deepestDebt();
-      names.add(with);
-    }
-    return same ? this : new Catalogue(names);
-  }
-
   /**
    * The names, in alphabetical order.
    *

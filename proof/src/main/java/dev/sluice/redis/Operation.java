@@ -381,6 +381,9 @@ final class Operation {
       }
       return;
     }
+    if (!spends && mayBeAsForgiven(part, transaction, quota)) {
+      return; // such a TAT was never in the bucket
+    }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
     if (part.allowed() && !spends && isInOrder() && transactions.size() == 1) {
@@ -395,6 +398,17 @@ final class Operation {
     } else if (spends && !conditions.hasFaults()) {
       requireGivenBack(part, transaction, takenNanos);
     }
+  }
+
+  /** Whether a check may tell of a debt what a spend would, which would forgive it. */
+  private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
+    return conditions.debtsAppear()
+        && transactions.size() == 1
+        && part.resetInNanos() == depthNanos(transaction, quota);
+  }
+
+  private static long depthNanos(Transaction transaction, Quota quota) {
+    return quota.offsetNanos() + transaction.name().longestWait().toNanos();
   }
 
   /** Answers come in the order of the calls. */
@@ -666,7 +680,7 @@ final class Operation {
   /** A debt stands only where this process has forgiven it once. */
   private void requireForgiven(
       Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
-    long depthNanos = quota.offsetNanos() + transaction.name().longestWait().toNanos();
+    long depthNanos = depthNanos(transaction, quota);
     boolean isDebt = part.resetInNanos() > depthNanos;
     if (!mayForgive || !isDebt || conditions.hasFaults() || conditions.clientClocks()) {
       return;

@@ -89,8 +89,7 @@ final class Loading {
         new DefaultsReader(known, quotasAt == null ? new Problems("") : quotasAt.problems());
     if (quotasAt != null) {
       quotas.read(quotasAt.node());
-      quotas.quotas().forEach((name, quota) -> limits.limit(name.name(), quota));
-      quotas.unlimited().forEach(name -> limits.unlimited(name.name()));
+      quotas.addTo(limits);
     }
     Place overridesAt = overrides(overrides, defaults);
     if (overridesAt != null) {

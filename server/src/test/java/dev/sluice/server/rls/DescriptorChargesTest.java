@@ -44,7 +44,7 @@ final class DescriptorChargesTest {
   private static final String LIMITS =
       """
       PerIp: {burst: 10, count: 10, period: 1m}
-      Tokens: {burst: 1000, count: 1000, period: 1h}
+      Tokens: {burst: 1000, count: 1000, period: 1h, debt: 10}
       PerRange: {burst: 1000, count: 1000, period: 1h}
       """;
   private static final String RULES =

@@ -54,6 +54,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What Envoy's own classes read of the answers. */
 final class RateLimitServiceTest {
@@ -279,6 +280,21 @@ final class RateLimitServiceTest {
     assertThat(response.getStatusesList().stream().map(DescriptorStatus::getLimitRemaining))
         .containsExactly(8, 7, 10);
     assertThat(askOne(descriptor("PerIp", "192.0.2.4")).getLimitRemaining()).isEqualTo(9);
+  }
+
+  /** A field of 32 bits without a sign, which Java reads as a signed one. */
+  @ParameterizedTest
+  @ValueSource(longs = {1L << 31, (1L << 31) + 1, (1L << 32) - 1})
+  void hitsOfTheRequest_beyondASignedNumber_areAsMany(long hits) {
+    RateLimitResponse response =
+        server
+            .client()
+            .shouldRateLimit(
+                request(descriptor("PerIp", "192.0.2.1")).setHitsAddend((int) hits).build());
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.1")).getLimitRemaining())
+        .as("nothing was charged before")
+        .isEqualTo(9);
   }
 
   @Test
@@ -631,7 +647,7 @@ final class RateLimitServiceTest {
           folder.resolve("names.yml"),
           "names:\n  - {number: 2, name: PerUser, id: string, jitter: 0}\n");
       Files.writeString(
-          folder.resolve("limits.yml"), "PerUser: {burst: 5, count: 2, period: 1m}\n");
+          folder.resolve("limits.yml"), "PerUser: {burst: 5, count: 2, period: 1m, debt: 10}\n");
       Files.writeString(
           folder.resolve("rules.yml"),
           """
