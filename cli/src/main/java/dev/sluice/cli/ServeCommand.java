@@ -370,7 +370,11 @@ final class ServeCommand implements Callable<Integer> {
               "--allow-origin",
               "--trusted-proxies",
               "--proxy-header",
-              "--rls-overrides"));
+              "--rls-overrides",
+              "--rls-headers",
+              "--rls-header-names",
+              "--rls-shadow",
+              "--near-limit"));
       groups.put(
           "TLS and access",
           List.of(

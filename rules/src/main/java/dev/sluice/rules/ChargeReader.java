@@ -134,7 +134,7 @@ final class ChargeReader<C> {
       // Without the format, the placeholders can be checked all the same.
       IdFormat format = name == null ? IdFormat.string() : name.id();
       Template<C> template = Template.parse(text, format, placeholders);
-      return ofDescriptors ? template.insteadOfEmpty(JoinedIds.EVERYBODY) : template;
+      return ofDescriptors ? template.ofEverybody() : template;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
       return null;

@@ -12,6 +12,7 @@ import dev.sluice.server.net.HostPort;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.text.Durations;
 import dev.sluice.web.ClientAddress;
@@ -131,7 +132,7 @@ public record ServerConfig(
    * @param resp where Redis clients are answered, port 0 for any free one; null for nowhere
    * @param grpc where Envoy's rate limit service is answered besides the port of HTTP, port 0 for
    *     any free one; null for nowhere else
-   * @param rlsOverrides what becomes of limits that proxies send with their descriptors
+   * @param rls the settings of Envoy's rate limit service
    * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
    *     TLS
    * @param plaintext whether doors may listen beyond loopback without TLS
@@ -142,10 +143,32 @@ public record ServerConfig(
       Http http,
       @Nullable InetSocketAddress resp,
       @Nullable InetSocketAddress grpc,
-      OverridePolicy rlsOverrides,
+      Settings rls,
       @Nullable TlsFiles tls,
       boolean plaintext,
       boolean open) {
+
+    /**
+     * Makes doors with the usual settings of Envoy's rate limit service.
+     *
+     * @param http the HTTP door
+     * @param resp where Redis clients are answered
+     * @param grpc where Envoy's rate limit service is answered besides the port of HTTP
+     * @param rlsOverrides what becomes of limits that proxies send with their descriptors
+     * @param tls certificates; null for no TLS
+     * @param plaintext whether doors may listen beyond loopback without TLS
+     * @param open whether they may listen there without access control
+     */
+    public Doors(
+        Http http,
+        @Nullable InetSocketAddress resp,
+        @Nullable InetSocketAddress grpc,
+        OverridePolicy rlsOverrides,
+        @Nullable TlsFiles tls,
+        boolean plaintext,
+        boolean open) {
+      this(http, resp, grpc, Settings.of(rlsOverrides), tls, plaintext, open);
+    }
 
     /**
      * Returns the HTTP door alone, without TLS.
