@@ -99,7 +99,9 @@ public final class VaryBy {
     return of(
         "the header " + name,
         (facts, variables) ->
-            facts.headers(name).stream().map(value -> Nodes.withoutPort(name, value)).toList());
+            facts.headers(name).stream()
+                .map(value -> ForwardedNode.withoutPort(name, value))
+                .toList());
   }
 
   /**
