@@ -189,19 +189,9 @@ final class Callers {
   }
 
   void batch(List<Transaction> transactions) {
-    batch(transactions, () -> {});
-  }
-
-  /** Spends a batch, and does something when it is answered. */
-  void batch(List<Transaction> transactions, Runnable then) {
     Operation operation = calls.begin("spend", transactions);
     whenAnswered(
-        operation,
-        () -> async.spend(transactions),
-        decision -> {
-          operation.decided(decision, true);
-          then.run();
-        });
+        operation, () -> async.spend(transactions), decision -> operation.decided(decision, true));
   }
 
   void spendBlocking(Transaction transaction) {

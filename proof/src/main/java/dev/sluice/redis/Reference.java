@@ -640,11 +640,6 @@ final class Reference {
     return bucket(key).everWritten;
   }
 
-  /** Returns how often a process has spent from a bucket, in vain or not. */
-  int spends(int process, String key) {
-    return bucket(key).spendsBy.getOrDefault(process, 0);
-  }
-
   /** Returns whether a bucket is full within some seconds, by whichever clock. */
   boolean isFull(String key) {
     KnownBucket bucket = bucket(key);
