@@ -19,6 +19,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -132,6 +134,30 @@ final class CertifyCommandTest {
     command.addAll(words.subList(1, words.size()));
     List<?> reply = (List<?>) redis.command(command.toArray(String[]::new));
     return reply(reply.stream().mapToLong(number -> (Long) number).toArray());
+  }
+
+  @Test
+  void sluice_passes_byEachOfItsDoors() throws Exception {
+    String any = "127.0.0.1:0";
+    try (CliProcess serve = CliProcess.start("serve", "--http", any, "--grpc", any, "--resp", any);
+        BufferedReader err = serve.err()) {
+      String line = err.readLine();
+      while (line != null && !line.contains("listening")) {
+        line = err.readLine();
+      }
+      List<String> targets =
+          Pattern.compile("(http|redis|grpc)://[0-9.:]+")
+              .matcher(String.valueOf(line))
+              .results()
+              .map(MatchResult::group)
+              .toList();
+      assertThat(targets).hasSize(3);
+      for (String target : targets) {
+        Cli run = Cli.run("certify", target, "--json");
+        assertThat(run.out()).as(target + run.err()).contains("\"passed\":true");
+        assertThat(run.code()).isEqualTo(Exit.DONE);
+      }
+    }
   }
 
   @Test
