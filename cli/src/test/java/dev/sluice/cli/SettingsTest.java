@@ -325,6 +325,20 @@ final class SettingsTest {
             file + ":3:1: --rls-overrides: found \"maybe\", expected allow or ignore");
   }
 
+  @Test
+  void settingsOfEnvoysDoor_thatAreWrong_areTold() {
+    Cli run =
+        Cli.run("serve", "--rls-headers", "x", "--near-limit", "2", "--rls-header-names", "A,B,a");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err())
+        .contains(
+            "--rls-headers: found \"x\", expected ietf, draft03, legacy or none",
+            "--near-limit: found \"2\", expected a share from 0 to 1, such as 0.8",
+            "--rls-header-names: found \"A,B,a\", expected three different names");
+    Cli others = Cli.run("serve", "--rls-headers", "ietf", "--rls-header-names", "A,B,C");
+    assertThat(others.err()).contains("expected --rls-headers legacy, whose headers it renames");
+  }
+
   /** Kubernetes tells each container of the services around it in variables like these. */
   @ParameterizedTest
   @CsvSource({
