@@ -51,7 +51,7 @@ final class SimulateDocsTest {
 
   @Test
   void bothPages_showSomething() {
-    assertThat(shown("algorithms.md")).hasSize(5);
+    assertThat(shown("algorithms.md")).hasSize(3);
     assertThat(shown("command-line.md")).isNotEmpty();
   }
 
