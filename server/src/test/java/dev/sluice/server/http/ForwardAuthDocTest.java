@@ -17,8 +17,7 @@ final class ForwardAuthDocTest {
 
   @Test
   void nginx_isQuotedFromItsExample() throws IOException {
-    Matcher block =
-        BLOCK.matcher(Files.readString(Path.of("../docs/doors/forward-auth.md")));
+    Matcher block = BLOCK.matcher(Files.readString(Path.of("../docs/doors/forward-auth.md")));
     assertThat(block.find()).isTrue();
     assertThat(unindented(Files.readString(Path.of("../examples/nginx/nginx.conf"))))
         .contains(unindented(block.group(1)));
