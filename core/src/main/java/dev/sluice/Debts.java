@@ -76,7 +76,8 @@ final class Debts {
    * Makes an empty memory.
    *
    * @param store where debts are forgiven
-   * @param skewNanos a TAT that lies beyond the depth by no more than this is no debt
+   * @param skewNanos how far clients' clocks may differ: a TAT beyond the depth by at most this
+   *     many nanoseconds is no debt
    */
   Debts(Lowering store, LongSupplier skewNanos) {
     this.store = store;

@@ -416,10 +416,10 @@ final class WaitingRoom {
   }
 
   /**
-   * Tells callers that their turn has come, outside the lock. What they do then is their own code,
-   * which may hold its thread up: no two of them share one.
+   * Lets callers go on whose turn has come, outside the lock. A caller's own code runs then, and
+   * may block its thread, so each caller gets another thread.
    *
-   * @param isAlarm whether this is the thread of an alarm, which one of them may have
+   * @param isAlarm whether this is the thread of an alarm, which one caller may use
    */
   private void tell(List<Turn> come, boolean isAlarm) {
     for (int i = 0; i < come.size(); i++) {

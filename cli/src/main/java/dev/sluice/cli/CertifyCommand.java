@@ -258,10 +258,14 @@ final class CertifyCommand implements Callable<Integer> {
   }
 
   private static void requireSeconds(String what, long found, long nanos, long passed) {
-    long expected = nanos / NANOS + (nanos % NANOS > 0 ? 1 : 0);
+    long expected = seconds(nanos);
     require(
         found <= expected && found >= expected - passed,
         (what + " %s s, expected %s s").formatted(found, expected));
+  }
+
+  private static long seconds(long nanos) {
+    return nanos / NANOS + (nanos % NANOS > 0 ? 1 : 0);
   }
 
   private @Nullable String neverOver(Target asked) throws InterruptedException {
@@ -288,7 +292,7 @@ final class CertifyCommand implements Callable<Integer> {
       threads.shutdownNow();
     }
     long most = quota.burst() + (System.nanoTime() - start) / quota.intervalNanos() + 1;
-    require(granted < most + 1, "%s passed, expected at most %s".formatted(granted, most));
+    require(granted <= most, "%s passed, expected at most %s".formatted(granted, most));
     require(granted >= quota.burst(), "%s passed, expected %s".formatted(granted, quota.burst()));
     return null;
   }
@@ -446,6 +450,10 @@ final class CertifyCommand implements Callable<Integer> {
     return new RefusedException("the limiter answers " + SafeText.quote(answer));
   }
 
+  private static RefusedException unreadable(String what) {
+    return new RefusedException("the limiter's answer is " + what);
+  }
+
   /** {@code CL.THROTTLE} over the protocol of Redis. */
   private static final class Throttle implements Target {
     private final Socket socket = new Socket();
@@ -485,7 +493,7 @@ final class CertifyCommand implements Callable<Integer> {
       } catch (IOException e) {
         throw away(e);
       } catch (NumberFormatException | IndexOutOfBoundsException e) {
-        throw refused("something that is no array of five integers");
+        throw unreadable("not an array of five integers");
       }
     }
 
@@ -576,7 +584,7 @@ final class CertifyCommand implements Callable<Integer> {
       try {
         return RateLimitResponse.parseFrom(ByteBuffer.wrap(body, FRAME, body.length - FRAME));
       } catch (InvalidProtocolBufferException e) {
-        throw refused("something that is no RateLimitResponse");
+        throw unreadable("not a RateLimitResponse");
       }
     }
 
@@ -586,7 +594,7 @@ final class CertifyCommand implements Callable<Integer> {
           ask(descriptor(id, quota).setHitsAddend(UInt64Value.of(cost))).getStatuses(0);
       boolean allowed = status.getCode() == Code.OK;
       if (!status.hasCurrentLimit()) {
-        throw refused(
+        throw unreadable(
             "without a limit: the server must accept limits in descriptors (--rls-overrides allow)");
       }
       long seconds =
@@ -641,7 +649,7 @@ final class CertifyCommand implements Callable<Integer> {
         Thread.currentThread().interrupt();
         throw new IllegalStateException(e);
       } catch (IllegalArgumentException e) {
-        throw refused("something that is no decision");
+        throw unreadable("not a decision of Sluice");
       }
     }
 
@@ -672,10 +680,6 @@ final class CertifyCommand implements Callable<Integer> {
           answer.remaining(),
           answer.allowed() || answer.retryInNanos() == 0 ? -1 : seconds(answer.retryInNanos()),
           seconds(answer.resetInNanos()));
-    }
-
-    private static long seconds(long nanos) {
-      return nanos / NANOS + (nanos % NANOS > 0 ? 1 : 0);
     }
 
     @Override
