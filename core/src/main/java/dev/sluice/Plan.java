@@ -132,7 +132,7 @@ record Plan(
 
   /**
    * Continues after the buckets were read ({@link #looks}). A check, and a plan that a penalty
-   * denies, are then done. A penalized spend-only transaction spends nothing, as on an empty bucket.
+   * denies, are then done. A penalized spend-only transaction spends nothing.
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
@@ -199,9 +199,7 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /**
-   * Returns how far ahead of now the TAT may lie without a debt; a batch forgives no debt.
-   */
+  /** Returns how far ahead of now the TAT may lie without a debt; a batch forgives no debt. */
   long depthNanos(Function<Transaction, @Nullable Quota> quotaOf) {
     Quota quota = isAlone() ? quotaOf.apply(transactions.get(0)) : null;
     return quota == null

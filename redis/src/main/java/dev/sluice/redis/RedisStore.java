@@ -413,7 +413,7 @@ public final class RedisStore implements BucketStore {
       return cancelled;
     }
 
-    /** Also called by a time-out that the caller has set ({@link #orTimeout}). */
+    /** Also called by a time-out that the caller has set ({@code orTimeout}). */
     @Override
     @CanIgnoreReturnValue
     public boolean completeExceptionally(Throwable failure) {
