@@ -2,7 +2,7 @@
 package dev.sluice.redis;
 
 /**
- * Receives the events of a {@link RedisStore} that a {@code LimiterObserver} can't see, for metrics.
+ * Receives, for metrics, events of a {@link RedisStore} that a {@code LimiterObserver} can't see.
  *
  * <p>Called on the store's threads and on those of callers: keep it short, never block. While it
  * blocks, the answers to other callers wait, up to their time-outs. Time-outs, and later events
