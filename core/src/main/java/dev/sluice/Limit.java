@@ -176,7 +176,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns the effects of spends; caches those of small costs, so that trySpend allocates nothing.
+   * Caches the effects of spends with small costs, so that trySpend allocates nothing.
    */
   static final class SmallSpends {
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS]; // racy, benign: equal
@@ -527,8 +527,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost, and waits until its tokens have refilled; see {@link Limiter#acquire(Transaction,
-   * Duration)}.
+   * Spends a cost, and waits until its tokens have refilled; see {@link
+   * Limiter#acquire(Transaction, Duration)}.
    *
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
