@@ -5,10 +5,10 @@ import dev.sluice.gcra.Quota;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Single spends of one limit that are decided on together: what a server does with the requests
- * that came in one read. The decisions are those of the limit for one spend after the other, with
- * its failure rules and observers. But the clock is read once, the buckets are looked up together,
- * and no object is made for a spend.
+ * A series of single spends of one limit that are decided together, such as the requests that a
+ * server received in one read. The decisions are those of the limit for one spend after the other,
+ * with its failure rules and observers. But the clock is read once, the buckets are looked up
+ * together, and no object is allocated for a spend.
  *
  * <p>For one thread, and reusable. Never blocks for long.
  */

@@ -164,7 +164,7 @@ public final class WebPath {
     return first.startsWith("/") || first.startsWith("\\") || (first.isEmpty() && names.size() > 1);
   }
 
-  /** Requires one spelling of dots: some applications resolve only plain ones, without parameters. */
+  /** Requires one spelling of dots: some applications resolve only the plain spelling. */
   private static void requireOneWayOfDots(String path) {
     Set<String> ways = new HashSet<>();
     for (String segment : PathPattern.segments(path)) {

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A path may lead to the wrong file, for example to a list of passwords. Messages about a file go to
+ * A path may lead to the wrong file, for example a list of passwords. Messages about a file go to
  * logs, and over HTTP to everybody. So messages quote a file's text only if the file has something
  * that a file of Sluice has: the name of a limit, or a map with several known fields. That is known
  * only after the file was read, so each problem that quotes text has a second message without it.
