@@ -157,9 +157,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     /** Forgets the bucket. */
     RESET(false, true),
     /**
-     * Takes a spend back that no other spend has followed: gives the increment back if the TAT is
-     * still the one after the spend ({@link Effect#untilNanos()}), and does nothing otherwise. Never
-     * beyond a full bucket.
+     * Takes a spend back that no other spend has followed: gives the increment back, never beyond a
+     * full bucket, if the TAT is still the one after the spend ({@link Effect#untilNanos()}), and
+     * does nothing otherwise.
      */
     WITHDRAW(false, true);
 

@@ -21,7 +21,7 @@ package dev.sluice.gcra;
  * the debt. Nothing here lowers the TAT. (The limiter decides when a debt is forgiven, see
  * Effect.Op.FORGIVE.) A cost of 0 reads the bucket and is allowed even then.
  *
- * Overflow. τ and every increment fit a signed 64-bit number (Quota checks this), an increment is at
+ * Overflow. τ and every increment fit a signed 64-bit number (checked by Quota), an increment is at
  * most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0, and τ − increment − ahead is not
  * below −2^63 + 1. Only the TAT itself can pass 2^63 (now + τ, with a τ of centuries), so a TAT is
  * an UNSIGNED 64-bit number; now + τ < 2^64 always holds. 0 means that there is no bucket: no clock
@@ -32,10 +32,10 @@ package dev.sluice.gcra;
  */
 
 /**
- * The arithmetic of a token bucket kept as one number (GCRA).
+ * The arithmetic of a token bucket stored as one number (GCRA).
  *
- * <p>Pure functions of longs: stateless, thread-safe, never blocking, allocating nothing. Times are
- * nanoseconds since the Unix epoch; {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
+ * <p>Pure functions of longs that allocate nothing. Times are nanoseconds since the Unix epoch;
+ * {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
  */
 public final class Gcra {
 

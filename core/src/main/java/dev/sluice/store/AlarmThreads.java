@@ -8,8 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Daemon threads that run alarms, without a bound: in a bounded pool, such as the common one, enough
- * callers that block its threads would stop all alarms. Idle threads end after a while. Thread-safe.
+ * Runs alarms on an unbounded number of daemon threads: in a bounded pool, such as the common one,
+ * callers that block its threads would stop all alarms. Idle threads end after a while.
+ * Thread-safe.
  */
 final class AlarmThreads {
 

@@ -114,7 +114,7 @@ public final class RateLimitFilter implements Filter {
    * Refuses a request as the filter does, for what limits requests elsewhere.
    *
    * @param response not committed
-   * @param refusal what the client is told
+   * @param refusal the response to send
    * @throws IOException if the response cannot be written
    */
   public static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {

@@ -94,8 +94,8 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped, if trusted proxies name it. For a server that proxies
-   * ask about their requests: there a proxy's own address would stand for all clients.
+   * Returns the client's address, not grouped, if trusted proxies name it. For a server that
+   * proxies ask about their requests: there a proxy's own address would stand for all clients.
    *
    * @param request the request
    * @return the address; null if the peer is not a trusted proxy, or one of the proxies up to the

@@ -104,8 +104,8 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by a cookie. A value with a percent sign, a plus or a backslash is charged in each way in
-   * which applications read it.
+   * Varies by a cookie. A value with a percent sign, a plus or a backslash is charged in each way
+   * in which applications read it.
    *
    * @param name the cookie's name
    * @return its value
