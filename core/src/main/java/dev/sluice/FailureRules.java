@@ -206,7 +206,7 @@ final class FailureRules {
     long burst = Math.max(quota.burst() / processes, 1);
     BigInteger period =
         BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
-    // A bucket that takes centuries to fill: as slow as can be told.
+    // A bucket that takes centuries to fill gets the slowest rate that fits 64 bits.
     BigInteger longest =
         BigInteger.valueOf(Long.MAX_VALUE)
             .divide(BigInteger.valueOf(burst))

@@ -41,7 +41,7 @@ public interface Spends {
   /**
    * Decides on all spends in their order, and forgets them.
    *
-   * @param outcome is told each answer
+   * @param outcome receives each answer
    */
   void decide(Outcome outcome);
 
@@ -96,7 +96,7 @@ public interface Spends {
      * A spend could not be decided on.
      *
      * @param index its place, from 0
-     * @param failure what its caller is told
+     * @param failure the exception for its caller
      */
     void failed(int index, RuntimeException failure);
   }

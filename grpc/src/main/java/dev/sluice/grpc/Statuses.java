@@ -13,7 +13,7 @@ import java.util.Objects;
 /** Maps gRPC statuses to HTTP, and reads and writes the waits in them. */
 final class Statuses {
 
-  /** Tells gRPC's own retries how long to wait, in milliseconds. */
+  /** The metadata key of the wait for gRPC's own retries, in milliseconds. */
   static final Metadata.Key<String> PUSHBACK =
       Metadata.Key.of("grpc-retry-pushback-ms", Metadata.ASCII_STRING_MARSHALLER);
 

@@ -29,8 +29,8 @@ import org.jspecify.annotations.Nullable;
  * longer then. Charges by other processes are seen at the latest when an entry reaches its maximum
  * age.
  *
- * With several servers nothing is remembered: a denial may come from a batch that took tokens on one
- * server, is denied on another, and gives the tokens back a moment later.
+ * With several servers nothing is remembered: a denial may come from a batch that took tokens on
+ * one server, is denied on another, and gives the tokens back a moment later.
  */
 
 /**

@@ -35,7 +35,7 @@ final class GuardedObserver implements RedisObserver {
         return;
       }
     } catch (Throwable e) {
-      return; // no memory to tell of it
+      return; // no memory to report the event
     }
     tellCalled(server, result, batches, charges, elapsedNanos);
   }
@@ -57,7 +57,7 @@ final class GuardedObserver implements RedisObserver {
         return;
       }
     } catch (Throwable e) {
-      return; // no memory to tell of it
+      return; // no memory to report the event
     }
     tellRefused(server, why);
   }
@@ -87,7 +87,7 @@ final class GuardedObserver implements RedisObserver {
         return;
       }
     } catch (Throwable e) {
-      return; // no memory to tell of it
+      return; // no memory to report the event
     }
     tellChanged(server, state, reason);
   }
