@@ -5,8 +5,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
 /**
- * The log of a store. A handler that throws, an Error included, keeps the store from nothing.
- * Stateless.
+ * Logs for a store; exceptions and Errors of log handlers are ignored.
  */
 final class StoreLog {
 
@@ -18,7 +17,7 @@ final class StoreLog {
     try {
       LOG.log(level, line, parameters);
     } catch (Throwable e) {
-      // A log that fails can't be told of.
+      // The log itself failed: nothing is left to report to.
     }
   }
 
@@ -26,7 +25,7 @@ final class StoreLog {
     try {
       LOG.log(level, line, failure);
     } catch (Throwable e) {
-      // A log that fails can't be told of.
+      // The log itself failed: nothing is left to report to.
     }
   }
 }
