@@ -26,10 +26,7 @@ public final class Spender {
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
-  /**
-   * For how long after SIGTERM each command must be read; half of the server's time, for a busy
-   * machine.
-   */
+  /** For how long after SIGTERM each command must be read; half of the server's promised second. */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
