@@ -68,8 +68,7 @@ final class ClockSteps implements ProductionReport.Drill {
               "1",
               "DONT_FAKE_MONOTONIC",
               "1",
-              "FAKETIME_FORCE_MONOTONIC_FIX", // or each timed wait of the JVM ends at once: it
-              // spins
+              "FAKETIME_FORCE_MONOTONIC_FIX", // else each timed wait ends at once
               "0");
       try (Server server =
           Server.Launch.SMALL
