@@ -83,9 +83,7 @@ record Answer(
         allowed, 0, retryInNanos, Math.max(untilNanos - nowNanos, resetInNanos), nowNanos);
   }
 
-  /**
-   * Returns the answer of a failure rule without a bucket; a denial's wait is one second.
-   */
+  /** Returns the answer of a failure rule without a bucket; a denial's wait is one second. */
   static Answer ofRule(boolean allowed, long nowNanos) {
     long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
     return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);

@@ -304,8 +304,7 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      long leftNanos =
-          untilNanos - nowNanos; // the whole intervals in it have not begun
+      long leftNanos = untilNanos - nowNanos; // the whole intervals in it have not begun
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 

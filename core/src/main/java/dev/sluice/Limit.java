@@ -175,9 +175,7 @@ public final class Limit implements DirectLimit {
     }
   }
 
-  /**
-   * Caches the effects of spends with small costs, so that trySpend allocates nothing.
-   */
+  /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
   static final class SmallSpends {
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS]; // racy, benign: equal
 

@@ -5,9 +5,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
 
-/**
- * Blocks and wakes callers' threads; a simulator replaces it. Thread-safe.
- */
+/** Blocks and wakes callers' threads; a simulator replaces it. Thread-safe. */
 interface Parking {
 
   /** Parks the thread itself. */

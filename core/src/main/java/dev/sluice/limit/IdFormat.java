@@ -251,9 +251,7 @@ public interface IdFormat {
     }
   }
 
-  /**
-   * The id formats that a names file may use, by name. Immutable.
-   */
+  /** The id formats that a names file may use, by name. Immutable. */
   final class Registry {
 
     private static final String RANGE = "ipv6RangeCIDR";

@@ -179,9 +179,7 @@ final class Segment {
         : rebuild(least, Lines.mostLinesFor(live + buckets), fullNanos);
   }
 
-  /**
-   * Empties slots of dead buckets, and shrinks the lines if less than half of them are needed.
-   */
+  /** Empties slots of dead buckets, and shrinks the lines if less than half of them are needed. */
   void tidy(long fullNanos) {
     if (!firstDeath.mayBeBy(fullNanos)) {
       return;

@@ -106,7 +106,7 @@ final class LocalReference {
     if (spent || aheadNanos > 0) {
       bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
       boolean onlyReads = !spent || asked.takenNanos == 0;
-      if (!isLower || !onlyReads) { // else it may already count the forgiving of a debt
+      if (!forgiven || !onlyReads) { // else the answer may count a debt as forgiven that stays
         bucket.mostNanos = bucket.leastNanos;
       }
     }

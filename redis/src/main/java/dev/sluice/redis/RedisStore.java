@@ -500,9 +500,7 @@ public final class RedisStore implements BucketStore {
     return send(topology.laneOf(key), charges, List.of(key), until);
   }
 
-  /**
-   * A request whose answer updates the remembered denials before its caller gets it.
-   */
+  /** A request whose answer updates the remembered denials before its caller gets it. */
   private final class Remembered extends Request {
     private final long sent;
     private final int[] stamps;

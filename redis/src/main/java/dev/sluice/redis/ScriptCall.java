@@ -66,9 +66,7 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     last = null;
   }
 
-  /**
-   * Completes this abandoned call with {@link StayedException}, unless it was sent.
-   */
+  /** Completes this abandoned call with {@link StayedException}, unless it was sent. */
   void stayedHere() {
     boolean neverSent;
     synchronized (this) {

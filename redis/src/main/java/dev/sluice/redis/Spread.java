@@ -123,16 +123,12 @@ final class Spread {
     return verdict;
   }
 
-  /**
-   * Returns a future that is done when nothing is in flight, even if the caller gave up.
-   */
+  /** Returns a future that is done when nothing is in flight, even if the caller gave up. */
   CompletableFuture<Void> over() {
     return CompletableFuture.allOf(settled, verdict);
   }
 
-  /**
-   * Drops unsent parts after the caller gave up; tokens that sent parts take are given back.
-   */
+  /** Drops unsent parts after the caller gave up; tokens that sent parts take are given back. */
   private void withdraw(@Nullable Throwable failure) {
     if (failure != null) {
       parts.forEach(part -> part.answer.withdraw());

@@ -4,9 +4,7 @@ package dev.sluice.redis;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/**
- * Logs for a store; exceptions and Errors of log handlers are ignored.
- */
+/** Logs for a store; exceptions and Errors of log handlers are ignored. */
 final class StoreLog {
 
   private static final Logger LOG = System.getLogger("dev.sluice.redis");

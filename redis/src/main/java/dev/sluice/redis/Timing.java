@@ -7,9 +7,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 
-/**
- * Measures time, schedules tasks and waits for a store; a simulator replaces it. Thread-safe.
- */
+/** Measures time, schedules tasks and waits for a store; a simulator replaces it. Thread-safe. */
 interface Timing {
 
   /**

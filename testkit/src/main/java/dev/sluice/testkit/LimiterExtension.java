@@ -30,8 +30,9 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * <p>Test methods, and the methods before and after each, may have parameters of these types: the
  * {@link Limiter}, its {@link AsyncLimiter}, and the {@link ManualTime} that both and their buckets
  * use. The {@link BucketStore} and the {@link CurrentLimits} may be parameters too; a test may
- * replace the limits. All objects of one test belong together; no two tests share any. With {@code
- * @ExtendWith(LimiterExtension.class)} there are no named limits: callers supply their quotas.
+ * replace the limits. All objects of one test belong together; no two tests share any. With
+ * {@code @ExtendWith(LimiterExtension.class)} there are no named limits: callers supply their
+ * quotas.
  *
  * <p>Thread-safe: tests may run in parallel.
  */

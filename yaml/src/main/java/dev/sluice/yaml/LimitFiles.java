@@ -250,8 +250,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a file that refers to the limits. It is loaded together with them: its content becomes
-     * a {@linkplain Limits#companion companion} of the limits, and a mistake in any of the files
+     * Adds a file that refers to the limits. It is loaded together with them: its content becomes a
+     * {@linkplain Limits#companion companion} of the limits, and a mistake in any of the files
      * refuses all of them.
      *
      * @param file the file

@@ -115,9 +115,7 @@ public final class Problems {
     unknownKey(key, message, known, suggestion(key, known));
   }
 
-  /**
-   * Returns a hint at the key that was meant; empty when no more problems are kept.
-   */
+  /** Returns a hint at the key that was meant; empty when no more problems are kept. */
   String suggestion(Node.Scalar key, Collection<String> known) {
     return found.size() < MOST ? Suggestion.didYouMean(key.text(), known) : "";
   }

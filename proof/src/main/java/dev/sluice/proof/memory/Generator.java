@@ -92,8 +92,7 @@ final class Generator {
     if (brimful && setup.keys() > 1 && random.nextInt(4) == 0) {
       return exchange(setup);
     }
-    int size =
-        random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on one bucket
+    int size = random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on one bucket
     List<Part> parts = new ArrayList<>();
     List<Integer> keys = new ArrayList<>();
     boolean twice = random.nextInt(100) == 0;

@@ -15,9 +15,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/**
- * Methods behind {@link RateLimited}, as in an application, and one behind an empty advice.
- */
+/** Methods behind {@link RateLimited}, as in an application, and one behind an empty advice. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 class Pages {
