@@ -104,7 +104,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the protocol, for a proxy that speaks only one.
    *
-   * @param protocol without it the newest that the server speaks
+   * @param protocol the newest that the server speaks if not called
    * @return this
    */
   @CanIgnoreReturnValue
@@ -113,7 +113,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets whether connections are encrypted; without it they are for a {@code rediss} URI.
+   * Sets whether connections are encrypted; if not called, they are for a {@code rediss} URI.
    *
    * @param encrypted true for TLS
    * @return this
@@ -124,7 +124,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how much of a server's certificate is checked; everything without it.
+   * Sets how much of a server's certificate is checked; everything if not called.
    *
    * @param checks for TLS
    * @return this
@@ -181,7 +181,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets which part of a key decides on its server; the whole key without it.
+   * Sets which part of a key decides on its server; the whole key if not called.
    *
    * @param rule the rule
    * @return this
@@ -231,8 +231,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many requests may wait for a server (in a Cluster: for all of it); 16384 without it.
-   * More are refused.
+   * Sets how many requests may wait for a server (in a Cluster: for all of it); 16384 if not
+   * called. More are refused.
    *
    * @param requests at least 1
    * @return this
@@ -243,7 +243,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many calls in a row fail before a server is marked down; 5 without it.
+   * Sets how many calls in a row fail before a server is marked down; 5 if not called.
    *
    * @param calls at least 1
    * @return this
@@ -254,7 +254,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how often a server that is marked down is probed; every 500 ms without it.
+   * Sets how often a server that is marked down is probed; every 500 ms if not called.
    *
    * @param interval from 1 ms to an hour
    * @return this
