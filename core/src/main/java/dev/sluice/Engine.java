@@ -142,24 +142,25 @@ final class Engine {
 
   /** Decides on one transaction. */
   Decision decide(Act act, Transaction transaction) {
-    return decideWithin(ledger.oneCall(), act, transaction);
+    return decideWithin(ledger.blockingCall(), act, transaction);
   }
 
-  /** Decides on one transaction, in a call that may have charged already. */
+  /** Decides on one transaction, in a blocking call that may have charged already. */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
-    return answer(call, plan(act, List.of(transaction)), Plan::only);
+    return Ledger.result(answer(call, plan(act, List.of(transaction)), Plan::only));
+  }
+
+  CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
+    return answer(ledger.oneCall(), plan(act, List.of(transaction)), Plan::only);
   }
 
   /** Returns the strictest decision of a batch. */
   Decision decideBatch(Act act, List<Transaction> transactions) {
-    return answer(ledger.oneCall(), plan(act, transactions), Plan::strictest);
+    return Ledger.result(answer(ledger.blockingCall(), plan(act, transactions), Plan::strictest));
   }
 
-  /** Makes every blocking decision. */
-  private Decision answer(
-      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
-    long start = ledger.start();
-    return verdict.apply(plan, observed(plan, decided(call, plan), start));
+  CompletionStage<Decision> decideBatchAsync(Act act, List<Transaction> transactions) {
+    return answer(ledger.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
   /**
@@ -173,13 +174,13 @@ final class Engine {
     BucketStore call = ledger.oneCall();
     List<Decision> decisions = new ArrayList<>(spends.size());
     for (Transaction first : spends.subList(0, Math.min(1, spends.size()))) {
-      decisions.add(decideWithin(call, Act.SPEND, first));
+      decisions.add(decideWithin(Ledger.blocking(call), Act.SPEND, first));
     }
     for (int from = 1; from < spends.size(); from += MOST_AT_ONCE) {
       int to = Math.min(from + MOST_AT_ONCE, spends.size());
       List<CompletableFuture<Decision>> underWay =
           spends.subList(from, to).stream()
-              .map(spend -> answerAsync(call, plan(Act.SPEND, List.of(spend)), Plan::only))
+              .map(spend -> answer(call, plan(Act.SPEND, List.of(spend)), Plan::only))
               .map(CompletionStage::toCompletableFuture)
               .toList();
       CompletableFuture<Void> all =
@@ -198,20 +199,9 @@ final class Engine {
     return decisions;
   }
 
-  CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
-    return answerAsync(ledger.oneCall(), plan(act, List.of(transaction)), Plan::only);
-  }
-
-  CompletionStage<Decision> decideBatchAsync(Act act, List<Transaction> transactions) {
-    return answerAsync(ledger.oneCall(), plan(act, transactions), Plan::strictest);
-  }
-
-  /** Makes every decision that must not block. */
-  private CompletionStage<Decision> answerAsync(
+  /** Makes every decision. */
+  private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
-    if (ledger.answersAtOnce()) {
-      return decidedAtOnce(call, plan, verdict);
-    }
     long start = ledger.start();
     Function<List<Decision>, Decision> decided =
         decisions -> verdict.apply(plan, observed(plan, decisions, start));
@@ -223,7 +213,7 @@ final class Engine {
         rest -> {
           Function<Throwable, Decision> failed =
               failure -> decided.apply(onFailure.decide(plan, storeException(failure)));
-          return ledger.chargeAsync(
+          return ledger.charge(
               call,
               rest.act(),
               rest.charges(),
@@ -231,35 +221,6 @@ final class Engine {
               (readings, failure) ->
                   failure == null ? decided.apply(rest.decide(readings)) : failed.apply(failure));
         });
-  }
-
-  private CompletionStage<Decision> decidedAtOnce(
-      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
-    try {
-      return CompletableFuture.completedFuture(answer(call, plan, verdict));
-    } catch (RuntimeException e) {
-      return CompletableFuture.failedFuture(e);
-    }
-  }
-
-  private List<Decision> decided(BucketStore call, Plan asked) {
-    Plan plan = asked;
-    try {
-      if (asked.isPenalized()) {
-        Looked looked = look(call, asked);
-        if (looked.decisions() != null) {
-          return looked.decisions();
-        }
-        plan = looked.plan();
-      }
-      return plan.decide(ledger.charge(call, plan.act(), plan.charges(), plan.depthNanos()));
-    } catch (StoreException e) {
-      return onFailure.decide(plan, e);
-    }
-  }
-
-  private Looked look(BucketStore call, Plan plan) {
-    return plan.looked(ledger.charge(call, Act.CHECK, plan.looks(), Debts.NEVER_FORGIVES));
   }
 
   /**
@@ -279,7 +240,7 @@ final class Engine {
       return then.apply(plan);
     }
     CompletionStage<CompletionStage<T>> looked =
-        ledger.chargeAsync(
+        ledger.charge(
             call,
             Act.CHECK,
             plan.looks(),
@@ -293,11 +254,11 @@ final class Engine {
                   ? then.apply(found.plan())
                   : CompletableFuture.completedFuture(done.apply(found.decisions()));
             });
-    return Cancellation.reachingBoth(looked);
+    return Stages.flat(looked);
   }
 
   /** Returns the store's own failure, for a failure rule; rethrows anything else. */
-  private static StoreException storeException(Throwable failure) {
+  static StoreException storeException(Throwable failure) {
     Throwable cause = Ledger.unwrapped(failure);
     if (cause instanceof StoreException e) {
       return e;
@@ -306,43 +267,35 @@ final class Engine {
   }
 
   void reset(List<Transaction> transactions) {
-    Plan plan = plan(Act.RESET, transactions);
-    ledger.charge(Act.RESET, plan.charges());
+    Ledger.result(reset(ledger.blockingCall(), transactions));
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
-    Plan plan = plan(Act.RESET, transactions);
-    return ledger.chargeAsync(Act.RESET, plan.charges());
+    return reset(ledger.oneCall(), transactions);
+  }
+
+  private CompletionStage<Void> reset(BucketStore call, List<Transaction> transactions) {
+    return ledger.charge(call, Act.RESET, plan(Act.RESET, transactions).charges());
   }
 
   Reservation reserve(List<Transaction> transactions) {
-    Plan plan = plan(Act.SPEND, transactions);
-    long start = ledger.start();
-    BucketStore call = ledger.oneCall();
-    try {
-      Looked looked = plan.isPenalized() ? look(call, plan) : new Looked(plan, null);
-      if (looked.decisions() != null) {
-        return unreserved(plan, looked.decisions(), start);
-      }
-      Plan rest = looked.plan();
-      return ledger.hold(
-          call, rest.charges(), rest.depthNanos(), holding -> reserved(rest, holding, start));
-    } catch (StoreException e) {
-      return degraded(plan, e, start);
-    }
+    return Ledger.result(reserve(ledger.blockingCall(), transactions));
   }
 
   CompletionStage<Reservation> reserveAsync(List<Transaction> transactions) {
+    return reserve(ledger.oneCall(), transactions);
+  }
+
+  private CompletionStage<Reservation> reserve(BucketStore call, List<Transaction> transactions) {
     Plan plan = plan(Act.SPEND, transactions);
     long start = ledger.start();
-    BucketStore call = ledger.oneCall();
     return afterLook(
         call,
         plan,
         decisions -> unreserved(plan, decisions, start),
         e -> degraded(plan, e, start),
         rest ->
-            ledger.holdAsync(
+            ledger.hold(
                 call,
                 rest.charges(),
                 rest.depthNanos(),
@@ -351,11 +304,15 @@ final class Engine {
   }
 
   void cancel(Receipt receipt) {
-    ledger.charge(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+    Ledger.result(cancel(ledger.blockingCall(), receipt));
   }
 
   CompletionStage<Void> cancelAsync(Receipt receipt) {
-    return ledger.chargeAsync(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+    return cancel(ledger.oneCall(), receipt);
+  }
+
+  private CompletionStage<Void> cancel(BucketStore call, Receipt receipt) {
+    return ledger.charge(call, Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
   }
 
   private Reservation reserved(Plan plan, Holding holding, long start) {
@@ -427,7 +384,7 @@ final class Engine {
                 verdict.apply(decisions), ledger.waitingRoom(), List.of(), askedNanos, observer),
         e -> onFailure.acquire(plan, e, verdict, observer),
         rest ->
-            ledger.chargeAsync(
+            ledger.charge(
                 call,
                 Act.SPEND,
                 rest.charges(),

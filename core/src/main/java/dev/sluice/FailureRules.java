@@ -55,7 +55,7 @@ final class FailureRules {
   /** Returns the decision of each transaction; throws the failure if a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
     List<Charge> charges = charges(plan, failure);
-    return decisions(plan, memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan)));
+    return decisions(plan, memory.readings(plan.act(), charges, depthNanos(plan)));
   }
 
   /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
@@ -66,7 +66,7 @@ final class FailureRules {
       LimiterObserver observer) {
     List<Charge> charges = charges(plan, failure);
     long askedNanos = memory.waitingRoom().asks();
-    List<Reading> readings = memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan));
+    List<Reading> readings = memory.readings(plan.act(), charges, depthNanos(plan));
     return new Grant(
         verdict.apply(decisions(plan, readings)),
         memory.waitingRoom(),
@@ -91,16 +91,20 @@ final class FailureRules {
       StoreException failure,
       Function<List<Decision>, Decision> verdict) {
     List<Charge> charges = charges(plan, failure);
-    return memory.hold(
-        memory.oneCall(),
-        charges,
-        depthNanos(plan),
-        holding ->
-            new Reservation(
-                memory,
-                t -> presentShare(limits, t),
-                verdict.apply(decisions(plan, holding.readings())),
-                Reservation.Taken.all(plan.transactions(), this::localShare, holding)));
+    return Ledger.result(
+        memory.hold(
+            memory.blockingCall(),
+            charges,
+            depthNanos(plan),
+            holding ->
+                new Reservation(
+                    memory,
+                    t -> presentShare(limits, t),
+                    verdict.apply(decisions(plan, holding.readings())),
+                    Reservation.Taken.all(plan.transactions(), this::localShare, holding)),
+            full -> {
+              throw Engine.storeException(full);
+            }));
   }
 
   /**

@@ -135,7 +135,7 @@ public final class Lease implements AutoCloseable {
 
     /** Takes new tokens; its time-out includes the wait for other threads that renew. */
     boolean renew() {
-      BucketStore call = engine.ledger().oneCall();
+      BucketStore call = engine.ledger().blockingCall();
       lock.lock();
       try {
         Held last = held;
@@ -178,27 +178,29 @@ public final class Lease implements AutoCloseable {
       long wanted = transaction.cost();
       Plan plan = Plan.of(now, Act.SPEND, List.of(transaction), Penalties.NONE);
       long before = ticker.getAsLong();
-      try {
-        return engine
-            .ledger()
-            .hold(
-                call,
-                plan.charges(),
-                plan.depthNanos(),
-                holding -> {
-                  Reading reading = holding.readings().get(0);
-                  Stretch stretch = holding.stretches().get(0);
-                  if (stretch == null) {
-                    return plan.decide(List.of(reading)).get(0).remaining();
-                  }
-                  String key = transaction.bucketKey();
-                  long storeMinusTicker = reading.nowNanos() - before;
-                  held = new Held(now, key, quota, stretch, (int) wanted, storeMinusTicker);
-                  return wanted;
-                });
-      } catch (StoreException e) {
-        return engine.onFailure(Act.SPEND, transaction.withCost(1), e).allowed() ? wanted : 0;
-      }
+      return Ledger.result(
+          engine
+              .ledger()
+              .hold(
+                  call,
+                  plan.charges(),
+                  plan.depthNanos(),
+                  holding -> {
+                    Reading reading = holding.readings().get(0);
+                    Stretch stretch = holding.stretches().get(0);
+                    if (stretch == null) {
+                      return plan.decide(List.of(reading)).get(0).remaining();
+                    }
+                    String key = transaction.bucketKey();
+                    long storeMinusTicker = reading.nowNanos() - before;
+                    held = new Held(now, key, quota, stretch, (int) wanted, storeMinusTicker);
+                    return wanted;
+                  },
+                  failure -> {
+                    StoreException e = Engine.storeException(failure);
+                    Transaction token = transaction.withCost(1);
+                    return engine.onFailure(Act.SPEND, token, e).allowed() ? wanted : 0;
+                  }));
     }
 
     /** Drops held tokens; under a new quota, gives back those that have not refilled. */
@@ -215,7 +217,7 @@ public final class Lease implements AutoCloseable {
       GiveBack refund = last.leave(quota);
       if (refund != null) {
         try {
-          engine.ledger().giveBack(call, List.of(refund));
+          Ledger.result(engine.ledger().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
           // The tokens stay spent. The next spend meets the same failure.
         }
@@ -241,7 +243,8 @@ public final class Lease implements AutoCloseable {
         }
         GiveBack refund = last.leave(present());
         if (refund != null) {
-          engine.ledger().giveBack(engine.ledger().oneCall(), List.of(refund));
+          Ledger ledger = engine.ledger();
+          Ledger.result(ledger.giveBack(ledger.blockingCall(), List.of(refund)));
         }
       } finally {
         lock.unlock();

@@ -42,7 +42,7 @@ final class Ledger {
         new OpenReservations(time, store::nowNanos, OpenReservations.MOST, observer::settledEarly);
     this.waitingRoom =
         new WaitingRoom(time, store::nowNanos, this::withdraw, reservations::isLowering);
-    this.debts = new Debts(new Forgiving(), store::clockSkewNanos);
+    this.debts = new Debts(this::forgive, store::clockSkewNanos);
   }
 
   /** Returns the callers that wait for tokens taken before they refilled. */
@@ -52,11 +52,6 @@ final class Ledger {
 
   OpenReservations reservations() {
     return reservations;
-  }
-
-  /** Whether the store always answers at once, so that no call needs a stage. */
-  boolean answersAtOnce() {
-    return store instanceof DirectStore direct && direct.answersAtOnce();
   }
 
   /** Returns the store's direct view of a limit's buckets, null if it charges batches only. */
@@ -69,37 +64,167 @@ final class Ledger {
     return store.forOneCall();
   }
 
-  /** Charges for a refund or a reset. */
+  /**
+   * Returns the store for one caller's call that may block: each charge is done when it returns, so
+   * that the whole chain runs on the caller's thread, and {@link #result} need not wait.
+   */
+  BucketStore blockingCall() {
+    return blocking(oneCall());
+  }
+
+  static BucketStore blocking(BucketStore call) {
+    return call instanceof DirectStore ? call : new Blocking(call);
+  }
+
+  private record Blocking(BucketStore store) implements BucketStore {
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      return store.charge(charges);
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges, Tentative tentative) {
+      return store.charge(charges, tentative);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
+      return CompletableFuture.completedFuture(charge(charges, tentative));
+    }
+  }
+
+  /** Returns the result of a chain over {@link #blockingCall}, or throws its failure. */
   @CanIgnoreReturnValue
-  List<Reading> charge(Act act, List<Charge> charges) {
-    return charge(oneCall(), act, charges, Debts.NEVER_FORGIVES);
+  static <T> T result(CompletionStage<T> done) {
+    CompletableFuture<T> future = done.toCompletableFuture();
+    try {
+      return future.join();
+    } catch (CompletionException e) {
+      throw thrown(unwrapped(e));
+    }
+  }
+
+  /** Charges as {@link #charge} does, and returns the readings or throws the failure. */
+  @CanIgnoreReturnValue
+  List<Reading> readings(Act act, List<Charge> charges, long depthNanos) {
+    return result(
+        charge(
+            blockingCall(),
+            act,
+            charges,
+            depthNanos,
+            (readings, failure) -> {
+              orThrow(readings, failure);
+              return readings;
+            }));
+  }
+
+  /** Charges for a refund or a reset; completes when the store has answered. */
+  CompletionStage<Void> charge(BucketStore call, Act act, List<Charge> charges) {
+    return charge(call, act, charges, Debts.NEVER_FORGIVES, Ledger::orThrow);
   }
 
   /**
    * Charges the store, and registers refunds and resets as in flight until they are answered.
    *
-   * @param call the caller's call, from {@link #oneCall}
+   * @param call the caller's call, from {@link #oneCall} or {@link #blockingCall}
    * @param depthNanos how far ahead of now the TAT of the only bucket may lie: a debt beyond it may
    *     be forgiven; {@link Debts#NEVER_FORGIVES} for a batch
+   * @param then computes the result from readings or failure; called even if nobody waits for it
    */
-  List<Reading> charge(BucketStore call, Act act, List<Charge> charges, long depthNanos) {
+  <T> CompletionStage<T> charge(
+      BucketStore call,
+      Act act,
+      List<Charge> charges,
+      long depthNanos,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     if (charges.isEmpty()) {
-      return List.of();
+      return Stages.handle(CompletableFuture.completedFuture(List.of()), then);
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      return lower(call, act, reservations.send(charges));
+      return lower(call, act, reservations.send(charges), then);
     }
     long start = start();
+    CompletionStage<List<Reading>> charged =
+        asked(
+            () ->
+                charges.size() == 1
+                    ? call.chargeAsync(charges)
+                    : call.chargeAsync(charges, TakenInVain::new));
+    return Stages.cancelling(
+        charged,
+        Stages.handle(
+            debts.settled(call, charges, charged, depthNanos),
+            (readings, failure) -> {
+              stored(act, charges.size(), failure, start);
+              return passingOn(then, readings, failure);
+            }));
+  }
+
+  /** Returns a failed stage also for a store that throws. */
+  private static CompletionStage<List<Reading>> asked(
+      Supplier<CompletionStage<List<Reading>>> call) {
     try {
-      List<Reading> readings =
-          charges.size() == 1 ? call.charge(charges) : call.charge(charges, TakenInVain::new);
-      readings = debts.settled(call, charges, readings, depthNanos);
-      stored(act, charges.size(), null, start);
-      return readings;
-    } catch (RuntimeException e) {
-      stored(act, charges.size(), e, start);
+      return call.get();
+    } catch (RuntimeException | Error e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /** Passes a failure on unchanged: if many calls fail, new exceptions would take long. */
+  private static <T> T passingOn(
+      BiFunction<List<Reading>, @Nullable Throwable, T> then,
+      List<Reading> readings,
+      @Nullable Throwable failure) {
+    try {
+      return then.apply(readings, failure);
+    } catch (StoreException e) {
+      if (failure instanceof CompletionException known && known.getCause() == e) {
+        throw known;
+      }
       throw e;
     }
+  }
+
+  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
+  private <T> CompletionStage<T> lower(
+      BucketStore call,
+      Act act,
+      List<GiveBack> giveBacks,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
+    long start = start();
+    CompletionStage<List<Reading>> charged =
+        asked(() -> call.chargeAsync(GiveBack.charges(giveBacks)));
+    return Stages.cancelling(
+        charged,
+        Stages.handle(
+            charged,
+            (readings, failure) -> {
+              settled(giveBacks, readings, failure);
+              stored(act, giveBacks.size(), failure, start);
+              return then.apply(readings, failure);
+            }));
+  }
+
+  private static @Nullable Void orThrow(List<Reading> readings, @Nullable Throwable failure) {
+    if (failure != null) {
+      throw new CompletionException(unwrapped(failure));
+    }
+    return null;
+  }
+
+  /** Forgives a debt; like a reset, this closes open reservations, which then give nothing back. */
+  private CompletionStage<List<Reading>> forgive(BucketStore call, Charge charge) {
+    List<GiveBack> giveBacks = reservations.send(List.of(charge));
+    return asked(() -> call.chargeAsync(GiveBack.charges(giveBacks)))
+        .whenComplete((found, failure) -> settled(giveBacks, found, failure));
+  }
+
+  /** Sends give-backs, if there are any; completes when the store has answered. */
+  CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
+    return giveBacks.isEmpty()
+        ? CompletableFuture.completedFuture(null)
+        : lower(call, Act.REFUND, giveBacks, Ledger::orThrow);
   }
 
   /**
@@ -116,57 +241,35 @@ final class Ledger {
    * @param call as above
    * @param depthNanos as above
    * @param then computes the result; if it throws, all tokens taken stay spent
-   */
-  <T> T hold(BucketStore call, List<Charge> charges, long depthNanos, Function<Holding, T> then) {
-    List<Stretch> opened = reservations.open(charges);
-    return orClosed(
-        opened,
-        () -> then.apply(held(charges, charge(call, Act.SPEND, charges, depthNanos), opened)));
-  }
-
-  /**
-   * Spends without blocking, and tracks the tokens taken until they are given back or left spent.
-   *
-   * @param call as above
-   * @param depthNanos as above
-   * @param then as above
    * @param otherwise computes the result of a failure
    */
-  <T> CompletionStage<T> holdAsync(
+  <T> CompletionStage<T> hold(
       BucketStore call,
       List<Charge> charges,
       long depthNanos,
       Function<Holding, T> then,
       Function<Throwable, T> otherwise) {
     List<Stretch> opened = reservations.open(charges);
-    return orClosed(
-        opened,
-        () ->
-            chargeAsync(
-                call,
-                Act.SPEND,
-                charges,
-                depthNanos,
-                (readings, failure) -> {
-                  if (failure != null) {
-                    reservations.close(opened);
-                    return otherwise.apply(failure);
-                  }
-                  return orClosed(opened, () -> then.apply(held(charges, readings, opened)));
-                }));
-  }
-
-  private <T> T orClosed(List<Stretch> opened, Supplier<T> then) {
-    boolean done = false;
-    try {
-      T result = then.get();
-      done = true;
-      return result;
-    } finally {
-      if (!done) {
-        reservations.close(opened);
-      }
-    }
+    return charge(
+        call,
+        Act.SPEND,
+        charges,
+        depthNanos,
+        (readings, failure) -> {
+          boolean held = false;
+          try {
+            T result =
+                failure == null
+                    ? then.apply(held(charges, readings, opened))
+                    : otherwise.apply(failure);
+            held = failure == null;
+            return result;
+          } finally {
+            if (!held) {
+              reservations.close(opened);
+            }
+          }
+        });
   }
 
   /** Returns the TATs after a batch, computed from its readings. */
@@ -210,160 +313,6 @@ final class Ledger {
     return reservations.giveBack(stretch, worthNanos, offsetNanos);
   }
 
-  /** Sends give-backs. */
-  void giveBack(BucketStore call, List<GiveBack> refunds) {
-    lower(call, Act.REFUND, refunds);
-  }
-
-  /** Sends give-backs without blocking; completes when the store has answered. */
-  CompletionStage<Void> giveBackAsync(List<GiveBack> refunds) {
-    return done(lowerAsync(oneCall(), Act.REFUND, refunds, Ledger::orThrow));
-  }
-
-  /** Sends give-backs, if there are any, and reports the call to the observer. */
-  @CanIgnoreReturnValue
-  private List<Reading> lower(BucketStore call, Act act, List<GiveBack> giveBacks) {
-    if (giveBacks.isEmpty()) {
-      return List.of();
-    }
-    long start = start();
-    List<Reading> readings;
-    try {
-      readings = sent(call, giveBacks);
-    } catch (RuntimeException | Error e) {
-      stored(act, giveBacks.size(), e, start);
-      throw e;
-    }
-    stored(act, giveBacks.size(), null, start);
-    return readings;
-  }
-
-  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
-  private List<Reading> sent(BucketStore call, List<GiveBack> giveBacks) {
-    List<Reading> readings;
-    try {
-      readings = call.charge(GiveBack.charges(giveBacks));
-    } catch (RuntimeException | Error e) {
-      settled(giveBacks, null, e);
-      throw e;
-    }
-    settled(giveBacks, readings, null);
-    return readings;
-  }
-
-  /** Like {@link #sent} without blocking; the caller reports the answer to {@link #settled}. */
-  private CompletionStage<List<Reading>> sentAsync(BucketStore call, List<GiveBack> giveBacks) {
-    try {
-      return call.chargeAsync(GiveBack.charges(giveBacks));
-    } catch (RuntimeException | Error e) {
-      settled(giveBacks, null, e);
-      throw e;
-    }
-  }
-
-  private <T> CompletionStage<T> lowerAsync(
-      BucketStore call,
-      Act act,
-      List<GiveBack> giveBacks,
-      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
-    if (giveBacks.isEmpty()) {
-      return CompletableFuture.completedFuture(giveBacks)
-          .thenApply(none -> then.apply(List.of(), null));
-    }
-    long start = start();
-    CompletionStage<List<Reading>> charged = sentAsync(call, giveBacks);
-    CompletionStage<T> done =
-        charged.handle(
-            (readings, failure) -> {
-              settled(giveBacks, readings, failure);
-              stored(act, giveBacks.size(), failure == null ? null : unwrapped(failure), start);
-              return then.apply(readings, failure);
-            });
-    return Cancellation.reaching(charged, done.thenApply(value -> value));
-  }
-
-  private static boolean orThrow(List<Reading> readings, @Nullable Throwable failure) {
-    if (failure != null) {
-      throw new CompletionException(unwrapped(failure));
-    }
-    return true;
-  }
-
-  private static CompletionStage<Void> done(CompletionStage<Boolean> charged) {
-    return Cancellation.reaching(charged, charged.thenAccept(value -> {}));
-  }
-
-  /**
-   * Charges without blocking.
-   *
-   * @param call as above
-   * @param depthNanos as above
-   * @param then computes the result from readings or failure; called even if nobody waits for it
-   */
-  <T> CompletionStage<T> chargeAsync(
-      BucketStore call,
-      Act act,
-      List<Charge> charges,
-      long depthNanos,
-      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
-    if (charges.isEmpty()) {
-      return CompletableFuture.completedFuture(charges)
-          .thenApply(none -> then.apply(List.of(), null));
-    }
-    if (act == Act.REFUND || act == Act.RESET) {
-      return lowerAsync(call, act, reservations.send(charges), then);
-    }
-    long start = start();
-    CompletionStage<List<Reading>> charged =
-        charges.size() == 1
-            ? call.chargeAsync(charges)
-            : call.chargeAsync(charges, TakenInVain::new);
-    CompletionStage<T> done =
-        debts
-            .settledAsync(call, charges, charged, depthNanos)
-            .handle(
-                (readings, failure) -> {
-                  stored(act, charges.size(), failure == null ? null : unwrapped(failure), start);
-                  return passingOn(then, readings, failure);
-                });
-    return Cancellation.reaching(charged, done.thenApply(value -> value));
-  }
-
-  /** Passes a failure on unchanged: if many calls fail, new exceptions would take long. */
-  private static <T> T passingOn(
-      BiFunction<List<Reading>, @Nullable Throwable, T> then,
-      List<Reading> readings,
-      @Nullable Throwable failure) {
-    try {
-      return then.apply(readings, failure);
-    } catch (StoreException e) {
-      if (failure instanceof CompletionException known && known.getCause() == e) {
-        throw known;
-      }
-      throw e;
-    }
-  }
-
-  /** Charges without blocking; completes when the store has answered. */
-  CompletionStage<Void> chargeAsync(Act act, List<Charge> charges) {
-    return done(chargeAsync(oneCall(), act, charges, Debts.NEVER_FORGIVES, Ledger::orThrow));
-  }
-
-  /** Forgives debts; like a reset, this closes open reservations, which then give nothing back. */
-  private final class Forgiving implements Debts.Lowering {
-    @Override
-    public List<Reading> lower(BucketStore call, Charge charge) {
-      return sent(call, reservations.send(List.of(charge)));
-    }
-
-    @Override
-    public CompletionStage<List<Reading>> lowerAsync(BucketStore call, Charge charge) {
-      List<GiveBack> giveBacks = reservations.send(List.of(charge));
-      return sentAsync(call, giveBacks)
-          .whenComplete((found, failure) -> settled(giveBacks, found, failure));
-    }
-  }
-
   private void settled(
       List<GiveBack> giveBacks, @Nullable List<Reading> found, @Nullable Throwable failure) {
     boolean isAnswered = found != null && failure == null;
@@ -380,12 +329,7 @@ final class Ledger {
     withdrawals.forEach(reservations::withdraw);
     Stages.onEnd(
         store.chargeAsync(withdrawals),
-        (readings, failure) ->
-            stored(
-                Act.REFUND,
-                withdrawals.size(),
-                failure == null ? null : unwrapped(failure),
-                start));
+        (readings, failure) -> stored(Act.REFUND, withdrawals.size(), failure, start));
   }
 
   /** A spend of a batch over several servers; it is cancelled if another server denies its part. */
@@ -429,7 +373,8 @@ final class Ledger {
 
   void stored(Act act, int charges, @Nullable Throwable failure, long start) {
     if (observer != Engine.NOBODY) {
-      observer.stored(act, charges, failure, System.nanoTime() - start);
+      Throwable cause = failure == null ? null : unwrapped(failure);
+      observer.stored(act, charges, cause, System.nanoTime() - start);
     }
   }
 

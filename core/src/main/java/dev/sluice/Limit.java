@@ -3,12 +3,12 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.direct.BucketPipeline;
 import dev.sluice.direct.Buckets;
-import dev.sluice.direct.Bulk;
 import dev.sluice.direct.DirectLimit;
 import dev.sluice.direct.IdBytes;
 import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.Spends;
+import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -29,7 +29,6 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
@@ -70,11 +69,13 @@ public final class Limit implements DirectLimit {
 
   private static final int SMALL_COSTS = 64;
 
-  private static final ReadingMapper<Verdict> VERDICT =
+  /** Null where {@link Debts} must look at the denial first. */
+  @SuppressWarnings("NullAway") // it does not see that the type argument is nullable
+  private static final ReadingMapper<@Nullable Boolean> ALLOWED =
       (id, effect, nowNanos, tatNanos) ->
           effect.fits(nowNanos, tatNanos)
-              ? Verdict.ALLOWED
-              : effect.isInDebt(nowNanos, tatNanos) ? Verdict.IN_DEBT : Verdict.DENIED;
+              ? Boolean.TRUE
+              : effect.isInDebt(nowNanos, tatNanos) ? null : Boolean.FALSE;
 
   private final Engine engine;
   private final CurrentLimits limits;
@@ -130,14 +131,6 @@ public final class Limit implements DirectLimit {
     return Limiter.builder(none, BucketStore.inMemory(time)).time(time).build().limit(ALONE, quota);
   }
 
-  /** The answer to a spend. */
-  private enum Verdict {
-    ALLOWED,
-    DENIED,
-    /** Denied, and the TAT lies further ahead than a bucket without debt allows. */
-    IN_DEBT
-  }
-
   /** Values derived from the current limits and the name. */
   record Resolved(
       Limits limits,
@@ -156,22 +149,6 @@ public final class Limit implements DirectLimit {
     /** Returns how far ahead of now the TAT of a bucket may lie without a debt. */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
-    }
-  }
-
-  /** Collects the results of the single spends of a bulk, in their order. */
-  private static final class EachSpent implements ReadingMapper<Boolean> {
-    private final BitSet inDebt = new BitSet();
-    private int at;
-
-    @Override
-    public Boolean of(@Nullable String id, Effect effect, long nowNanos, long tatNanos) {
-      boolean fits = effect.fits(nowNanos, tatNanos);
-      if (!fits && effect.isInDebt(nowNanos, tatNanos)) {
-        inDebt.set(at);
-      }
-      at++;
-      return fits;
     }
   }
 
@@ -368,27 +345,29 @@ public final class Limit implements DirectLimit {
       }
       return spent;
     }
-    Bulk bulk = buckets.bulk(spent.length);
+    BucketPipeline pipeline = buckets.pipeline(spent.length);
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
     for (T id : ids) {
       if (!into.set(bytes, id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
         bytes.set(format.canonical(text.apply(id), Strictness.LENIENT));
       }
-      bulk.add(bytes);
+      pipeline.add(bytes);
     }
-    EachSpent outcome = new EachSpent();
-    bulk.charge(now.spends().of(quota, 1), outcome, spent);
-    BitSet inDebt = outcome.inDebt;
-    for (int i = inDebt.nextSetBit(0); i >= 0; i = inDebt.nextSetBit(i + 1)) {
-      spent[i] = engine.decide(Act.SPEND, transaction(now, text.apply(ids[i]))).allowed();
+    Effect effect = now.spends().of(quota, 1);
+    for (int i = 0; i < spent.length; i++) {
+      Boolean allowed = pipeline.charge(i, effect, ALLOWED);
+      spent[i] =
+          allowed == null
+              ? engine.decide(Act.SPEND, transaction(now, text.apply(ids[i]))).allowed()
+              : allowed;
     }
     return spent;
   }
 
   @Override
-  public @Nullable Spends spends() {
-    return resolved().buckets() == null ? null : new SpendSeries(engine, this::resolved);
+  public @Nullable SpendPipeline spends() {
+    return resolved().buckets() == null ? null : new LimitPipeline(engine, this::resolved);
   }
 
   /**
@@ -579,28 +558,11 @@ public final class Limit implements DirectLimit {
 
   private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
     Resolved now = resolved();
-    Quota quota = now.terms().quota();
-    Buckets buckets = now.buckets();
     boolean plain =
         ascii && !now.hasExceptions() && now.name().id().isCanonical(id.bytes(), id.length());
-    if (!plain
-        || quota == null
-        || buckets == null
-        || cost < 0
-        || cost > quota.burst()
-        || engine.isObserved()) {
-      return decide(Act.SPEND, now, text(id, text), cost).allowed();
-    }
-    Verdict verdict;
-    try {
-      verdict = buckets.charge(id, null, now.spends().of(quota, cost), VERDICT);
-    } catch (StoreException e) {
-      Transaction spent = Transaction.of(now.terms(), text(id, text)).withCost(cost);
-      return engine.onFailure(Act.SPEND, spent, e).allowed();
-    }
-    return verdict == Verdict.IN_DEBT // which the engine may forgive
-        ? engine.decide(Act.SPEND, Transaction.of(now.terms(), text(id, text), cost)).allowed()
-        : verdict == Verdict.ALLOWED;
+    return plain
+        ? decide(Act.SPEND, now, now.terms(), id, text, cost, ALLOWED, Decision::allowed)
+        : decide(Act.SPEND, now, text(id, text), cost).allowed();
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {
@@ -628,29 +590,45 @@ public final class Limit implements DirectLimit {
       bytes.set(id);
     }
     Terms terms = terms(now, id);
+    return decide(act, now, terms, bytes, id, cost, terms.decision(), decision -> decision);
+  }
+
+  /**
+   * Makes every decision on a single id: straight in the store's buckets, or by the engine if that
+   * must see the decision, or its debt.
+   *
+   * @param text the canonical id, null if it has been given as bytes only
+   * @param answer returns null for what may be a debt
+   */
+  private <R> R decide(
+      Act act,
+      Resolved now,
+      Terms terms,
+      IdBytes id,
+      @Nullable CharSequence text,
+      long cost,
+      ReadingMapper<@Nullable R> answer,
+      Function<Decision, R> ofEngine) {
     Quota quota = terms.quota();
     Buckets buckets = now.buckets();
-    if (quota == null
-        || buckets == null
-        || cost < 0
-        || cost > quota.burst()
-        || now.hasPenalties()
-        || engine.isObserved()) {
-      return engine.decide(act, Transaction.of(terms, id).withCost(cost));
+    if (quota != null
+        && buckets != null
+        && cost >= 0
+        && cost <= quota.burst()
+        && !now.hasPenalties()
+        && !engine.isObserved()) {
+      try {
+        String known = text instanceof String same ? same : null;
+        R made = buckets.charge(id, known, effect(act, now, terms, quota, cost), answer);
+        if (made != null) {
+          return made;
+        }
+      } catch (StoreException e) {
+        return ofEngine.apply(
+            engine.onFailure(act, Transaction.of(terms, text(id, text), cost), e));
+      }
     }
-    Effect effect = effect(act, now, terms, quota, cost);
-    Decision decision;
-    try {
-      decision = buckets.charge(bytes, id, effect, terms.decision());
-    } catch (StoreException e) {
-      return engine.onFailure(act, Transaction.of(terms, id, cost), e);
-    }
-    boolean inDebt =
-        decision.resetInNanos() > quota.offsetNanos()
-            && decision.resetInNanos() > now.depthNanos(quota);
-    return inDebt
-        ? engine.decide(act, Transaction.of(terms, id, cost)) // which may forgive it
-        : decision;
+    return ofEngine.apply(engine.decide(act, Transaction.of(terms, text(id, text)).withCost(cost)));
   }
 
   private static Effect effect(Act act, Resolved now, Terms terms, Quota quota, long cost) {

@@ -145,7 +145,7 @@ public final class Reservation implements AutoCloseable {
    * @throws StoreException as {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
-    ledger.giveBack(ledger.oneCall(), settle(which));
+    Ledger.result(ledger.giveBack(ledger.blockingCall(), settle(which)));
   }
 
   /**
@@ -168,7 +168,7 @@ public final class Reservation implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync(Predicate<Transaction> which) {
-    return ledger.giveBackAsync(settle(which));
+    return ledger.giveBack(ledger.oneCall(), settle(which));
   }
 
   /** Settles the reservation: the tokens stay spent, unless they were given back. Never blocks. */

@@ -20,8 +20,9 @@ final class Terms {
   private final @Nullable Quota quota;
   private final Origin origin;
   private final Coverage coverage;
-  private final ReadingMapper<Decision> decision;
+  private final ReadingMapper<@Nullable Decision> decision;
 
+  @SuppressWarnings("NullAway") // it does not see that the mapper's result is nullable
   private Terms(LimitName name, @Nullable Quota quota, Origin origin, Coverage coverage) {
     this.name = name;
     this.quota = quota;
@@ -29,6 +30,9 @@ final class Terms {
     this.coverage = coverage;
     this.decision =
         (id, effect, nowNanos, tatNanos) -> {
+          if (effect.isInDebt(nowNanos, tatNanos)) {
+            return null;
+          }
           Quota held = Objects.requireNonNull(quota);
           long cost = effect.incrementNanos() / held.intervalNanos();
           return Decision.of(
@@ -96,8 +100,11 @@ final class Terms {
     CALLER
   }
 
-  /** Returns a mapper from readings to decisions on a check or a spend of an id. */
-  ReadingMapper<Decision> decision() {
+  /**
+   * Returns a mapper from readings to decisions on a check or a spend of an id; it returns null
+   * where {@link Debts} must look at the reading first.
+   */
+  ReadingMapper<@Nullable Decision> decision() {
     return decision;
   }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.catchThrowable;
 
-import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.WaitingRoom.Place;
@@ -151,16 +150,16 @@ final class LedgerTest {
   @Test
   void charge_ofABatch_goesToTheStoreWithThoseWhoFollowItsParts() {
     List<Charge> both = List.of(SPEND, charge("1:b", Op.SPEND));
-    assertThat(ledger.charge(store, Act.SPEND, both, Debts.NEVER_FORGIVES)).hasSize(2);
+    assertThat(ledger.readings(Act.SPEND, both, Debts.NEVER_FORGIVES)).hasSize(2);
     assertThat(joined(chargedAsync(both, Debts.NEVER_FORGIVES))).hasSize(2);
-    assertThat(ledger.charge(store, Act.SPEND, List.of(SPEND), 1_000)).hasSize(1);
+    assertThat(ledger.readings(Act.SPEND, List.of(SPEND), 1_000)).hasSize(1);
     assertThat(joined(chargedAsync(List.of(SPEND), 1_000))).hasSize(1);
     assertThat(store.calls)
         .containsExactly("SPEND, parts in vain", "SPEND, parts in vain", "SPEND", "SPEND");
   }
 
   private CompletionStage<List<Reading>> chargedAsync(List<Charge> charges, long depthNanos) {
-    return ledger.chargeAsync(
+    return ledger.charge(
         store,
         Act.SPEND,
         charges,
@@ -179,18 +178,19 @@ final class LedgerTest {
   void observer_isToldOfEachCall_andOfItsFailure() {
     List<Charge> spend = List.of(SPEND);
     List<Charge> refund = List.of(REFUND);
-    assertThat(ledger.charge(store, Act.SPEND, spend, 1_000)).hasSize(1);
-    assertThat(ledger.charge(Act.REFUND, refund)).hasSize(1);
+    assertThat(ledger.readings(Act.SPEND, spend, 1_000)).hasSize(1);
+    assertThat(ledger.readings(Act.REFUND, refund, Debts.NEVER_FORGIVES)).hasSize(1);
     assertThat(told.andForget()).containsExactly("SPEND 1", "REFUND 1");
     assertThat(joined(chargedAsync(spend, 1_000))).hasSize(1);
-    joined(ledger.chargeAsync(Act.REFUND, refund));
+    joined(ledger.charge(store, Act.REFUND, refund));
     assertThat(told.andForget()).containsExactly("SPEND 1", "REFUND 1");
     store.failure = timedOut;
-    assertThatThrownBy(() -> ledger.charge(store, Act.SPEND, spend, 1_000)).isSameAs(timedOut);
-    assertThatThrownBy(() -> ledger.charge(Act.REFUND, refund)).isSameAs(timedOut);
+    assertThatThrownBy(() -> ledger.readings(Act.SPEND, spend, 1_000)).isSameAs(timedOut);
+    assertThatThrownBy(() -> ledger.readings(Act.REFUND, refund, Debts.NEVER_FORGIVES))
+        .isSameAs(timedOut);
     assertThat(told.andForget()).containsExactly("SPEND 1 timed out", "REFUND 1 timed out");
     assertThatThrownBy(() -> joined(chargedAsync(spend, 1_000))).hasCause(timedOut);
-    assertThatThrownBy(() -> joined(ledger.chargeAsync(Act.REFUND, refund))).hasCause(timedOut);
+    assertThatThrownBy(() -> joined(ledger.charge(store, Act.REFUND, refund))).hasCause(timedOut);
     assertThat(told.andForget()).containsExactly("SPEND 1 timed out", "REFUND 1 timed out");
   }
 
@@ -223,10 +223,9 @@ final class LedgerTest {
 
   @Test
   void chargeAsync_ofNothing_asksNobody() {
-    CompletableFuture<Void> done = ledger.chargeAsync(Act.RESET, List.of()).toCompletableFuture();
+    CompletableFuture<Void> done = ledger.charge(store, Act.RESET, List.of()).toCompletableFuture();
     assertThat(done).isCompleted();
-    assertThat(ledger.giveBackAsync(List.of()).toCompletableFuture()).isCompleted();
-    ledger.giveBack(store, List.of());
+    assertThat(ledger.giveBack(store, List.of()).toCompletableFuture()).isCompleted();
     assertThat(store.calls).isEmpty();
     assertThat(told.andForget()).isEmpty();
   }
@@ -255,7 +254,7 @@ final class LedgerTest {
   /** A part of a batch, before its answer. */
   private Tentative.Part begun() {
     List<Charge> both = List.of(SPEND, charge("1:b", Op.SPEND));
-    assertThat(ledger.charge(store, Act.SPEND, both, Debts.NEVER_FORGIVES)).hasSize(2);
+    assertThat(ledger.readings(Act.SPEND, both, Debts.NEVER_FORGIVES)).hasSize(2);
     Tentative.Part part = Objects.requireNonNull(store.tentative).begin(SPEND);
     assertThat(ledger.reservations().inFlight()).isEqualTo(1);
     return part;
@@ -311,21 +310,14 @@ final class LedgerTest {
   @Test
   void hold_ofASpendThatFails_leavesNothingOpen() {
     store.failure = timedOut;
-    assertThatThrownBy(() -> ledger.hold(store, List.of(SPEND), 1_000, Holding::readings))
-        .isSameAs(timedOut);
-    assertThat(ledger.reservations().size()).isZero();
-    CompletionStage<String> told =
-        ledger.holdAsync(store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message);
-    assertThat(joined(told)).isEqualTo("timed out");
-    assertThat(ledger.reservations().size()).isZero();
-    store.throwsAsync = true;
-    assertThatThrownBy(
-            () ->
-                ledger.holdAsync(
-                    store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message))
-        .isSameAs(timedOut);
-    assertThat(ledger.reservations().size()).isZero();
-    assertThat(ledger.reservations().buckets()).isZero();
+    for (boolean throwsAsync : new boolean[] {false, true}) {
+      store.throwsAsync = throwsAsync;
+      CompletionStage<String> told =
+          ledger.hold(store, List.of(SPEND), 1_000, holding -> "held", LedgerTest::message);
+      assertThat(joined(told)).isEqualTo("timed out");
+      assertThat(ledger.reservations().size()).isZero();
+      assertThat(ledger.reservations().buckets()).isZero();
+    }
   }
 
   /** Where the caller's own code throws, what was taken stays spent: nobody could cancel it. */
@@ -334,13 +326,15 @@ final class LedgerTest {
     IllegalStateException fault = new IllegalStateException("a caller's");
     assertThatThrownBy(
             () ->
-                ledger.hold(
-                    store,
-                    List.of(SPEND),
-                    1_000,
-                    holding -> {
-                      throw fault;
-                    }))
+                Ledger.result(
+                    ledger.hold(
+                        store,
+                        List.of(SPEND),
+                        1_000,
+                        holding -> {
+                          throw fault;
+                        },
+                        LedgerTest::message)))
         .isSameAs(fault);
     assertThat(ledger.reservations().buckets()).isZero();
   }
@@ -349,9 +343,9 @@ final class LedgerTest {
   void refundOrReset_whoseAnswerCame_isInFlightNoMore() {
     for (Op op : List.of(Op.REFUND, Op.RESET)) {
       Act act = op == Op.REFUND ? Act.REFUND : Act.RESET;
-      assertThat(ledger.charge(act, List.of(charge("1:a", op)))).hasSize(1);
+      assertThat(ledger.readings(act, List.of(charge("1:a", op)), Debts.NEVER_FORGIVES)).hasSize(1);
       assertThat(ledger.reservations().buckets()).isZero();
-      joined(ledger.chargeAsync(act, List.of(charge("1:a", op))));
+      joined(ledger.charge(store, act, List.of(charge("1:a", op))));
       assertThat(ledger.reservations().buckets()).isZero();
     }
   }
@@ -359,13 +353,15 @@ final class LedgerTest {
   @Test
   void refund_whoseAnswerIsLost_mayStillLowerItsBucket_butIsNotInFlight() {
     store.failure = timedOut;
-    assertThatThrownBy(() -> ledger.charge(Act.REFUND, List.of(REFUND))).isSameAs(timedOut);
+    assertThatThrownBy(() -> ledger.readings(Act.REFUND, List.of(REFUND), Debts.NEVER_FORGIVES))
+        .isSameAs(timedOut);
     assertThatThrownBy(
-            () -> joined(ledger.chargeAsync(Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
+            () -> joined(ledger.charge(store, Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
         .hasCause(timedOut);
     store.throwsAsync = true;
-    assertThatThrownBy(() -> ledger.chargeAsync(Act.REFUND, List.of(charge("1:c", Op.REFUND))))
-        .isSameAs(timedOut);
+    assertThatThrownBy(
+            () -> joined(ledger.charge(store, Act.REFUND, List.of(charge("1:c", Op.REFUND)))))
+        .hasCause(timedOut);
     assertThat(ledger.reservations().inFlight()).isZero();
     for (String key : List.of("1:a", "1:b", "1:c")) {
       assertThat(ledger.reservations().isLowering(key)).as(key).isTrue();
@@ -378,9 +374,10 @@ final class LedgerTest {
   @Test
   void refund_thatCertainlyChargedNothing_lowersNothingAnyMore() {
     store.failure = new Refused(true);
-    assertThatThrownBy(() -> ledger.charge(Act.REFUND, List.of(REFUND))).isSameAs(store.failure);
+    assertThatThrownBy(() -> ledger.readings(Act.REFUND, List.of(REFUND), Debts.NEVER_FORGIVES))
+        .isSameAs(store.failure);
     assertThatThrownBy(
-            () -> joined(ledger.chargeAsync(Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
+            () -> joined(ledger.charge(store, Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
         .hasCause(store.failure);
     assertThat(ledger.reservations().inFlight()).isZero();
     assertThat(ledger.reservations().buckets()).isZero();
@@ -406,7 +403,7 @@ final class LedgerTest {
     store.failure = timedOut;
     AtomicReference<Throwable> came = new AtomicReference<>();
     CompletionStage<Boolean> done =
-        ledger.chargeAsync(
+        ledger.charge(
             store,
             Act.REFUND,
             List.of(REFUND),
@@ -425,7 +422,7 @@ final class LedgerTest {
     store.failure = timedOut;
     AtomicReference<Throwable> came = new AtomicReference<>();
     CompletionStage<Boolean> same =
-        ledger.chargeAsync(
+        ledger.charge(
             store,
             Act.SPEND,
             List.of(SPEND),
@@ -437,7 +434,7 @@ final class LedgerTest {
     assertThat(catchThrowable(() -> joined(same))).isSameAs(came.get()).hasCause(timedOut);
     StoreException other = new StoreException("another");
     CompletionStage<Boolean> another =
-        ledger.chargeAsync(
+        ledger.charge(
             store,
             Act.SPEND,
             List.of(SPEND),

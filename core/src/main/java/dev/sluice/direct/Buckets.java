@@ -24,20 +24,14 @@ public interface Buckets {
    * @param outcome makes the answer
    * @return the answer; a store that could not decide throws as its charge does
    */
-  <R> R charge(IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
+  <R extends @Nullable Object> R charge(
+      IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
 
   /**
-   * Starts a bulk of decisions.
+   * Returns a way to decide on many buckets one after the other.
    *
-   * @param capacity how many at most
-   * @return an empty bulk
+   * @param capacity how many buckets at most
+   * @return an empty pipeline
    */
-  Bulk bulk(int capacity);
-
-  /**
-   * Makes a series of decisions.
-   *
-   * @return empty
-   */
-  Series series();
+  BucketPipeline pipeline(int capacity);
 }

@@ -11,5 +11,5 @@ public interface DirectLimit {
    *
    * @return for one thread; null where the store does not answer at once
    */
-  @Nullable Spends spends();
+  @Nullable SpendPipeline spends();
 }

@@ -18,13 +18,4 @@ public interface DirectStore {
    * @return a view of this store, to be kept; null where it has no way that is shorter than a batch
    */
   @Nullable Buckets buckets(String prefix);
-
-  /**
-   * Returns whether no call waits for anything: then no stage need be made for one.
-   *
-   * @return false unless the store says otherwise
-   */
-  default boolean answersAtOnce() {
-    return false;
-  }
 }

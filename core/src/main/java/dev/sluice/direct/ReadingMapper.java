@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param <R> the answer
  */
 @FunctionalInterface
-public interface ReadingMapper<R> {
+public interface ReadingMapper<R extends @Nullable Object> {
 
   /**
    * The answer.

@@ -232,13 +232,13 @@ final class BucketTable {
    * @param place the second part of the key's hash
    * @param id passed to {@code outcome}
    */
-  <R> R charge(
+  <R extends @Nullable Object> R charge(
       long hashTag, long place, Effect effect, @Nullable String id, ReadingMapper<R> outcome) {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
   /** Decides on one bucket with a clock reading that was taken just before. */
-  <R> R charge(
+  <R extends @Nullable Object> R charge(
       long hashTag,
       long place,
       Effect effect,
@@ -290,7 +290,7 @@ final class BucketTable {
   }
 
   /** Decides on any act on any bucket. */
-  private <R> R chargeAny(
+  private <R extends @Nullable Object> R chargeAny(
       long tag,
       long place,
       Effect effect,

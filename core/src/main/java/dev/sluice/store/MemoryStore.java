@@ -73,11 +73,6 @@ public final class MemoryStore implements BucketStore, DirectStore {
   }
 
   @Override
-  public boolean answersAtOnce() {
-    return true;
-  }
-
-  @Override
   public OptionalLong nowNanos() {
     return OptionalLong.of(table.nanos());
   }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
+import dev.sluice.direct.BucketPipeline;
 import dev.sluice.direct.Buckets;
-import dev.sluice.direct.Bulk;
 import dev.sluice.direct.IdBytes;
 import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.Series;
 import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +24,8 @@ final class TableBuckets implements Buckets {
   }
 
   @Override
-  public <R> R charge(IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome) {
+  public <R extends @Nullable Object> R charge(
+      IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome) {
     SipHash hash = id.hashAfter(prefixHash);
     long tag = hash.first();
     long place = hash.second();
@@ -33,12 +33,7 @@ final class TableBuckets implements Buckets {
   }
 
   @Override
-  public Bulk bulk(int capacity) {
-    return new TableBulk(table, prefixHash, capacity);
-  }
-
-  @Override
-  public Series series() {
-    return new TableSeries(table, prefixHash);
+  public BucketPipeline pipeline(int capacity) {
+    return new TablePipeline(table, prefixHash, capacity);
   }
 }

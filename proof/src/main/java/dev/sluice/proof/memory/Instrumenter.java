@@ -47,8 +47,7 @@ final class Instrumenter {
   private static final Set<String> CONFINED =
       Set.of(
           "TableBatch",
-          "TableBulk",
-          "TableSeries",
+          "TablePipeline",
           "IdBytes",
           "SipHash",
           "Utf8",

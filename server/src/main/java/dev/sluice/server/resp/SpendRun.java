@@ -3,7 +3,7 @@ package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
 import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.Spends;
+import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -16,15 +16,15 @@ import org.jspecify.annotations.Nullable;
  * Spends of one limit that came in one read of one connection, and are decided together. Belongs to
  * a thread; its connections use it one after the other.
  */
-abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
+abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
   private static final ReplyWriter NOWHERE = new ReplyWriter();
 
-  private final Spends spends;
+  private final SpendPipeline spends;
   private @Nullable Replies owner;
   private ReplyWriter writer = NOWHERE;
 
-  SpendRun(Spends spends) {
+  SpendRun(SpendPipeline spends) {
     this.spends = spends;
   }
 
@@ -39,7 +39,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
   final int add(Replies replies, Request request, int id, @Nullable Quota quota, long cost) {
     if (owner != replies) {
       spends.clear(); // a connection that broke may have left some
-    } else if (spends.size() == Spends.CAPACITY) {
+    } else if (spends.size() == SpendPipeline.CAPACITY) {
       replies.settle();
     }
     int place = spends.size();
@@ -81,7 +81,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     private final byte[] name;
     private final String text;
 
-    LimitRun(String limit, byte[] name, Spends spends) {
+    LimitRun(String limit, byte[] name, SpendPipeline spends) {
       super(spends);
       this.text = limit;
       this.name = name;
@@ -177,14 +177,14 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
       if (known == null || !now.isConfigured(known)) {
         return null;
       }
-      Spends spends = spends(text);
+      SpendPipeline spends = spends(text);
       return spends == null ? null : new LimitRun(text, name, spends);
     }
 
-    private @Nullable Spends spends(String name) {
+    private @Nullable SpendPipeline spends(String name) {
       try {
         DirectLimit limit = limiter.limit(name);
-        Spends spends = limit.spends();
+        SpendPipeline spends = limit.spends();
         none = spends == null;
         return spends;
       } catch (UnknownLimitException e) { // the limits were replaced since
@@ -209,10 +209,10 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
 
     private static final int KEY = 1;
 
-    private final Dialect[] dialects = new Dialect[Spends.CAPACITY];
-    private final boolean[] fits = new boolean[Spends.CAPACITY];
+    private final Dialect[] dialects = new Dialect[SpendPipeline.CAPACITY];
+    private final boolean[] fits = new boolean[SpendPipeline.CAPACITY];
 
-    ThrottleRun(Spends spends) {
+    ThrottleRun(SpendPipeline spends) {
       super(spends);
     }
 

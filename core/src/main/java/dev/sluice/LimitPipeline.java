@@ -3,10 +3,10 @@ package dev.sluice;
 
 import dev.sluice.Limit.Resolved;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.direct.BucketPipeline;
 import dev.sluice.direct.IdBytes;
 import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.Series;
-import dev.sluice.direct.Spends;
+import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  */
 
 /** A series of spends of one limit, for a store that answers at once. For one thread. */
-final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserver.Spent {
+final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};
 
@@ -43,7 +43,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   private final int[] plain = new int[CAPACITY]; // indexes of spends without a rare case
   private int plains;
   private @Nullable Resolved resolved; // for the spends that were added
-  private @Nullable Series series; // the store's view of the same limit
+  private @Nullable BucketPipeline buckets; // of the same limit
   private int size;
   private int at; // the spend that is being charged
 
@@ -54,7 +54,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   private long lastCost;
   private @Nullable Effect lastEffect;
 
-  SpendSeries(Engine engine, Supplier<Resolved> limit) {
+  LimitPipeline(Engine engine, Supplier<Resolved> limit) {
     this.engine = engine;
     this.limit = limit;
   }
@@ -80,7 +80,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
     if (!ascii || !now.name().id().isCanonical(id.bytes(), id.length())) {
       return false;
     }
-    Objects.requireNonNull(series).add(id);
+    Objects.requireNonNull(buckets).add(id);
     arrays[size] = bytes;
     starts[size] = from;
     lengths[size] = length;
@@ -100,9 +100,9 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
       now = limit.get();
       if (now != last) {
         resolved = now;
-        series = Objects.requireNonNull(now.buckets()).series();
+        buckets = Objects.requireNonNull(now.buckets()).pipeline(CAPACITY);
       }
-      Objects.requireNonNull(series).clear();
+      Objects.requireNonNull(buckets).clear();
     }
     return Objects.requireNonNull(now);
   }
@@ -136,8 +136,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   }
 
   private void charge(long start) {
-    Series asked = Objects.requireNonNull(series);
-    asked.look();
+    BucketPipeline asked = Objects.requireNonNull(buckets);
     plains = 0;
     int charged = 0;
     for (at = 0; at < size; at++) {

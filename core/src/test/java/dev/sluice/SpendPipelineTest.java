@@ -4,8 +4,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.direct.DirectStore;
-import dev.sluice.direct.Spends;
+import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -28,7 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Spends that are decided on together: what the limiter decides one by one. */
-final class SpendSeriesTest {
+final class SpendPipelineTest {
 
   private static final LimitName CALLS = LimitName.builder(1, "Calls").build();
   private static final LimitName BYTES = LimitName.builder(2, "Bytes").id(IdFormat.bytes()).build();
@@ -70,19 +69,19 @@ final class SpendSeriesTest {
     return Limits.builder(Catalogue.of()).build();
   }
 
-  private static Spends spends(Limit limit) {
+  private static SpendPipeline spends(Limit limit) {
     return Objects.requireNonNull(limit.spends());
   }
 
-  private static boolean add(Spends spends, String id, @Nullable Quota quota, long cost) {
+  private static boolean add(SpendPipeline spends, String id, @Nullable Quota quota, long cost) {
     byte[] bytes = ("<" + id + ">").getBytes(StandardCharsets.UTF_8);
     return spends.add(bytes, 1, bytes.length - 2, quota, cost);
   }
 
-  private static List<String> decide(Spends spends) {
+  private static List<String> decide(SpendPipeline spends) {
     List<String> answers = new ArrayList<>();
     spends.decide(
-        new Spends.Outcome() {
+        new SpendPipeline.Outcome() {
           @Override
           public void decided(
               int index,
@@ -133,12 +132,12 @@ final class SpendSeriesTest {
     Limiter together = limiter();
     Limiter alone =
         Limiter.builder(new CurrentLimits(none()), BucketStore.inMemory(nowNanos::get)).build();
-    Spends spends = spends(together.limit(BYTES, TEN));
+    SpendPipeline spends = spends(together.limit(BYTES, TEN));
     for (int round = 0; round < 500; round++) {
       List<String> expected = new ArrayList<>();
       List<String> observed = new ArrayList<>();
       heard.clear();
-      int size = 1 + random.nextInt(Spends.CAPACITY);
+      int size = 1 + random.nextInt(SpendPipeline.CAPACITY);
       for (int i = 0; i < size; i++) {
         String id = "id" + random.nextInt(4);
         Quota quota = random.nextInt(3) == 0 ? FIVE : random.nextInt(4) == 0 ? THREE : TEN;
@@ -158,7 +157,7 @@ final class SpendSeriesTest {
 
   @Test
   void spends_areOneCallOfTheStore() {
-    Spends spends = spends(limiter().limit(CALLS, TEN));
+    SpendPipeline spends = spends(limiter().limit(CALLS, TEN));
     assertThat(add(spends, "x", TEN, 1)).isTrue();
     assertThat(add(spends, "y", TEN, 1)).isTrue();
 
@@ -189,7 +188,7 @@ final class SpendSeriesTest {
         Limiter.builder(new CurrentLimits(none()), BucketStore.inMemory(nowNanos::get))
             .observer(light)
             .build();
-    Spends spends = spends(limiter.limit(CALLS, TEN));
+    SpendPipeline spends = spends(limiter.limit(CALLS, TEN));
     assertThat(add(spends, "x", TEN, 10)).isTrue();
     assertThat(add(spends, "x", TEN, 1)).isTrue();
 
@@ -208,7 +207,7 @@ final class SpendSeriesTest {
 
   @Test
   void add_whatOnlyTheLimitCanDecide_isRefused() {
-    Spends spends = spends(limiter().limit(BYTES, TEN));
+    SpendPipeline spends = spends(limiter().limit(BYTES, TEN));
 
     assertThat(add(spends, "100%", TEN, 1)).isFalse(); // to be escaped
     assertThat(add(spends, "käse", TEN, 1)).isFalse();
@@ -228,7 +227,7 @@ final class SpendSeriesTest {
             .build();
     CurrentLimits limits = new CurrentLimits(special);
     Limiter limiter = Limiter.of(limits, BucketStore.inMemory(nowNanos::get));
-    Spends spends = spends(limiter.limit("Calls"));
+    SpendPipeline spends = spends(limiter.limit("Calls"));
 
     assertThat(add(spends, "y", null, 1)).isFalse();
     limits.replace(plain);
@@ -240,7 +239,7 @@ final class SpendSeriesTest {
   void add_nameThatTheCatalogueGivesToAnother_isRefused() {
     CurrentLimits limits = new CurrentLimits(none());
     Limiter limiter = Limiter.of(limits, BucketStore.inMemory(nowNanos::get));
-    Spends spends = spends(limiter.limit(CALLS, TEN));
+    SpendPipeline spends = spends(limiter.limit(CALLS, TEN));
     LimitName clash = LimitName.builder(1, "Others").build();
     limits.replace(Limits.builder(Catalogue.of(clash)).limit("Others", TEN).build());
 
@@ -252,7 +251,7 @@ final class SpendSeriesTest {
   @Test
   void fullStore_failsTheSpendsThatItRefuses_andNoOther() {
     BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
-    Spends spends = spends(limiter(none(), full).limit(CALLS, TEN));
+    SpendPipeline spends = spends(limiter(none(), full).limit(CALLS, TEN));
     for (String id : List.of("x", "y", "x")) {
       assertThat(add(spends, id, TEN, 1)).isTrue();
     }
@@ -275,7 +274,7 @@ final class SpendSeriesTest {
     Limiter limiter = limiter(none(), full);
     assertThat(limiter.spend(Transaction.of(CALLS, TEN, "x")).allowed()).isTrue();
     stored.clear();
-    Spends spends = spends(limiter.limit(CALLS, TEN));
+    SpendPipeline spends = spends(limiter.limit(CALLS, TEN));
     for (int round = 0; round < 2; round++) {
       assertThat(add(spends, "y", TEN, 1)).isTrue();
       assertThat(decide(spends)).hasSize(1).allMatch(answer -> answer.contains("1 live buckets"));
@@ -295,7 +294,7 @@ final class SpendSeriesTest {
             .observer(new Watch())
             .onFailure(FailureRule.deny())
             .build();
-    Spends spends = spends(limiter.limit(CALLS, TEN));
+    SpendPipeline spends = spends(limiter.limit(CALLS, TEN));
     assertThat(add(spends, "x", TEN, 1)).isTrue();
     assertThat(add(spends, "y", TEN, 1)).isTrue();
 
@@ -309,13 +308,13 @@ final class SpendSeriesTest {
     BucketStore full = BucketStore.inMemory(nowNanos::get, 1);
     Limiter limiter =
         Limiter.builder(new CurrentLimits(none()), full).onFailure(FailureRule.deny()).build();
-    Spends spends = spends(limiter.limit(CALLS, TEN));
+    SpendPipeline spends = spends(limiter.limit(CALLS, TEN));
     assertThat(add(spends, "x", TEN, 1)).isTrue();
     assertThat(add(spends, "y", TEN, 2)).isTrue();
     List<String> answers = new ArrayList<>();
 
     spends.decide(
-        new Spends.Outcome() {
+        new SpendPipeline.Outcome() {
           @Override
           public void decided(
               int index,
@@ -343,13 +342,13 @@ final class SpendSeriesTest {
   @Test
   void spendsOfABucketThatIsNew_countItsTokens_byAClockThatGoesOn() {
     BucketStore moving = BucketStore.inMemory(() -> nowNanos.addAndGet(1_000));
-    Spends spends = spends(Limiter.of(none(), moving).limit(CALLS, TEN));
+    SpendPipeline spends = spends(Limiter.of(none(), moving).limit(CALLS, TEN));
     for (int i = 0; i < 3; i++) {
       assertThat(add(spends, "new", TEN, 1)).isTrue();
     }
     List<Long> remaining = new ArrayList<>();
     spends.decide(
-        new Spends.Outcome() {
+        new SpendPipeline.Outcome() {
           @Override
           public void decided(
               int index,
@@ -367,13 +366,6 @@ final class SpendSeriesTest {
           }
         });
     assertThat(remaining).containsExactly(9L, 8L, 7L);
-  }
-
-  @Test
-  void directStore_thatSaysNothing_doesNotAnswerAtOnce() {
-    DirectStore store = prefix -> null;
-
-    assertThat(store.answersAtOnce()).isFalse();
   }
 
   @Test

@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>For one thread, and reusable. Never blocks for long.
  */
-public interface Spends {
+public interface SpendPipeline {
 
   /** The most spends at a time. */
-  int CAPACITY = Series.CAPACITY;
+  int CAPACITY = BucketPipeline.GROUP;
 
   /**
    * Returns the number of spends that wait for {@link #decide}.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice;
+package dev.sluice.async;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -17,7 +17,7 @@ final class CancellationTest {
   @Test
   void reaching_cancelledLast_cancelsTheFirst() {
     CompletableFuture<Integer> last =
-        Cancellation.reaching(first, first.thenApply(String::length)).toCompletableFuture();
+        Stages.reaching(first, first.thenApply(String::length)).toCompletableFuture();
     assertThat(last.cancel(false)).isTrue();
     assertThat(first).isCancelled();
   }
@@ -25,7 +25,7 @@ final class CancellationTest {
   @Test
   void reaching_timedOutLast_cancelsTheFirst() {
     CompletableFuture<Integer> last =
-        Cancellation.reaching(first, first.thenApply(String::length)).toCompletableFuture();
+        Stages.reaching(first, first.thenApply(String::length)).toCompletableFuture();
     assertThat(last.completeExceptionally(new TimeoutException())).isTrue();
     assertThat(first).isCancelled();
   }
@@ -33,7 +33,7 @@ final class CancellationTest {
   @Test
   void reaching_lastThatCameToItsEnd_leavesTheFirst() {
     CompletableFuture<Integer> last =
-        Cancellation.reaching(first, new CompletableFuture<Integer>()).toCompletableFuture();
+        Stages.reaching(first, new CompletableFuture<Integer>()).toCompletableFuture();
     assertThat(last.complete(3)).isTrue();
     assertThat(first).isNotDone();
   }
@@ -42,7 +42,7 @@ final class CancellationTest {
   @Test
   void reaching_failureOfAStageBetween_leavesTheFirst() {
     CompletableFuture<Integer> last =
-        Cancellation.reaching(first, new CompletableFuture<Integer>()).toCompletableFuture();
+        Stages.reaching(first, new CompletableFuture<Integer>()).toCompletableFuture();
     assertThat(last.completeExceptionally(new CompletionException(new IllegalStateException())))
         .isTrue();
     assertThat(first).isNotDone();
@@ -51,15 +51,15 @@ final class CancellationTest {
   @Test
   void reaching_returnsTheLast() {
     CompletableFuture<Integer> last = new CompletableFuture<>();
-    assertThat(Cancellation.reaching(first, last)).isSameAs(last);
+    assertThat(Stages.reaching(first, last)).isSameAs(last);
     assertThat(first.complete("abc")).isTrue();
-    assertThat(Cancellation.reaching(first, last)).isSameAs(last);
+    assertThat(Stages.reaching(first, last)).isSameAs(last);
   }
 
   @Test
   void reachingBoth_cancelledBeforeTheFirstHasEnded_cancelsThat() {
     CompletableFuture<CompletionStage<String>> stages = new CompletableFuture<>();
-    CompletableFuture<String> last = Cancellation.reachingBoth(stages).toCompletableFuture();
+    CompletableFuture<String> last = Stages.flat(stages).toCompletableFuture();
     assertThat(last.cancel(false)).isTrue();
     assertThat(stages).isCancelled();
   }
@@ -67,7 +67,7 @@ final class CancellationTest {
   @Test
   void reachingBoth_cancelledDuringTheSecond_cancelsThat() {
     CompletableFuture<CompletionStage<String>> stages = new CompletableFuture<>();
-    CompletableFuture<String> last = Cancellation.reachingBoth(stages).toCompletableFuture();
+    CompletableFuture<String> last = Stages.flat(stages).toCompletableFuture();
     assertThat(stages.complete(first)).isTrue();
     assertThat(last).isNotDone();
     assertThat(last.cancel(false)).isTrue();
@@ -77,7 +77,7 @@ final class CancellationTest {
   @Test
   void reachingBoth_comesToWhatTheSecondComesTo() {
     CompletableFuture<CompletionStage<String>> stages = new CompletableFuture<>();
-    CompletableFuture<String> last = Cancellation.reachingBoth(stages).toCompletableFuture();
+    CompletableFuture<String> last = Stages.flat(stages).toCompletableFuture();
     assertThat(stages.complete(first)).isTrue();
     assertThat(first.complete("abc")).isTrue();
     assertThat(last).isCompletedWithValue("abc");
