@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
-import dev.sluice.async.Stages;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
@@ -153,7 +153,7 @@ final class Debts {
         .whenComplete(
             (lowered, failure) -> {
               if (failure != null
-                  && Ledger.unwrapped(failure) instanceof StoreException its
+                  && TrackedStore.unwrapped(failure) instanceof StoreException its
                   && its.chargedNothing()) {
                 takeBack(forgiving.key(), forgiving.offsetNanos());
               }
@@ -162,7 +162,7 @@ final class Debts {
 
   /** Returns the denial's readings after a store failure; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
-    Throwable cause = Ledger.unwrapped(failure);
+    Throwable cause = TrackedStore.unwrapped(failure);
     if (cause instanceof StoreException) {
       return found;
     }

@@ -34,11 +34,12 @@ final class FailureRules {
   private final FailureRule otherwise;
   private final Map<String, FailureRule> byLimit;
   private final TimeSource time;
-  private final Ledger memory;
+  private final TrackedStore memory;
 
   FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit, TimeSource time) {
     this.time = time;
-    this.memory = new Ledger(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
+    this.memory =
+        new TrackedStore(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
     this.otherwise = otherwise;
     this.byLimit = Map.copyOf(byLimit);
   }
@@ -59,17 +60,17 @@ final class FailureRules {
   }
 
   /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
-  Grant acquire(
+  PendingAcquire acquire(
       Plan plan,
       StoreException failure,
       Function<List<Decision>, Decision> verdict,
       LimiterObserver observer) {
     List<Charge> charges = charges(plan, failure);
-    long askedNanos = memory.waitingRoom().asks();
+    long askedNanos = memory.waitQueues().asks();
     List<Reading> readings = memory.readings(plan.act(), charges, depthNanos(plan));
-    return new Grant(
+    return new PendingAcquire(
         verdict.apply(decisions(plan, readings)),
-        memory.waitingRoom(),
+        memory.waitQueues(),
         plan.taken(charges, readings, this::localShare),
         askedNanos,
         observer);
@@ -77,7 +78,7 @@ final class FailureRules {
 
   /** Returns the number of places that callers wait for. */
   int waiting() {
-    return memory.waitingRoom().size();
+    return memory.waitQueues().size();
   }
 
   private long depthNanos(Plan plan) {
@@ -91,7 +92,7 @@ final class FailureRules {
       StoreException failure,
       Function<List<Decision>, Decision> verdict) {
     List<Charge> charges = charges(plan, failure);
-    return Ledger.result(
+    return TrackedStore.result(
         memory.hold(
             memory.blockingCall(),
             charges,

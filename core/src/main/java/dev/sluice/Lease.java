@@ -135,7 +135,7 @@ public final class Lease implements AutoCloseable {
 
     /** Takes new tokens; its time-out includes the wait for other threads that renew. */
     boolean renew() {
-      BucketStore call = engine.ledger().blockingCall();
+      BucketStore call = engine.store().blockingCall();
       lock.lock();
       try {
         Held last = held;
@@ -178,9 +178,9 @@ public final class Lease implements AutoCloseable {
       long wanted = transaction.cost();
       Plan plan = Plan.of(now, Act.SPEND, List.of(transaction), Penalties.NONE);
       long before = ticker.getAsLong();
-      return Ledger.result(
+      return TrackedStore.result(
           engine
-              .ledger()
+              .store()
               .hold(
                   call,
                   plan.charges(),
@@ -217,7 +217,7 @@ public final class Lease implements AutoCloseable {
       GiveBack refund = last.leave(quota);
       if (refund != null) {
         try {
-          Ledger.result(engine.ledger().giveBack(call, List.of(refund)));
+          TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
           // The tokens stay spent. The next spend meets the same failure.
         }
@@ -243,8 +243,8 @@ public final class Lease implements AutoCloseable {
         }
         GiveBack refund = last.leave(present());
         if (refund != null) {
-          Ledger ledger = engine.ledger();
-          Ledger.result(ledger.giveBack(ledger.blockingCall(), List.of(refund)));
+          TrackedStore store = engine.store();
+          TrackedStore.result(store.giveBack(store.blockingCall(), List.of(refund)));
         }
       } finally {
         lock.unlock();
@@ -314,7 +314,7 @@ public final class Lease implements AutoCloseable {
     /** Closes the stretch: all tokens were handed out, or have refilled. */
     void end() {
       next.set(count);
-      engine.ledger().reservations().close(stretch);
+      engine.store().reservations().close(stretch);
     }
 
     /**
@@ -327,14 +327,14 @@ public final class Lease implements AutoCloseable {
     @Nullable GiveBack leave(@Nullable Quota present) {
       int left = count - Math.min(next.getAndSet(count), count);
       if (left == 0) {
-        engine.ledger().reservations().close(stretch);
+        engine.store().reservations().close(stretch);
         return null;
       }
       Quota now = present == null ? quota : present;
       long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
       long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
       long worthNanos = intervalNanos * left - shrunkNanos;
-      return engine.ledger().leave(stretch, worthNanos, now.offsetNanos());
+      return engine.store().leave(stretch, worthNanos, now.offsetNanos());
     }
   }
 }

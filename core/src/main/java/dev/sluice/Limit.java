@@ -3,14 +3,14 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.direct.BucketPipeline;
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.BucketPipeline;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
@@ -79,28 +79,28 @@ public final class Limit implements DirectLimit {
 
   private final Engine engine;
   private final CurrentLimits limits;
-  private final Function<Limits, Terms> source; // for an id without an override
+  private final Function<Limits, EffectiveQuota> source; // for an id without an override
   private volatile Resolved resolved;
 
   Limit(Engine engine, CurrentLimits limits, String name) {
-    this(engine, limits, now -> Terms.ofDefault(now, now.catalogue().get(name)));
+    this(engine, limits, now -> EffectiveQuota.ofDefault(now, now.catalogue().get(name)));
   }
 
   Limit(Engine engine, CurrentLimits limits, LimitName name, Quota quota) {
-    this(engine, limits, supplied(Terms.ofCaller(name, quota)));
+    this(engine, limits, supplied(EffectiveQuota.ofCaller(name, quota)));
   }
 
-  private Limit(Engine engine, CurrentLimits limits, Function<Limits, Terms> source) {
+  private Limit(Engine engine, CurrentLimits limits, Function<Limits, EffectiveQuota> source) {
     this.engine = engine;
     this.limits = limits;
     this.source = source;
     this.resolved = resolve(limits.get());
   }
 
-  private static Function<Limits, Terms> supplied(Terms terms) {
+  private static Function<Limits, EffectiveQuota> supplied(EffectiveQuota effective) {
     return now -> {
-      now.catalogue().requireNoClash(terms.name());
-      return terms;
+      now.catalogue().requireNoClash(effective.name());
+      return effective;
     };
   }
 
@@ -135,13 +135,13 @@ public final class Limit implements DirectLimit {
   record Resolved(
       Limits limits,
       LimitName name,
-      Terms terms,
+      EffectiveQuota effective,
       boolean hasOverrides,
       boolean hasPenalties,
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Whether some ids have an override or a penalty, so that {@link #terms} do not suffice. */
+    /** Whether some ids have an override or a penalty, so that {@link #effective} is not enough. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
@@ -169,12 +169,12 @@ public final class Limit implements DirectLimit {
   }
 
   private Resolved resolve(Limits now) {
-    Terms terms = source.apply(now);
-    LimitName name = terms.name();
-    boolean hasOverrides = !terms.ofCaller() && !now.overridesOf(name).isEmpty();
-    boolean hasPenalties = !terms.ofCaller() && !now.penaltiesOf(name).isEmpty();
+    EffectiveQuota effective = source.apply(now);
+    LimitName name = effective.name();
+    boolean hasOverrides = !effective.ofCaller() && !now.overridesOf(name).isEmpty();
+    boolean hasPenalties = !effective.ofCaller() && !now.penaltiesOf(name).isEmpty();
     return new Resolved(
-        now, name, terms, hasOverrides, hasPenalties, engine.buckets(name), new SmallSpends());
+        now, name, effective, hasOverrides, hasPenalties, engine.buckets(name), new SmallSpends());
   }
 
   private Resolved resolved() {
@@ -327,7 +327,7 @@ public final class Limit implements DirectLimit {
 
   private <T> boolean[] trySpendEach(T[] ids, IntoBytes<T> into, Function<T, String> text) {
     Resolved now = resolved();
-    Quota quota = now.terms().quota();
+    Quota quota = now.effective().quota();
     Buckets buckets = now.buckets();
     boolean[] spent = new boolean[ids.length];
     if (quota == null || buckets == null || now.hasExceptions() || engine.mayAnswerForTheStore()) {
@@ -549,11 +549,13 @@ public final class Limit implements DirectLimit {
 
   private static Transaction transaction(Resolved now, String id) {
     String canonical = now.name().id().canonical(id, Strictness.LENIENT);
-    return Transaction.of(terms(now, canonical), canonical);
+    return Transaction.of(effective(now, canonical), canonical);
   }
 
-  private static Terms terms(Resolved now, String canonicalId) {
-    return now.hasOverrides() ? Terms.of(now.limits(), now.name(), canonicalId) : now.terms();
+  private static EffectiveQuota effective(Resolved now, String canonicalId) {
+    return now.hasOverrides()
+        ? EffectiveQuota.of(now.limits(), now.name(), canonicalId)
+        : now.effective();
   }
 
   private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
@@ -561,7 +563,7 @@ public final class Limit implements DirectLimit {
     boolean plain =
         ascii && !now.hasExceptions() && now.name().id().isCanonical(id.bytes(), id.length());
     return plain
-        ? decide(Act.SPEND, now, now.terms(), id, text, cost, ALLOWED, Decision::allowed)
+        ? decide(Act.SPEND, now, now.effective(), id, text, cost, ALLOWED, Decision::allowed)
         : decide(Act.SPEND, now, text(id, text), cost).allowed();
   }
 
@@ -589,8 +591,8 @@ public final class Limit implements DirectLimit {
     if (!canonical) {
       bytes.set(id);
     }
-    Terms terms = terms(now, id);
-    return decide(act, now, terms, bytes, id, cost, terms.decision(), decision -> decision);
+    EffectiveQuota effective = effective(now, id);
+    return decide(act, now, effective, bytes, id, cost, effective.decision(), decision -> decision);
   }
 
   /**
@@ -603,13 +605,13 @@ public final class Limit implements DirectLimit {
   private <R> R decide(
       Act act,
       Resolved now,
-      Terms terms,
+      EffectiveQuota effective,
       IdBytes id,
       @Nullable CharSequence text,
       long cost,
       ReadingMapper<@Nullable R> answer,
       Function<Decision, R> ofEngine) {
-    Quota quota = terms.quota();
+    Quota quota = effective.quota();
     Buckets buckets = now.buckets();
     if (quota != null
         && buckets != null
@@ -619,20 +621,22 @@ public final class Limit implements DirectLimit {
         && !engine.isObserved()) {
       try {
         String known = text instanceof String same ? same : null;
-        R made = buckets.charge(id, known, effect(act, now, terms, quota, cost), answer);
+        R made = buckets.charge(id, known, effect(act, now, effective, quota, cost), answer);
         if (made != null) {
           return made;
         }
       } catch (StoreException e) {
         return ofEngine.apply(
-            engine.onFailure(act, Transaction.of(terms, text(id, text), cost), e));
+            engine.onFailure(act, Transaction.of(effective, text(id, text), cost), e));
       }
     }
-    return ofEngine.apply(engine.decide(act, Transaction.of(terms, text(id, text)).withCost(cost)));
+    return ofEngine.apply(
+        engine.decide(act, Transaction.of(effective, text(id, text)).withCost(cost)));
   }
 
-  private static Effect effect(Act act, Resolved now, Terms terms, Quota quota, long cost) {
-    if (act == Act.SPEND && terms == now.terms()) {
+  private static Effect effect(
+      Act act, Resolved now, EffectiveQuota effective, Quota quota, long cost) {
+    if (act == Act.SPEND && effective == now.effective()) {
       return now.spends().of(quota, cost);
     }
     Effect.Op what = act == Act.SPEND ? Effect.Op.SPEND : Effect.Op.CHECK;

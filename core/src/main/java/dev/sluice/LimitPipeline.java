@@ -3,13 +3,13 @@ package dev.sluice;
 
 import dev.sluice.Limit.Resolved;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.direct.BucketPipeline;
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.BucketPipeline;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
@@ -72,7 +72,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   @Override
   public boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost) {
     Resolved now = begun();
-    Quota spent = quota == null ? now.terms().quota() : quota;
+    Quota spent = quota == null ? now.effective().quota() : quota;
     if (spent == null || cost < 0 || cost > spent.burst() || now.hasExceptions()) {
       return false;
     }
@@ -122,10 +122,10 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   @Override
   public void decide(Outcome outcome) {
     try {
-      long start = engine.ledger().start();
+      long start = engine.store().start();
       charge(start);
       if (plains > 0) {
-        engine.observed(name(), this, engine.ledger().start() - start);
+        engine.observed(name(), this, engine.store().start() - start);
       }
       for (int i = 0; i < size; i++) {
         tell(outcome, i);
@@ -155,12 +155,12 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
       }
     }
     if (charged > 0) {
-      engine.ledger().stored(Act.SPEND, charged, null, start);
+      engine.store().stored(Act.SPEND, charged, null, start);
     }
   }
 
   private void fail(StoreException failure, long start) {
-    engine.ledger().stored(Act.SPEND, 1, failure, start);
+    engine.store().stored(Act.SPEND, 1, failure, start);
     try {
       Decision decision = engine.onFailure(Act.SPEND, transaction(at), failure);
       engine.observed(decision, start);
@@ -255,12 +255,13 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   }
 
   private Transaction transaction(int index) {
-    Terms own = Objects.requireNonNull(resolved).terms();
+    EffectiveQuota own = Objects.requireNonNull(resolved).effective();
     Quota quota = Objects.requireNonNull(quotas[index]);
-    Terms terms = quota.equals(own.quota()) ? own : Terms.ofCaller(name(), quota);
+    EffectiveQuota effective =
+        quota.equals(own.quota()) ? own : EffectiveQuota.ofCaller(name(), quota);
     String text =
         new String(arrays[index], starts[index], lengths[index], StandardCharsets.US_ASCII);
-    return Transaction.of(terms, text, costs[index]);
+    return Transaction.of(effective, text, costs[index]);
   }
 
   private LimitName name() {

@@ -465,7 +465,7 @@ public final class Limiter {
   }
 
   OpenReservations openReservations() {
-    return engine.ledger().reservations();
+    return engine.store().reservations();
   }
 
   int waiting() {

@@ -48,7 +48,7 @@ class ArchitectureTest {
 
   /** The packages that module-info exports to Sluice's own modules only, or to nobody. */
   private static final Set<String> INNER =
-      Set.of("dev.sluice.async", "dev.sluice.direct", "dev.sluice.text");
+      Set.of("dev.sluice.internal.async", "dev.sluice.internal.direct", "dev.sluice.internal.text");
 
   /** The types that users need; a new public type is a decision, made here. */
   private static final Set<String> PUBLIC =
@@ -172,7 +172,8 @@ class ArchitectureTest {
         .and()
         .doNotHaveSimpleName("TickingTime") // a caller that chooses it chooses a thread
         .and()
-        .doNotHaveSimpleName("Grant") // parks a caller who asked to wait, and can be interrupted
+        .doNotHaveSimpleName(
+            "PendingAcquire") // parks a caller who asked to wait, and can be interrupted
         .should()
         .callMethodWhere( // an interrupted caller gets its mark back
             target(owner(JavaClass.Predicates.type(Thread.class)))

@@ -4,8 +4,8 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;

@@ -3,8 +3,8 @@ package dev.sluice.limit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
-import dev.sluice.direct.BucketPipeline;
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
+import dev.sluice.internal.direct.BucketPipeline;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.SipHash;
 import org.jspecify.annotations.Nullable;
 
 /** The buckets of one limit in a table: the hash of the prefix is kept. Thread-safe. */

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

@@ -96,7 +96,7 @@ public class BucketTableLincheckTest {
     }
   }
 
-  /** As the upkeep does: the dead go, and so do lines that are not used. */
+  /** As the cleaner does: dead buckets go, and so do lines that are not used. */
   @Operation
   public void tidy() {
     Segment segment = table.lockedSegment(0);

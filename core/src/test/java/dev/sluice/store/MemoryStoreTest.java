@@ -4,11 +4,11 @@ package dev.sluice.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.direct.BucketPipeline;
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.IdBytes;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.internal.direct.BucketPipeline;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.IdBytes;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

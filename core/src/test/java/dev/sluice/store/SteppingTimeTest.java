@@ -28,7 +28,7 @@ class SteppingTimeTest {
     return MemoryStore.builder().time(nowNanos::get).stepsBackUpTo(HOUR).build();
   }
 
-  /** Thousands of keys that fill up, so that the upkeep has much to forget, and steps back. */
+  /** Thousands of keys that fill up, so that the cleaner has much to forget, and steps back. */
   @Test
   void trace_thatStepsBack_hasOneAnswer() {
     for (long seed = 0; seed < 5; seed++) {

@@ -172,7 +172,7 @@ class TableClockTest {
     charge(Op.RESET, 0);
     after(1, () -> nowNanos = -1);
     assertThatThrownBy(() -> charge(Op.SPEND, 1)).hasMessageContaining("the clock says -1 ns");
-    assertThat(Lines.tatNanos(table.segmentAt(0).slots(), 0)).isZero();
+    assertThat(SlotArray.tatNanos(table.segmentAt(0).slots(), 0)).isZero();
     nowNanos = NOW;
     assertThat(charge(Op.SPEND, 1)).isEqualTo(new Reading(NOW, 0));
     assertThat(tatNanos()).isEqualTo(NOW + SECOND);

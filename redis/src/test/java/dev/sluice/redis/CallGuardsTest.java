@@ -335,7 +335,7 @@ final class CallGuardsTest {
     try (RedisStore patient = open(PATIENT)) {
       BucketStore call = laterCall(patient);
       CompletionStage<List<Reading>> before = patient.chargeAsync(Charges.spend("1:b"));
-      timing.failNext(1); // the lane's sweep is armed already
+      timing.failNext(1); // the queue's sweep is armed already
       CompletionStage<List<Reading>> stage = call.chargeAsync(Charges.spend("1:a"));
       assertThat(stage.toCompletableFuture()).isCompletedExceptionally();
       assertThat(failureOf(stage))

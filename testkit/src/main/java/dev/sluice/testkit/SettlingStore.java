@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit;
 
-import dev.sluice.async.Stages;
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.DirectStore;
+import dev.sluice.internal.async.Stages;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;

@@ -4,7 +4,7 @@ package dev.sluice.web;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.Requirement;
 import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.StoreException;

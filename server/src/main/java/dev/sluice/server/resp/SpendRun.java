@@ -2,9 +2,9 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.UnknownLimitException;

@@ -6,9 +6,9 @@ import static dev.sluice.server.access.Permission.DECIDE;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.SpendPipeline;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Consecutive commands of one read make a run. They are decided together, with one reading of the
- * clock, and no object is made for a command (dev.sluice.direct.SpendPipeline). A key that is not plain
+ * clock, and no object is made for a command (dev.sluice.internal.direct.SpendPipeline). A key that is not plain
  * ASCII, a store over a network, and a command behind one that waits for a store take the limiter's
  * ordinary way. The decisions are the same. SLUICE.SPEND makes such runs too, one for each limit
  * (LimitRuns).
