@@ -8,7 +8,7 @@ import dev.sluice.TrackedStore.Holding;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.Iterator;

@@ -4,7 +4,7 @@ package dev.sluice;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.limit.LimitName;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
 import java.util.ArrayList;
 import java.util.Comparator;

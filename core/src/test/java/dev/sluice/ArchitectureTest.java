@@ -56,7 +56,6 @@ class ArchitectureTest {
           // the front door
           "AsyncLimiter",
           "Decision",
-          "DeniedException",
           "FailureRule",
           "Lease",
           "Limit",
@@ -72,21 +71,15 @@ class ArchitectureTest {
           "Catalogue",
           "CurrentLimits",
           "IdFormat",
-          "InvalidIdException",
           "InvalidRequestException",
           "IpAddress",
           "LimitName",
           "LimitOverride",
           "Limits",
-          "MissingDefaultException",
           "Penalty",
-          "Requirement",
-          "UnknownLimitException",
           // the memory
           "BucketStore",
-          "Charge",
           "MemoryStore",
-          "Reading",
           "StoreException",
           "TimeSource");
 
@@ -190,7 +183,7 @@ class ArchitectureTest {
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
             .map(JavaClass::getSimpleName)
             .collect(Collectors.toCollection(TreeSet::new));
-    Assertions.assertThat(found).containsExactlyInAnyOrderElementsOf(PUBLIC);
+    Assertions.assertThat(found).containsExactlyInAnyOrderElementsOf(PUBLIC).hasSizeLessThan(26);
   }
 
   @Test

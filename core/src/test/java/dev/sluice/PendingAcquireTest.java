@@ -9,7 +9,7 @@ import dev.sluice.WaitQueues.Turn;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

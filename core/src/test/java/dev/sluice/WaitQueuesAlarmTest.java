@@ -8,7 +8,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.WaitQueues.Place;
 import dev.sluice.WaitQueues.Turn;
 import dev.sluice.limit.LimitName;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;

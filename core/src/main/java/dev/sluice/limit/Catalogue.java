@@ -4,6 +4,7 @@ package dev.sluice.limit;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;

@@ -6,6 +6,8 @@ import dev.sluice.internal.direct.Buckets;
 import dev.sluice.internal.direct.DirectStore;
 import dev.sluice.internal.direct.IdBytes;
 import dev.sluice.internal.direct.SipHash;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;

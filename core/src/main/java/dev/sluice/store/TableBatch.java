@@ -5,6 +5,8 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.internal.direct.IdBytes;
 import dev.sluice.internal.direct.SipHash;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -9,6 +9,8 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.internal.direct.BucketPipeline;
 import dev.sluice.internal.direct.Buckets;
 import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -10,6 +10,8 @@ import dev.sluice.proof.memory.InstrumentedStore;
 import dev.sluice.proof.memory.Op;
 import dev.sluice.proof.memory.Setup;
 import dev.sluice.proof.memory.Steps;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;

@@ -2,7 +2,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;

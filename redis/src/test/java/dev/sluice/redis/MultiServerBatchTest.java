@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.BucketStore.Tentative;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;

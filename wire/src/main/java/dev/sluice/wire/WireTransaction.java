@@ -6,9 +6,9 @@ import dev.sluice.Transaction;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.UnknownLimitException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

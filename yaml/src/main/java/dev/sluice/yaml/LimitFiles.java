@@ -8,7 +8,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Limits.Requirement;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;

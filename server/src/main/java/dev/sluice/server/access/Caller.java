@@ -5,7 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.internal.text.Suggestion;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Permission.Role;

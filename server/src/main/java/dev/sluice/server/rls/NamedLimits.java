@@ -4,9 +4,9 @@ package dev.sluice.server.rls;
 import dev.sluice.Transaction;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.rules.GroupedAddress;
 import dev.sluice.rules.JoinedIds;
 import dev.sluice.rules.RuleBook;
@@ -35,7 +35,8 @@ public final class NamedLimits {
    * @param limits the limits in force
    * @return the transaction at a cost of 1; null if the descriptor names none, or the rules of its
    *     domain are its only mapping
-   * @throws dev.sluice.limit.InvalidIdException if its values make no id of that limit
+   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if its values make no id of
+   *     that limit
    * @throws MissingDefaultException if that limit has no default
    */
   public static @Nullable Transaction find(
