@@ -8,11 +8,11 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -465,7 +465,7 @@ public final class Limiter {
   }
 
   OpenReservations openReservations() {
-    return engine.ledger().reservations();
+    return engine.store().reservations();
   }
 
   int waiting() {

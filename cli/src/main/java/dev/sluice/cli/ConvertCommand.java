@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.rules.convert.Conversion;
 import dev.sluice.rules.convert.Conversion.Renaming;
-import dev.sluice.text.SafeText;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
 import java.io.IOException;

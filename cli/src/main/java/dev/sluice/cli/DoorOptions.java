@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
@@ -12,7 +13,6 @@ import dev.sluice.server.service.ServerConfig.InsecureException;
 import dev.sluice.server.service.Service;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.server.tls.TlsFiles.ClientCertificates;
-import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;

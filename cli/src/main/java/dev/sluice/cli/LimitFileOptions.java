@@ -3,8 +3,8 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.service.ServerConfig.BundledNames;

@@ -8,7 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.otlp.OtlpSettings;
-import dev.sluice.text.SafeText;
 import java.net.URI;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;

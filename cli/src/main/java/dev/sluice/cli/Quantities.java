@@ -2,8 +2,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;

@@ -3,8 +3,8 @@ package dev.sluice.cli;
 
 import dev.sluice.cli.DatabaseOptions.OverrideTableOptions;
 import dev.sluice.cli.DoorOptions.AccessOptions;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Limits;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Node;

@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.cli.Settings.Setting;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;

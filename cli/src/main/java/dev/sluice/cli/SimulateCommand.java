@@ -2,6 +2,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.lab.Algorithm;
 import dev.sluice.lab.ClientGroup;
 import dev.sluice.lab.ComparisonTable;
@@ -15,8 +17,6 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -2,8 +2,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.Storage;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.text.SafeText;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;

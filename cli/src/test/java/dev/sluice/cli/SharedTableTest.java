@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.server.net.HostPort;

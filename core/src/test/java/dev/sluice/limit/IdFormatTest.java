@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;

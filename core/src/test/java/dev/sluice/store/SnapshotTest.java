@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.MemoryStore.SnapshotException;
 import java.io.IOException;
 import java.nio.ByteBuffer;

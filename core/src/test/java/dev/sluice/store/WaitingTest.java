@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;

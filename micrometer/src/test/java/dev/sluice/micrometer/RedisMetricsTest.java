@@ -9,7 +9,7 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.redis.RedisObserver.Refusal;
 import dev.sluice.redis.RedisStore;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.redis.RedisStoreBuilder.Verify;
 import dev.sluice.redis.StoreUri.Kind;
 import dev.sluice.store.TimeSource;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.Suggestion;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;

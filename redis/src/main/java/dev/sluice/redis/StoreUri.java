@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.text.PercentEncoding;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.PercentEncoding;
+import dev.sluice.internal.text.Suggestion;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;

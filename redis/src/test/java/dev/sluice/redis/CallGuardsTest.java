@@ -8,8 +8,8 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -337,7 +337,7 @@ final class CallGuardsTest {
     try (RedisStore patient = open(PATIENT)) {
       BucketStore call = laterCall(patient);
       CompletionStage<List<Reading>> before = patient.chargeAsync(Charges.spend("1:b"));
-      timing.failNext(1); // the lane's sweep is armed already
+      timing.failNext(1); // the queue's sweep is armed already
       CompletionStage<List<Reading>> stage = call.chargeAsync(Charges.spend("1:a"));
       assertThat(stage.toCompletableFuture()).isCompletedExceptionally();
       assertThat(failureOf(stage))

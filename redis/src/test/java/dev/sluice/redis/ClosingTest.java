@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;

@@ -13,7 +13,7 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.redis.RedisObserver.State;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;

@@ -5,7 +5,7 @@ import static dev.sluice.redis.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import io.lettuce.core.ClientOptions;

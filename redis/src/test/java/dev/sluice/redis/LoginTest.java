@@ -8,7 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;

@@ -62,10 +62,10 @@ final class OneErrorTest {
       };
   private final Breaker patient =
       new Breaker("there", 500, 1_000_000, CompletableFuture<String>::new, timing, observer);
-  private final Lane lane =
-      new Lane(
+  private final RequestQueue queue =
+      new RequestQueue(
           new Silent(),
-          new Lane.Options(1000, 100, LONG.toNanos(), null),
+          new RequestQueue.Options(1000, 100, LONG.toNanos(), null),
           new AtomicInteger(),
           timing,
           observer);
@@ -93,7 +93,7 @@ final class OneErrorTest {
 
   @AfterEach
   void stop() {
-    lane.close();
+    queue.close();
     timing.close();
   }
 
@@ -101,7 +101,7 @@ final class OneErrorTest {
     long deadline = timing.nanoTime() + timeout.toNanos();
     List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
     Request request = new Request(Charges.spend("1:a"), keys, deadline, deadline);
-    lane.submit(request);
+    queue.submit(request);
     return request;
   }
 
@@ -114,7 +114,7 @@ final class OneErrorTest {
     await().untilAsserted(() -> assertThat(requests).allMatch(Request::isDone));
   }
 
-  // The lane
+  // The queue
 
   @Test
   void timerOfARequest_thatCannotBeSet_failsThatOne_andTheNextOnesEnd() {
@@ -123,7 +123,7 @@ final class OneErrorTest {
         .hasMessageContaining("as the test wants")
         .hasMessageContaining("nothing was charged");
     awaitAll(List.of(submit(SHORT), submit(SHORT), submit(SHORT)));
-    assertThat(lane.isIdle()).isTrue();
+    assertThat(queue.isIdle()).isTrue();
   }
 
   @Test
@@ -177,7 +177,7 @@ final class OneErrorTest {
   /** What had left the queue, and was in no call yet, was found by no sweep. */
   @Test
   void errorBetweenTheQueueAndTheCall_failsTheRequest() {
-    lane.answeredWithin(Duration.ofMillis(50).toNanos());
+    queue.answeredWithin(Duration.ofMillis(50).toNanos());
     observerThrows = true;
     Request late = submit(Duration.ofMillis(40)); // refused, which is told
     assertThatThrownBy(() -> ended(late)).hasMessageContaining("nothing was charged");
@@ -280,22 +280,22 @@ final class OneErrorTest {
 
   @Test
   void watchThatCannotBeSet_holdsUpNoAnswerBehindABlockedCaller() throws InterruptedException {
-    Handover handover = new Handover(timing);
+    CallbackExecutor callbacks = new CallbackExecutor(timing);
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch over = new CountDownLatch(1);
     CompletableFuture<String> second = new CompletableFuture<>();
     CompletableFuture<String> third = new CompletableFuture<>();
     try {
-      handover.run(
+      callbacks.run(
           () -> {
             begun.countDown();
             awaitUninterruptibly(over);
           });
       assertThat(begun.await(60, TimeUnit.SECONDS)).isTrue();
       timing.failNext(1);
-      handover.run(() -> second.complete("told"));
+      callbacks.run(() -> second.complete("told"));
       await().until(second::isDone);
-      handover.run(() -> third.complete("told"));
+      callbacks.run(() -> third.complete("told"));
       await().until(third::isDone);
     } finally {
       over.countDown();

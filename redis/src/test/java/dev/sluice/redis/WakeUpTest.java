@@ -5,7 +5,7 @@ import static dev.sluice.redis.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Reading;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.RuleCharging;
 import dev.sluice.rules.Template.Source;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
 import dev.sluice.web.RequestFacts;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.rules.RuleBook.Explanation.PassedOver;
 import dev.sluice.rules.RuleBook.Explanation.Unusable;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.Verdict;
-import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.RequestRules;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;

@@ -2,8 +2,8 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.spring.RateLimitedMethod.Spend;
 import java.lang.reflect.Method;
 import java.util.ArrayList;

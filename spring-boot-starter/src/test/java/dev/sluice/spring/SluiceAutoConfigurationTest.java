@@ -10,7 +10,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;

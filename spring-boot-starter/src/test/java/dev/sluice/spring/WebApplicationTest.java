@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.io.IOException;
 import java.net.URI;

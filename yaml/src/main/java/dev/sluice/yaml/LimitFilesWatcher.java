@@ -2,10 +2,10 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.text.Durations;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.text.Durations;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -270,7 +270,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       return refused(snapshot, fingerprint, List.copyOf(reasons));
     }
     List<Problem> warnings =
-        new ArrayList<>(Vanished.warnings(target.get(), limits, applied, snapshot));
+        new ArrayList<>(RemovedLimitWarnings.warnings(target.get(), limits, applied, snapshot));
     if (!warnings.isEmpty() && looks < LOOKS_BEFORE_A_LOSS) {
       return Verdict.LOOK_AGAIN;
     }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

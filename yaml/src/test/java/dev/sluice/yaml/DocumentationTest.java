@@ -3,8 +3,8 @@ package dev.sluice.yaml;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;

@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.testkit.Vectors;
 import java.io.IOException;
 import java.nio.file.Files;

@@ -4,6 +4,7 @@ package dev.sluice.rules.convert;
 import static dev.sluice.rules.convert.Conversion.ConvertedFiles.quoted;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.rules.GroupedAddress;
 import dev.sluice.rules.ValuePattern;
@@ -13,7 +14,6 @@ import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
-import dev.sluice.text.SafeText;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.Comparator;

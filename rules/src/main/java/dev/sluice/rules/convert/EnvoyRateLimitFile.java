@@ -2,13 +2,13 @@
 package dev.sluice.rules.convert;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.Replacements;
 import dev.sluice.rules.ValuePattern;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;

@@ -5,7 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;

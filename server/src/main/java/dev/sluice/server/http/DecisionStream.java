@@ -7,7 +7,7 @@ import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.HttpStatus;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.base.RefusedException;

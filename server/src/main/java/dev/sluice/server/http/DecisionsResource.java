@@ -9,7 +9,7 @@ import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.http.HttpFailures.Bodies;

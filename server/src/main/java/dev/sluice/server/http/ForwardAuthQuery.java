@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.http.Answers.AnswerForm;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;

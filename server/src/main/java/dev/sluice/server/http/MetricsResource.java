@@ -14,7 +14,7 @@ import com.linecorp.armeria.common.logging.RequestLog;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.RefusedException;

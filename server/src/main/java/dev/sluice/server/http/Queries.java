@@ -3,7 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
 import java.net.URLDecoder;

@@ -11,7 +11,7 @@ import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.Requests.BodyReader;
 import dev.sluice.server.net.Requests.StreamingService;

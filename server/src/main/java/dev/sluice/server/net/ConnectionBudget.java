@@ -3,9 +3,9 @@ package dev.sluice.server.net;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.management.UnixOperatingSystemMXBean;
+import dev.sluice.internal.text.LogPace;
 import dev.sluice.server.base.OutOfMemory;
 import dev.sluice.server.base.Plurals;
-import dev.sluice.text.LogPace;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;

@@ -8,7 +8,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.Body.LateBodies;

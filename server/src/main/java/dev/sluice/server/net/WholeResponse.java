@@ -15,7 +15,7 @@ import com.linecorp.armeria.common.stream.AbortedStreamException;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.List;

@@ -2,12 +2,12 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.SpendPipeline;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.resp.SpendRun.LimitRun;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
@@ -16,15 +16,15 @@ import org.jspecify.annotations.Nullable;
  * A run of spends of one limit, received in one read of one connection and decided together.
  * Belongs to a thread, whose connections use it one after the other.
  */
-abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
+abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
   private static final ReplyWriter NOWHERE = new ReplyWriter();
 
-  private final Spends spends;
+  private final SpendPipeline spends;
   private @Nullable Replies owner;
   private ReplyWriter writer = NOWHERE;
 
-  SpendRun(Spends spends) {
+  SpendRun(SpendPipeline spends) {
     this.spends = spends;
   }
 
@@ -39,7 +39,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
   final int add(Replies replies, Request request, int id, @Nullable Quota quota, long cost) {
     if (owner != replies) {
       spends.clear(); // a broken connection may have left some
-    } else if (spends.size() == Spends.CAPACITY) {
+    } else if (spends.size() == SpendPipeline.CAPACITY) {
       replies.settle();
     }
     int place = spends.size();
@@ -81,7 +81,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     private final byte[] name;
     private final String text;
 
-    LimitRun(String limit, byte[] name, Spends spends) {
+    LimitRun(String limit, byte[] name, SpendPipeline spends) {
       super(spends);
       this.text = limit;
       this.name = name;
@@ -179,14 +179,14 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
       if (known == null || !now.isConfigured(known)) {
         return null;
       }
-      Spends spends = spends(text);
+      SpendPipeline spends = spends(text);
       return spends == null ? null : new LimitRun(text, name, spends);
     }
 
-    private @Nullable Spends spends(String name) {
+    private @Nullable SpendPipeline spends(String name) {
       try {
         DirectLimit limit = limiter.limit(name);
-        Spends spends = limit.spends();
+        SpendPipeline spends = limit.spends();
         none = spends == null;
         return spends;
       } catch (UnknownLimitException e) { // the limits were replaced since
@@ -211,10 +211,10 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
 
     private static final int KEY = 1;
 
-    private final Dialect[] dialects = new Dialect[Spends.CAPACITY];
-    private final boolean[] fits = new boolean[Spends.CAPACITY];
+    private final Dialect[] dialects = new Dialect[SpendPipeline.CAPACITY];
+    private final boolean[] fits = new boolean[SpendPipeline.CAPACITY];
 
-    ThrottleRun(Spends spends) {
+    ThrottleRun(SpendPipeline spends) {
       super(spends);
     }
 

@@ -6,9 +6,9 @@ import static dev.sluice.server.access.Permission.DECIDE;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Consecutive commands of one read make a run. They are decided together, with one reading of the
- * clock and without an object for each command (dev.sluice.direct.Spends). A key that is not plain
+ * clock and without an object for each command (dev.sluice.internal.direct.SpendPipeline). A key that is not plain
  * ASCII, a store over a network, and a command behind one that waits for a store use the limiter's
  * ordinary path, with the same decisions. SLUICE.SPEND makes such runs too, one for each limit
  * (LimitRuns).
@@ -75,7 +75,7 @@ final class ThrottleCommands {
     @Nullable ThrottleRun run() {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
-        Spends spends = limit.spends();
+        SpendPipeline spends = limit.spends();
         run = spends == null ? null : new ThrottleRun(spends);
         known = true;
       }

@@ -4,9 +4,9 @@ package dev.sluice.server.rls;
 import dev.sluice.Transaction;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.rules.GroupedAddress;
 import dev.sluice.rules.JoinedIds;
 import dev.sluice.rules.RuleBook;
@@ -35,7 +35,7 @@ public final class NamedLimits {
    * @param limits the limits in force
    * @return the transaction with a cost of 1; null if the descriptor names no limit, or its domain
    *     is mapped by rules only
-   * @throws dev.sluice.limit.InvalidIdException if the values make no id of the limit
+   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no id of the limit
    * @throws MissingDefaultException if the limit has no default
    */
   public static @Nullable Transaction find(

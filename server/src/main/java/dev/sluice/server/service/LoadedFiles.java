@@ -3,9 +3,9 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
@@ -61,7 +61,8 @@ final class LoadedFiles {
    *
    * @throws LimitFilesException if there are mistakes, with those of all kinds
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
-   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
+   * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
+   *     has no default
    */
   static LoadedFiles load(ServerConfig config) {
     LoadedFiles loaded = new LoadedFiles();

@@ -3,7 +3,7 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;

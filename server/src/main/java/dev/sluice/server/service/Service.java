@@ -6,7 +6,7 @@ import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.access.Access;
@@ -107,7 +107,8 @@ public final class Service implements AutoCloseable {
    * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
-   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
+   * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
+   *     has no default
    * @throws dev.sluice.server.net.HostPort.AddressException if a port cannot be opened
    */
   public static Service start(ServerConfig config) {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.internal.text.PercentEncoding;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.TimeSource;
-import dev.sluice.text.PercentEncoding;
-import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.tls;
 
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.yaml.AttachedFiles;
 import io.netty.handler.ssl.ClientAuth;
 import java.io.ByteArrayInputStream;

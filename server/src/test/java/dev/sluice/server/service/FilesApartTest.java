@@ -5,7 +5,7 @@ import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Copy;
