@@ -56,7 +56,7 @@ record Grant(
         if (room.giveUp(turn)) {
           wait.givenUp();
           throw new InterruptedException(
-              "interrupted while waiting; the tokens are given back if nobody took any behind them");
+              "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
         }
         Thread.currentThread().interrupt(); // the turn has come at the same moment
         break;

@@ -101,7 +101,7 @@ class SectionsTest {
     write("two.yml", "- Widgets: {burst: 3, count: 3, period: 1s, ids: [b]}\n");
     assertThat(TestFiles.lines(LimitFiles.builder().defaults(one).overrides(two).build().lint()))
         .containsExactly(
-            "1:1: found a list, expected sections; the overrides stand in " + one + ", line 4");
+            "1:1: found a list, expected sections; the overrides are in " + one + ", line 4");
   }
 
   @Test
