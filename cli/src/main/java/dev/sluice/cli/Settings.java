@@ -403,7 +403,7 @@ final class Settings {
         Node.Scalar key = entry.key();
         OptionSpec option = options.get(key.text());
         if (option == null) {
-          tellUnknown(key, problems);
+          tellUnknown(key, map, problems);
           continue;
         }
         String place = "%s:%s:%s".formatted(file, key.line(), key.column());
@@ -419,7 +419,7 @@ final class Settings {
       return problems.mistaken() ? null : new Content(Map.copyOf(values));
     }
 
-    private void tellUnknown(Node.Scalar key, Problems problems) {
+    private void tellUnknown(Node.Scalar key, Node.Mapping map, Problems problems) {
       String name = key.text();
       String ofVariable = Settings.keyOfVariable(name);
       if (Settings.NOT_IN_FILES.contains(name)) {
@@ -434,7 +434,7 @@ final class Settings {
             "found %s, the name of an environment variable; write %s here"
                 .formatted(name, ofVariable));
       } else {
-        problems.unknownKey(key, "unknown option %s", options.keySet());
+        problems.unknownKey(key, "unknown option %s", map, options.keySet());
       }
     }
 
