@@ -68,7 +68,7 @@ record Plan(
       if (!maxWait.isZero() && transaction.name().longestWait().isZero()) {
         throw new InvalidRequestException(
             Field.MAX_WAIT,
-            "nobody may wait for %s; declare how long at most, by LimitName.builder(…).longestWait(…)"
+            "callers may not wait for %s; declare its longest wait with LimitName.builder(…).longestWait(…)"
                     .formatted(transaction.name())
                 + " or longestWait in the names file, in every process that shares its buckets");
       }

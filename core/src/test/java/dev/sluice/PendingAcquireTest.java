@@ -130,7 +130,7 @@ final class PendingAcquireTest {
     assertThatThrownBy(() -> grant(place(SECOND)).await(sleeper))
         .isInstanceOf(InterruptedException.class)
         .hasMessage(
-            "interrupted while waiting; the tokens are given back if nobody took any behind them");
+            "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
     assertThat(heard).containsExactly("waits", "GIVEN_UP 0");
     assertThat(withdrawn).hasSize(1);
     assertThat(Thread.interrupted()).isFalse();

@@ -140,8 +140,7 @@ class OrderApplicationTest {
     assertThat(Files.readString(Path.of("../../docs/spring.md")))
         .contains(part("main/resources/application.yml", "names", "#", "yaml"))
         .contains(part("main/resources/application.yml", "rules", "#", "yaml"))
-        .contains(part("main/java/orders/Orders.java", "annotation", "//", "java"))
-        .contains(part("test/java/orders/OrdersTest.java", "slice", "//", "java"));
+        .contains(part("main/java/orders/Orders.java", "annotation", "//", "java"));
   }
 
   private static String part(String file, String name, String comment, String language)

@@ -40,7 +40,7 @@ final class ActCommand implements Callable<Integer> {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "The id to limit, such as an address; behind -- if it begins with a hyphen.")
+      description = "The id to limit, such as an address; after -- if it begins with a hyphen.")
   private String id = "";
 
   @Option(

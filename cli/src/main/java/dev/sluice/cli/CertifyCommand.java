@@ -365,7 +365,7 @@ final class CertifyCommand implements Callable<Integer> {
     if (both == null) {
       return "the protocol has no batches";
     }
-    require(!both, "a batch passed whose second part does not fit");
+    require(!both, "a batch passed although its second part does not fit");
     require(
         asked.spend(fresh, quota.burst(), quota).allowed,
         "a batch that was denied took from its first part");

@@ -25,7 +25,7 @@ import picocli.CommandLine.Parameters;
       "Several files become one set. Files of one domain are merged in the given order. A limit's"
           + " name that two domains have gets the domain in front of it.",
       "",
-      "Each line that cannot be expressed is reported as file:line:column: message, and left out."
+      "Each line that cannot be converted is reported as file:line:column: message, and left out."
           + " A limit that gets another name is reported as a note, and its rule is kept."
     },
     exitCodeListHeading = "%nExit codes:%n",

@@ -82,7 +82,7 @@ final class DoorOptions {
       names = "--open",
       description =
           "Listen beyond loopback without access control: everybody who reaches a port is answered."
-              + " Acts of the role admin, such as a reset, are then for clients on loopback alone.")
+              + " Only clients on loopback may then do what needs the role admin, such as a reset.")
   private boolean open;
 
   @Option(names = "--insecure", description = "The same as --plaintext and --open, with a warning.")
@@ -170,8 +170,7 @@ final class DoorOptions {
   Optional<String> insecure() {
     return insecure
         ? Optional.of(
-            "warning: --insecure answers everybody who reaches a port, and may encrypt nothing; say"
-                + " which of the two is meant: --open, or --plaintext")
+            "warning: --insecure stands for --open and --plaintext: everybody who reaches a port is answered, perhaps unencrypted; give only the one that you need")
         : Optional.empty();
   }
 
@@ -330,8 +329,7 @@ final class DoorOptions {
         paramLabel = "RANGE",
         split = ",",
         description =
-            "Addresses of proxies, such as 10.0.0.0/8, that are believed when they say for whom they"
-                + " ask (X-Forwarded-For, -Method, -Host, -Uri). Repeatable, or with commas.")
+            "Addresses of trusted proxies, such as 10.0.0.0/8, whose headers X-Forwarded-For, -Method, -Host and -Uri are used. Repeatable, or with commas.")
     private List<String> trustedProxies = new ArrayList<>();
 
     @Option(
@@ -551,7 +549,7 @@ final class DoorOptions {
         paramLabel = "FILE",
         description =
             "Keep overrides and penalties that are set while the server runs, in this file and in"
-                + " FILE.penalties. They end with the server if not given.")
+                + " FILE.penalties. If not given, they are lost when the server stops.")
     private @Nullable Path overrideStore;
 
     @Option(

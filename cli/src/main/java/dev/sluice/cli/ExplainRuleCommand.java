@@ -35,13 +35,12 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "explain-rule",
     description = {
-      "Says what a request or a descriptor would be charged by a rule book, by the rule on which"
-          + " line, and why the rules before it are not for it. Asks no store."
+      "Shows what a rule book charges a request or a descriptor, the line of the rule that matches, and why earlier rules do not match. Needs no store."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:a rule is for it, or the descriptor names a limit itself",
-      "1:nothing is for it, or it cannot be charged as it stands",
+      "0:a rule matches, or the descriptor names a limit itself",
+      "1:no rule matches, or the charge is not possible",
       "2:broken input"
     },
     footerHeading = "%nExamples:%n",
@@ -271,12 +270,12 @@ final class ExplainRuleCommand implements Callable<Integer> {
     if (named == null) {
       console.line(
           !entries.isEmpty() && book.isRulesOnly(domain)
-              ? "no rule is for it, and the rules of domain %s are its only mapping: nothing is charged"
+              ? "no rule matches, and domain %s is in rulesOnly: nothing is charged"
                   .formatted(SafeText.printable(domain))
-              : "no rule is for it: nothing is charged");
+              : "no rule matches: nothing is charged");
       return Exit.NO;
     }
-    console.line("no rule is for it; it names a limit itself");
+    console.line("no rule matches; the descriptor names a limit itself");
     console.line("  " + shown(named, hits(), Excess.REJECT));
     return Exit.DONE;
   }

@@ -226,9 +226,7 @@ final class LimitFileOptions {
         names = "--for",
         paramLabel = "NAME",
         split = ",",
-        description =
-            "A limit that clients ask for: a mistake where it has neither a default nor an override;"
-                + " may be repeated.")
+        description = "A limit that must have a default or an override; may be repeated.")
     private List<String> names = new ArrayList<>();
 
     List<Requirement> requirements(MissingDefault onMissing) {

@@ -56,8 +56,7 @@ import picocli.CommandLine.Spec;
       "Without files it serves a sample of limits. Files are watched: a good change is applied to"
           + " live buckets at once, a bad one is reported and ignored.",
       "",
-      "Each option may also stand in the file of --config, without the hyphens before its name, or"
-          + " in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag wins over a"
+      "Each option may also be in the file of --config, without the hyphens, or in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag wins over a"
           + " variable, and a variable over the file."
     },
     footerHeading = "%nExamples:%n",
@@ -200,7 +199,7 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private void stop(Service service) {
-    log.say(console, "stopping: told by a signal");
+    log.say(console, "stopping: received a signal");
     service.close();
     log.say(console, "stopped: " + service.farewell());
   }
@@ -557,8 +556,7 @@ final class ServeCommand implements Callable<Integer> {
         names = "--limits-copy",
         paramLabel = "FILE",
         description =
-            "Keep a copy of the limit files and the rules, written after each good load, in a folder"
-                + " that outlives the server. Its owner alone may read it.")
+            "Keep a copy of the limit files and the rules, written after each good load, in a folder that outlives the server. Only its owner may read it.")
     private @Nullable Path file;
 
     boolean startsWithLastGood() {

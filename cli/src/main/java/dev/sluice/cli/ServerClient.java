@@ -447,7 +447,7 @@ final class ServerClient {
     return "https".equals(server.getScheme())
         ? "the server closed the connection (%s); it may not accept the certificate of --cert; %s"
             .formatted(e.getMessage(), lost)
-        : "the connection failed (%s); %s; is the server one with TLS, to ask by https://?"
+        : "the connection failed (%s); %s; if the server has TLS, use https://"
             .formatted(e.getMessage(), lost);
   }
 
@@ -480,7 +480,7 @@ final class ServerClient {
     if (OF_CLIENT_CERTIFICATE.matcher(message).find()) {
       advice = "; --cert FILE --key FILE show a certificate that the server accepts";
     } else if (NO_TLS.matcher(message).find()) {
-      advice = "; is the server one without TLS, to ask by http://?";
+      advice = "; if the server has no TLS, use http://";
     } else if (message.contains(UNTRUSTED)) {
       advice = "; --cacert FILE names the authority of its certificate";
     } else if (CLOSED.matcher(message).find()) {

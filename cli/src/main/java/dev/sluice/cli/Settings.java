@@ -426,7 +426,7 @@ final class Settings {
         problems.mistake(
             key,
             name.equals("config")
-                ? "`config` stands in no file; give --config, or set SLUICE_CONFIG"
+                ? "`config` is not allowed in a file; give --config, or set SLUICE_CONFIG"
                 : "`%s` is a flag only".formatted(name));
       } else if (options.containsKey(ofVariable)) {
         problems.mistake(

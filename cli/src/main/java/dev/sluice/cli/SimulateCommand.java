@@ -45,7 +45,7 @@ import picocli.CommandLine.Spec;
     description = {
       "Sends the same traffic to several algorithms or limits, on a virtual clock, and compares.",
       "",
-      "Traffic is a kind with its settings behind a colon; --traffic may be repeated:",
+      "Traffic is a kind with its settings after a colon; --traffic may be repeated:",
       "  steady       each client asks at even intervals     rate=30/1m",
       "  bursty       several requests in a row, at random   rate, size=20, within=1s",
       "  diurnal      often by day, seldom by night          rate, day (as long as the",

@@ -61,8 +61,7 @@ final class StorageOptions {
       paramLabel = "FILE",
       description =
           "A file with the secret that signs the tokens of reservations, 32 bytes or more; or set"
-              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it the server"
-              + " knows only its own tokens, until it ends.")
+              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it, a server accepts only its own tokens, until it stops.")
   private @Nullable Path tokenKey;
 
   @Option(
@@ -77,8 +76,7 @@ final class StorageOptions {
       paramLabel = "[LIMIT=]RULE",
       split = ",",
       description = {
-        "The outcome of a check or spend when the store can't decide: fail (an error, what holds"
-            + " without this), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
+        "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
             + " processes).",
         "With LIMIT= for that limit only; may be repeated."
       })

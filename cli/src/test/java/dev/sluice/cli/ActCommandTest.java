@@ -239,7 +239,7 @@ final class ActCommandTest {
       String https = server.url().replace("http:", "https:");
       Cli encrypted = Cli.run("check", "LoginsPerIPAddress", "192.0.2.7", "--server", https);
       assertThat(encrypted.code()).isEqualTo(Exit.UNREACHABLE);
-      assertThat(encrypted.err()).contains("is the server one without TLS, to ask by http://?");
+      assertThat(encrypted.err()).contains("if the server has no TLS, use http://");
       Cli both = act("spend", where, "--store", "redis://h");
       assertThat(both.err()).contains("--store and --server contradict each other");
       Cli password = act("spend", where, "--store-password-file", "p");
@@ -439,7 +439,7 @@ final class ActCommandTest {
       String url = "http://127.0.0.1:" + server.getLocalPort();
       Cli plain = Cli.run("check", "A", "b", "--server", url);
       assertThat(plain.code()).isEqualTo(Exit.UNREACHABLE);
-      assertThat(plain.err()).contains("is the server one with TLS, to ask by https://?");
+      assertThat(plain.err()).contains("if the server has TLS, use https://");
       handshake.get(10, TimeUnit.SECONDS);
     }
   }
@@ -567,10 +567,10 @@ final class ActCommandTest {
     assertThat(twice.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(twice.err()).contains("expected one of the two").doesNotContain("S3cret");
     Cli memory = Cli.run("serve", "--store-password-file", file);
-    assertThat(memory.err()).contains("--store-password-file: the store memory takes no such");
+    assertThat(memory.err()).contains("--store-password-file: the store memory does not use this");
     Cli sentinel =
         run("redis://h", "check", "NewOrdersPerAccount", "17", "--sentinel-password-file", file);
-    assertThat(sentinel.err()).contains("--sentinel-password-file: the store redis://h takes no");
+    assertThat(sentinel.err()).contains("--sentinel-password-file: the store redis://h does not");
     Path empty = Files.createFile(folder.resolve("empty"));
     Cli none =
         run(

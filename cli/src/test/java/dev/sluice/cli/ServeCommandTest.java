@@ -110,7 +110,7 @@ final class ServeCommandTest {
 
       cli.process().toHandle().destroy(); // SIGTERM; a Process would close its streams
       assertThat(out.readLine()).as("standard output, to its end").isNull();
-      assertThat(err.readLine()).isEqualTo("stopping: told by a signal");
+      assertThat(err.readLine()).isEqualTo("stopping: received a signal");
       assertThat(err.readLine())
           .matches("stopped: [0-9]+ requests? answered since then over HTTP and gRPC");
       assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();

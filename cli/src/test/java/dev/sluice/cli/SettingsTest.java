@@ -485,7 +485,7 @@ final class SettingsTest {
     Path file = file("config: foo\nprint-config: true\nhelp: true\n");
     assertThat(settings(flags("--config", file.toString()), Map.of()).mistakes())
         .containsExactly(
-            file + ":1:1: `config` stands in no file; give --config, or set SLUICE_CONFIG",
+            file + ":1:1: `config` is not allowed in a file; give --config, or set SLUICE_CONFIG",
             file + ":2:1: `print-config` is a flag only",
             file + ":3:1: `help` is a flag only");
   }

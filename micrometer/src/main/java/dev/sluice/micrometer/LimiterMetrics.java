@@ -103,7 +103,7 @@ public final class LimiterMetrics implements LimiterObserver {
     }
     if (store.maxLiveBuckets().isPresent()) {
       Gauge.builder("ratelimits.live.buckets.max", store, s -> s.maxLiveBuckets().orElse(0))
-          .description("Live buckets that the store may keep; new ids are refused beyond")
+          .description("The most live buckets that the store may keep; above, new ids are refused")
           .register(registry);
     }
   }
@@ -141,11 +141,11 @@ public final class LimiterMetrics implements LimiterObserver {
       return; // the registry warns of a second one
     }
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
-        .description("Overrides that hold now")
+        .description("Overrides in force")
         .tag("limit", name.name())
         .register(registry);
     Gauge.builder("ratelimits.penalties.active", limits, now -> penalties(now.get(), name))
-        .description("Penalties that hold now")
+        .description("Penalties in force")
         .tag("limit", name.name())
         .register(registry);
   }

@@ -290,7 +290,7 @@ final class RedisOptions {
     boolean isSpread = uri.kind() == Kind.CLUSTER || uri.kind() == Kind.RING;
     if (isSpread && prefix.contains("{")) {
       throw new IllegalArgumentException(
-          "found a prefix with \"{\" (%s), expected one without: what stands in the first braces of"
+          "found a prefix with \"{\" (%s), expected one without: the text in the first braces of"
                   .formatted(prefix)
               + " a key decides on its server, so all buckets would be on one");
     }

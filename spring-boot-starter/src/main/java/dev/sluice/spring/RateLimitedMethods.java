@@ -68,7 +68,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
       throw new SluiceConfigurationException(
           problems,
           "Correct the annotations, or configure the limits that they name (sluice.limits or"
-              + " sluice.files). Names of your own stand in sluice.names.");
+              + " sluice.files). Declare names of your own in sluice.names.");
     }
     limiter.limits().require(required);
   }

@@ -236,7 +236,7 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("sluice.limits.LoginsPerIPAddress.burst: found 0")
                     .contains("sluice.limits.LoginsPerUser: found the name")
-                    .contains("Names of your own stand in sluice.names")
+                    .contains("Declare names of your own in sluice.names")
                     .contains("-> Correct the properties"));
   }
 
@@ -301,7 +301,7 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(analysis(context.getStartupFailure()))
-                    .contains("sluice.rules: found a rule book beside sluice.filter.rules")
+                    .contains("sluice.rules: found a rule book and sluice.filter.rules")
                     .contains("Keep the rules in the book"));
   }
 

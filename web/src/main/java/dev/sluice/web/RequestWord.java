@@ -43,7 +43,7 @@ public final class RequestWord {
     }
     if (bar == word.length() - 1) {
       throw new IllegalArgumentException(
-          "nothing follows \"|\" in %s, expected what stands in for an absent value"
+          "nothing follows \"|\" in %s, expected the id for a missing value"
               .formatted(SafeText.quote(word)));
     }
     return source(word.substring(0, bar)).orId(word.substring(bar + 1));

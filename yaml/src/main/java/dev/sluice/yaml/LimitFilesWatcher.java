@@ -213,8 +213,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
         1,
         1,
         Severity.MISTAKE,
-        ("the files have changed at each of the last %s looks, this one or one beside it; they are"
-                + " applied when two looks in a row find the same content")
+        "this file or another one has changed at each of the last %s checks; the files are applied when two checks in a row read the same content"
             .formatted(CHANGES_THAT_ARE_A_MISTAKE));
   }
 

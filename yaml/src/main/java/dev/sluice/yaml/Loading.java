@@ -178,7 +178,7 @@ final class Loading {
         return new Place(rest, overrides.problems);
       }
       overrides.outside(
-          rest, "; the overrides stand in " + source.place(source.entry(Sections.OVERRIDES)));
+          rest, "; the overrides are in " + source.place(source.entry(Sections.OVERRIDES)));
     } else if (overrides != null
         && overrides.root != null
         && overrides.sections.find(Sections.OVERRIDES) == null) {
@@ -199,7 +199,7 @@ final class Loading {
         Node.Entry other = Objects.requireNonNull(found.sections.first(keys));
         one.problems.mistakeWithoutText(
             entry.key(),
-            "found the section %s, which stands in %s too; expected it in one file"
+            "found the section %s, which is in %s too; expected it in one file"
                 .formatted(entry.key().text(), found.place(other)));
       } else if (entry != null) {
         found = one;

@@ -114,7 +114,7 @@ class LimitFilesWatcherTest {
         .singleElement()
         .asString()
         .startsWith("failed ")
-        .contains(defaults + ":1:1: ", "changed at each of the last 10 looks");
+        .contains(defaults + ":1:1: ", "changed at each of the last 10 checks");
     assertThat(defaultBurst()).isEqualTo(1);
     poll(1);
     assertThat(defaultBurst()).isEqualTo(39);
@@ -181,7 +181,7 @@ class LimitFilesWatcherTest {
                 .formatted(overrides),
             "loaded 2026-11-20T12:00:00Z 1 warnings", // written on purpose
             "loaded 2026-11-20T12:00:00Z 0 warnings",
-            "failed 2026-11-20T12:00:00Z [%s:1:1: there are no defaults, so the limits stay as they are, with 1; restart to do without them]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found no defaults, so the current ones (1) stay in force; to remove them, restart]"
                 .formatted(defaults));
     assertThat(overrideBurst()).isEqualTo(1);
     assertThat(defaultBurst()).isEqualTo(1);

@@ -195,7 +195,7 @@ public record Conversion(
       Map<String, String> files = new LinkedHashMap<>();
       if (numbers > FIRST_NUMBER) {
         files.put(
-            "names.yml", head + "# Numbers stand in bucket keys: never change one.\n" + names);
+            "names.yml", head + "# Numbers are part of bucket keys: never change one.\n" + names);
       }
       files.put("limits.yml", head + (limits.isEmpty() ? "{}\n" : limits));
       if (!overrides.isEmpty()) {

@@ -107,7 +107,7 @@ public final class RefusedException extends RuntimeException {
         HttpStatus.FORBIDDEN,
         "wrong-origin",
         "Web pages of this origin may not ask",
-        "a page of another site asks (Sec-Fetch-Site: %s), and no proxy: one sends X-Forwarded-For, or stands in --trusted-proxies"
+        "a web page of another site sent this request (Sec-Fetch-Site: %s); a proxy must send X-Forwarded-For, or be named by --trusted-proxies"
             .formatted(site));
   }
 

@@ -89,8 +89,8 @@ record Fault(
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,
             "not-kept",
-            "The change could not be kept",
-            "the change could not be kept, so it is not in force; the server's log has the cause,"
+            "The change could not be saved",
+            "the change could not be saved, so it is not in force; the server's log has the cause,"
                 + " under the incident",
             null)
         .withIncident(incident);

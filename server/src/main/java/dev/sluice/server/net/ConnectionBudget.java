@@ -529,7 +529,7 @@ public final class ConnectionBudget {
       }
       refused.warn(
           () ->
-              "a connection cannot be accepted (%s); where the process may open few files, %s"
+              "a connection cannot be accepted (%s); if the process may open only few files, %s"
                   .formatted(cause, OpenFileLimit.REMEDY));
     }
   }

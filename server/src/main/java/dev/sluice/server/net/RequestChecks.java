@@ -174,7 +174,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
         HttpStatus.SERVICE_UNAVAILABLE,
         "stopping",
         "The server is stopping",
-        "the server was told to stop; send new requests to another one");
+        "the server is stopping; send new requests to another one");
   }
 
   private static RefusedException wrongHost(String host) {

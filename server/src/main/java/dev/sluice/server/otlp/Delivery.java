@@ -81,7 +81,7 @@ final class Delivery {
     failed.increment();
     if (!failing.getAndSet(true)) {
       log.warn(
-          "{} do not arrive at {} ({}); decisions go on, and the next line tells when they arrive",
+          "{} do not arrive at {} ({}); decisions continue, and the next line reports when they arrive",
           kind,
           endpoint,
           reason(sent.getFailureThrowable()));

@@ -260,7 +260,7 @@ public final class Reservations {
     }
     long leftMillis = token.expiresMillis() - nowMillis();
     if (leftMillis <= 0) {
-      return failed(Reason.EXPIRED, "the token has expired: what it stands for stays spent");
+      return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
     }
     // What no store knows of: only the server that remembers it could give it back, and only once.
     if (token.parts().isEmpty()) {

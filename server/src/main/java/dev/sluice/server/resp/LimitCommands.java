@@ -182,7 +182,7 @@ final class LimitCommands {
       if ((request.count() - FIRST_OF_BATCH) % ARGUMENTS_OF_ONE != 0) {
         throw new WireException(
             null,
-            "found %s arguments behind the act, expected four for each transaction: limit, id, cost and kind"
+            "found %s arguments after the act, expected four for each transaction: limit, id, cost and kind"
                 .formatted(request.count() - FIRST_OF_BATCH));
       }
       for (int i = FIRST_OF_BATCH; i < request.count(); i += ARGUMENTS_OF_ONE) {

@@ -193,7 +193,7 @@ final class RequestReader {
         return false;
       }
       if (bytes[to] != '\r' || bytes[to + 1] != '\n') {
-        throw new ProtocolException("expected CR and LF behind a bulk string");
+        throw new ProtocolException("expected CR and LF after a bulk string");
       }
       request.add(from - start, (int) length);
       at = to + 2;
@@ -238,7 +238,7 @@ final class RequestReader {
     for (int i = from; i < last; i++) {
       if (bytes[i] == '\r') {
         if (bytes[i + 1] != '\n') {
-          throw new ProtocolException("expected LF behind CR");
+          throw new ProtocolException("expected LF after CR");
         }
         return i;
       }

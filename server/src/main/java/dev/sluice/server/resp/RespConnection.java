@@ -244,7 +244,7 @@ final class RespConnection extends Client {
     long unsent = unsentBytes();
     long owed = held + unsent + replies.waitingBytes();
     if (owed > chargedBytes && !charge(owed - chargedBytes, owed > RequestReader.MAX_REQUEST)) {
-      close("no room for what it holds; it held %s bytes");
+      close("no room for its requests and replies; it held %s bytes");
       return;
     }
     if (owed < chargedBytes) {

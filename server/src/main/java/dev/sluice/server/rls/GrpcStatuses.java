@@ -107,7 +107,7 @@ final class GrpcStatuses {
   static Status ofProtocol(Throwable failure) {
     Throwable cause = Exceptions.peel(failure);
     if (cause instanceof IndexOutOfBoundsException) {
-      return Status.INTERNAL.withDescription("the request ends amid a message");
+      return Status.INTERNAL.withDescription("the request ends within a message");
     }
     if (cause.getCause() instanceof InvalidProtocolBufferException) {
       return Status.INVALID_ARGUMENT.withDescription(

@@ -191,7 +191,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 .require(Permission.ofAct(Act.REFUND));
           } catch (RefusedException e) {
             throw new BadRequest(
-                "descriptors[%s].is_negative_hits: hits are given back for callers alone that may refund: %s"
+                "descriptors[%s].is_negative_hits: only callers that may refund can give hits back: %s"
                     .formatted(i, e.detail()));
           }
           return;

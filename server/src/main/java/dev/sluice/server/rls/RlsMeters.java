@@ -77,7 +77,7 @@ final class RlsMeters {
   /** Counts a request that passes only because the door is in shadow. */
   void shadowed() {
     Counter.builder("sluice.rls.shadowed")
-        .description("Requests of proxies that passed in shadow alone")
+        .description("Requests of proxies that passed only in shadow mode")
         .register(registry)
         .increment();
   }
@@ -101,7 +101,7 @@ final class RlsMeters {
 
   private Counter counter(String domain) {
     return Counter.builder("sluice.rls.unmatched")
-        .description("Descriptors of proxies that stand for no limit and passed")
+        .description("Descriptors of proxies that passed because no limit matches")
         .tag("domain", domain)
         .register(registry);
   }

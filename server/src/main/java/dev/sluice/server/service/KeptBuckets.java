@@ -82,7 +82,7 @@ final class KeptBuckets implements AutoCloseable {
   private static String reason(Path file, IOException e) {
     return e instanceof SnapshotException
         ? String.valueOf(e.getMessage())
-        : "%s: can't be read and written (%s), expected a file in a folder where the server may do so"
+        : "%s: can't be read and written (%s), expected a file in a folder where the server may write"
             .formatted(file, e);
   }
 

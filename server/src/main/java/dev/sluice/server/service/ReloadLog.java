@@ -178,8 +178,7 @@ final class ReloadLog implements ReloadListener {
     private static <T> void registerMistakes(
         String of, T counted, ToDoubleFunction<T> mistakes, MeterRegistry registry) {
       Gauge.builder("sluice.generation.mistakes", counted, mistakes)
-          .description(
-              "Mistakes in the offered generation of files, and where overrides and penalties are kept")
+          .description("Mistakes in the offered files, and in kept overrides and penalties")
           .tag("files", of)
           .register(registry);
     }

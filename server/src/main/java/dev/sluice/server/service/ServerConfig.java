@@ -542,7 +542,7 @@ public record ServerConfig(
                       " and "),
                   both(
                       lacksTls
-                          ? "give --tls-certificate FILE and --tls-key FILE, or --plaintext where the network encrypts"
+                          ? "give --tls-certificate FILE and --tls-key FILE, or --plaintext if the network encrypts"
                           : "",
                       lacksControl ? control(asksForCertificates) : "",
                       "; ")));
@@ -552,7 +552,7 @@ public record ServerConfig(
       return (asksForCertificates
               ? "give --tokens FILE, or leave out --tls-client-auth optional, which lets in clients without a certificate"
               : "give --tokens FILE (or --tls-client-ca FILE)")
-          + ", or --open where the network admits clients only";
+          + ", or --open if the network admits only clients";
     }
 
     private static String both(String one, String other, String between) {

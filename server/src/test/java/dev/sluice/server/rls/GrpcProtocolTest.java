@@ -429,7 +429,7 @@ final class GrpcProtocolTest {
           .isEqualTo(
               bytes == 0
                   ? "the body is empty, expected one message"
-                  : "the request ends amid a message");
+                  : "the request ends within a message");
     }
     assertServes();
   }
