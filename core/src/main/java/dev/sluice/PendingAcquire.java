@@ -60,7 +60,7 @@ record PendingAcquire(
         if (queues.giveUp(turn)) {
           wait.givenUp();
           throw new InterruptedException(
-              "interrupted while waiting; the tokens are given back if nobody took any behind them");
+              "interrupted while waiting; the tokens are given back unless another caller took tokens after it");
         }
         Thread.currentThread().interrupt(); // the turn has come at the same moment
         break;

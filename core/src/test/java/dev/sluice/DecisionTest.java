@@ -180,7 +180,7 @@ class DecisionTest {
 
   private static void areSpread(int[] counts) {
     for (int count : counts) {
-      assertThat(count).isBetween(64 - 40, 64 + 40);
+      assertThat(count).isBetween(64 - 50, 64 + 50);
     }
   }
 

@@ -59,7 +59,7 @@ class WatchedWaitTest {
 
   /** The race: a caller that waits for an answer may go on before the observer has heard of it. */
   private void awaitEnds(int count) throws InterruptedException {
-    assertThat(ends.tryAcquire(count, 10, TimeUnit.SECONDS)).isTrue();
+    assertThat(ends.tryAcquire(count, 60, TimeUnit.SECONDS)).isTrue();
   }
 
   private CompletableFuture<Decision> acquire(Duration maxWait) {

@@ -39,6 +39,10 @@ class OrderApplicationTest {
   @DynamicPropertySource
   static void redis(DynamicPropertyRegistry properties) {
     properties.add("spring.data.redis.port", REDIS::port);
+    properties.add("spring.data.redis.timeout", () -> "60s"); // a slow machine is waited for
+    properties.add("spring.data.redis.connect-timeout", () -> "60s");
+    // A token a minute: none within a test.
+    properties.add("sluice.limits.LoginsPerIPAddress.period", () -> "10m");
   }
 
   @AfterAll

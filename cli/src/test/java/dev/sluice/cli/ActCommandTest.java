@@ -334,7 +334,7 @@ final class ActCommandTest {
       Cli lost = Cli.run("spend", "LoginsPerIPAddress", "192.0.2.7", "--server", url);
       assertThat(lost.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(lost.err()).contains("; whether anything was charged is unknown; ");
-      closed.get(10, TimeUnit.SECONDS);
+      closed.get(60, TimeUnit.SECONDS);
     }
   }
 
@@ -362,7 +362,7 @@ final class ActCommandTest {
           .isEqualTo(
               "sluice: %s: no answer within 10 s; whether anything was charged is unknown\n"
                   .formatted(url));
-      leaving.get(10, TimeUnit.SECONDS); // the connection is closed
+      leaving.get(60, TimeUnit.SECONDS); // the connection is closed
     }
   }
 
@@ -440,7 +440,7 @@ final class ActCommandTest {
       Cli plain = Cli.run("check", "A", "b", "--server", url);
       assertThat(plain.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(plain.err()).contains("if the server has TLS, use https://");
-      handshake.get(10, TimeUnit.SECONDS);
+      handshake.get(60, TimeUnit.SECONDS);
     }
   }
 
@@ -472,7 +472,7 @@ final class ActCommandTest {
           .contains("no connection over TLS", "--cacert FILE names the authority")
           .doesNotContain("--cert ", "http://");
       server.close();
-      accepting.get(10, TimeUnit.SECONDS);
+      accepting.get(60, TimeUnit.SECONDS);
     }
   }
 

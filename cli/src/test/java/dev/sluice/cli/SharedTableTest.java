@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Test;
 class SharedTableTest {
 
   private static final Duration EVERY = Duration.ofSeconds(1);
-  private static final Duration SLOW_MACHINE = Duration.ofSeconds(19);
+  private static final Duration SLOW_MACHINE = Duration.ofMinutes(1);
 
   private final HttpClient client = HttpClient.newHttpClient();
   private final DataSource database = PostgresUrl.dataSource(LocalPostgres.newDatabase());

@@ -347,7 +347,7 @@ final class IdFormats {
       int kept = isMapped ? bits - MAPPED_BITS : bits;
       if (kept < 0 || !address.prefix(kept).equals(address)) {
         throw new InvalidIdException(
-            "invalid ipAddress, %s has bits behind /%s that are not clear; write \"%s\"%s"
+            "invalid ipAddress, %s has bits after /%s that are not zero; write \"%s\"%s"
                 .formatted(
                     SafeText.quote(text),
                     bits,

@@ -119,11 +119,13 @@ class LimiterMetricsTest {
 
   @Test
   void latency_isInSeconds() {
+    long start = System.nanoTime();
     watched.everything();
+    double seconds = (System.nanoTime() - start) / 1e9;
 
     double sum =
         Double.parseDouble(value("ratelimits_latency_sum{call=\"spend\",result=\"success\""));
-    assertThat(sum).isPositive().isLessThan(1);
+    assertThat(sum).isPositive().isLessThan(seconds);
   }
 
   @Test

@@ -33,6 +33,7 @@ final class SettlingStore implements BucketStore, DirectStore {
 
   void settle() {
     Awaitility.await()
+        .atMost(Duration.ofMinutes(1))
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(1))
         .until(() -> inFlight.get() == 0);

@@ -382,7 +382,7 @@ final class ConversionTest {
     String config =
         text + "  - {key: k, value: \"*z\", descriptors: [{key: l, rate_limit: {unit: day}}]}\n";
     Conversion conversion =
-        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> conversion(config));
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> conversion(config));
     assertThat(conversion.files().get("limits.yml")).contains("n_40000: {burst");
   }
 
