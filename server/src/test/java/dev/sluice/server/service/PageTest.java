@@ -649,6 +649,11 @@ final class PageTest {
     fill("#override-comment", "the same");
     button("Set").click();
     until(() -> text(".result").contains("Comment: the same"));
+    openBucket("ApiCallsPerKey", "beside it");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    assertThat(browser.console()).as("no request for what is not there").isEmpty();
+    openBucket("ApiCallsPerKey", "usual");
+    until(() -> text(".result").contains("Comment: the same"));
     button("Remove the override").click();
     until(() -> text(".result").contains("None: the default of the limit is in force."));
   }
