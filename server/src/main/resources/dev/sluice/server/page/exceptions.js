@@ -54,8 +54,11 @@ export function exceptions(context, changed) {
     if (answer !== newAnswer) {
       return;
     }
+    // Not the bucket's own: by the failure rule "local", that has this server's share of it.
+    const usual = context.limits?.limits.find((one) => one.name === answer.limit);
+    const quota = own?.burst ? own : usual ?? answer;
     override.replaceChildren(h('p', {}, own
-      ? `${number(answer.count)} per ${period(answer.period)}, burst ${number(answer.burst)}. ${answer.overrideId === answer.id ? '' : `It is set for each id that begins with ${visible(answer.overrideId)}. `}${told(own)}`
+      ? `${number(quota.count)} per ${period(quota.period)}, burst ${number(quota.burst)}. ${answer.overrideId === answer.id ? '' : `It is set for each id that begins with ${visible(answer.overrideId)}. `}${told(own)}`
       : 'None: the default of the limit is in force.'));
     drop.hidden = !own || Boolean(own.trouble) || own.keptIn === 'files';
     penalty.replaceChildren(h('p', {}, answer.penaltyUntil
@@ -63,9 +66,9 @@ export function exceptions(context, changed) {
       : 'None.'));
     lift.hidden = !ban || Boolean(ban.trouble);
     if (document.activeElement?.form !== set) {
-      burst.input.value = answer.burst ?? '';
-      count.input.value = answer.count ?? '';
-      every.input.value = answer.period ? period(answer.period) : '';
+      burst.input.value = quota.burst ?? '';
+      count.input.value = quota.count ?? '';
+      every.input.value = quota.period ? period(quota.period) : '';
       why.input.value = own?.comment ?? '';
     }
   }
