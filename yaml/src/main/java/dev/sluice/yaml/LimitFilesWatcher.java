@@ -239,10 +239,15 @@ public final class LimitFilesWatcher implements AutoCloseable {
       Snapshot others = snapshot.withOverrides(before.overrides());
       Loading.Loaded rest = Loading.of(files, others);
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
-      if (isNews
-          && rest.limits() != null
-          && act(others, fingerprint, looks, rest) == Verdict.LOOK_AGAIN) {
-        return Verdict.LOOK_AGAIN;
+      if (rest.limits() != null) {
+        Verdict verdict =
+            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED; // before
+        if (verdict == Verdict.LOOK_AGAIN) {
+          return verdict;
+        }
+        if (verdict == Verdict.APPLIED) {
+          outcome = outcome.adding("; the other files are loaded, with the previous overrides");
+        }
       }
     }
     return act(snapshot, fingerprint, looks, outcome);

@@ -41,6 +41,20 @@ final class Loading {
       UnaryOperator<Limits> reduced,
       boolean lacksOverrides) {
 
+    /** Returns the same with words added to each mistake. */
+    Loaded adding(String words) {
+      List<Problem> told =
+          problems.stream()
+              .map(
+                  p ->
+                      p.severity() == Severity.MISTAKE
+                          ? new Problem(
+                              p.file(), p.line(), p.column(), p.severity(), p.message() + words)
+                          : p)
+              .toList();
+      return new Loaded(limits, told, reduced, lacksOverrides);
+    }
+
     /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
       return problems.stream().filter(p -> p.severity() == Severity.MISTAKE).toList();

@@ -161,7 +161,8 @@ class LimitFilesWatcherTest {
     poll(5);
     assertThat(events.take())
         .containsExactly(
-            "failed 2026-11-20T12:00:00Z [%s:1:1: there is no such file]".formatted(overrides));
+            "failed 2026-11-20T12:00:00Z [%s:1:1: there is no such file; the other files are loaded, with the previous overrides]"
+                .formatted(overrides));
     assertThat(overrideBurst()).isEqualTo(1);
   }
 
@@ -177,7 +178,7 @@ class LimitFilesWatcherTest {
     poll(5);
     assertThat(events.take())
         .containsExactly(
-            "failed 2026-11-20T12:00:00Z [%s:1:1: found an empty file, expected a list of name → {burst, count, period, ids}; write [] for none]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found an empty file, expected a list of name → {burst, count, period, ids}; write [] for none; the other files are loaded, with the previous overrides]"
                 .formatted(overrides),
             "loaded 2026-11-20T12:00:00Z 1 warnings", // written on purpose
             "loaded 2026-11-20T12:00:00Z 0 warnings",

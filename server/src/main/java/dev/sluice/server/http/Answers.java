@@ -58,6 +58,22 @@ final class Answers {
     return of(headers(decision, form), bytes(json -> DecisionWriter.write(decision, batch, json)));
   }
 
+  /** Answers the state of a bucket, with the id of the override that decides, null for the default. */
+  static AggregatedHttpResponse bucket(
+      Decision decision, @Nullable String overrideId, AnswerForm form) {
+    return of(
+        headers(decision, form),
+        bytes(
+            json -> {
+              json.writeStartObject();
+              DecisionWriter.writeInto(decision, false, json);
+              if (overrideId != null) {
+                json.writeStringField("overrideId", overrideId);
+              }
+              json.writeEndObject();
+            }));
+  }
+
   /** Answers a reservation: the decision and the token to cancel it. */
   static AggregatedHttpResponse held(Held held, boolean batch, AnswerForm form) {
     return of(

@@ -9,10 +9,13 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
@@ -28,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/limits/{name}}, the limit, and {@code GET /v1/limits/{name}/buckets/{id}}, the
@@ -69,7 +73,14 @@ final class LimitResource extends Resource {
         ? CompletableFuture.completedFuture(described(limit))
         : limiter
             .check(limit, decoded(id, "id"), 0)
-            .thenApply(decision -> Answers.decision(decision, false, form));
+            .thenApply(decision -> Answers.bucket(decision, overrideId(decision), form));
+  }
+
+  private @Nullable String overrideId(Decision decision) {
+    Transaction asked = DecisionWriter.ofOne(decision).transaction();
+    LimitOverride override =
+        asked == null ? null : limits.get().overrideFor(asked.name(), asked.id());
+    return override == null ? null : override.id();
   }
 
   private AggregatedHttpResponse described(String limit) {

@@ -354,6 +354,14 @@ class AdminTest {
     assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(404);
   }
 
+  @Test
+  void bucket_namesTheOverrideThatDecides() throws Exception {
+    String buckets = "/v1/limits/ApiCallsPerKey/buckets/";
+    assertThat(send("GET", buckets + "deployed", null).body())
+        .contains("\"overrideId\":\"deployed\"");
+    assertThat(send("GET", buckets + "other", null).body()).doesNotContain("overrideId");
+  }
+
   /** It is kept for a while, for servers whose clocks are behind. */
   @Test
   void penaltyThatIsOver_isNotThere_andIsNotRemoved() throws Exception {

@@ -5,8 +5,10 @@ import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
+import dev.sluice.FailureRule;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
@@ -26,6 +28,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Callable;
@@ -86,7 +89,13 @@ final class PageTest {
     return new ServerConfig(
         Configs.onPort(port),
         Sources.SAMPLE,
-        Storage.in(StoreAccess.of(redis.uri() + "?timeout=10s&connectTimeout=10s")),
+        new Storage(
+            StoreAccess.of(redis.uri() + "?timeout=10s&connectTimeout=10s"),
+            null,
+            TokenKey.random(),
+            FailureRule.fail(),
+            Map.of("ApiCallsPerKey", FailureRule.local(2)),
+            false),
         control,
         new Telemetry(true, null));
   }
@@ -655,6 +664,11 @@ final class PageTest {
     fill("#override-comment", "the same");
     button("Set").click();
     until(() -> text(".result").contains("Comment: the same"));
+    openBucket("ApiCallsPerKey", "beside it");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    assertThat(browser.console()).as("no request for what is not there").isEmpty();
+    openBucket("ApiCallsPerKey", "usual");
+    until(() -> text(".result").contains("Comment: the same"));
     button("Remove the override").click();
     until(() -> text(".result").contains("None: the default of the limit is in force."));
   }
@@ -759,6 +773,13 @@ final class PageTest {
             int unused = admin("POST", "/v1/spend", SPEND); // enough failures open the breaker
             return text(".cards").contains("▲ open: it is left alone for a while");
           });
+      openBucket("ApiCallsPerKey", "share");
+      until(() -> text(".level-now").startsWith("50 of 50 tokens, by this server alone"));
+      until(() -> text(".result").contains("None: the default of the limit is in force."));
+      assertThat(find("#override-burst").getDomProperty("value"))
+          .as("what an override would begin with")
+          .isEqualTo("100");
+      open("limits");
     } finally {
       redis.startAgain();
     }
