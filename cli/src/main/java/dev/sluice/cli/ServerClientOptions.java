@@ -69,28 +69,50 @@ final class ServerClientOptions {
    * @param url the server's address, {@code http://host:port}
    */
   ServerClient client(String url, Console console) {
-    return ServerClient.of(
-        url, InputFiles.secret(TOKEN, token, "SLUICE_TOKEN"), context(), console);
+    return ServerClient.of(url, token(), tls().context(), console);
   }
 
-  /** What connections to a server are made with; null for Java's own. */
-  private @Nullable SSLContext context() {
+  /** The token that the server knows the client by; null for none. */
+  @Nullable String token() {
+    return InputFiles.secret(TOKEN, token, "SLUICE_TOKEN");
+  }
+
+  /**
+   * How a connection over TLS is made.
+   *
+   * @param keys what to show to the server; null for nothing
+   * @param trust whom to trust; null for whom Java trusts
+   */
+  record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
+
+    private @Nullable SSLContext context() {
+      if (keys == null && trust == null) {
+        return null;
+      }
+      try {
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(
+            keys == null ? null : keys.getKeyManagers(),
+            trust == null ? null : trust.getTrustManagers(),
+            new SecureRandom());
+        return context;
+      } catch (GeneralSecurityException e) {
+        throw new IllegalStateException(e); // each Java has TLS
+      }
+    }
+  }
+
+  Tls tls() {
     if ((certificate == null) != (key == null)) {
       throw new InputException(
           certificate == null
               ? KEY + " requires " + CERTIFICATE + " FILE"
               : CERTIFICATE + " requires " + KEY + " FILE");
     }
-    if (ca == null && certificate == null) {
-      return null;
-    }
     try {
-      SSLContext context = SSLContext.getInstance("TLS");
-      context.init(
-          certificate == null || key == null ? null : shown(certificate, key).getKeyManagers(),
-          ca == null ? null : trusted(ca).getTrustManagers(),
-          new SecureRandom());
-      return context;
+      return new Tls(
+          certificate == null || key == null ? null : shown(certificate, key),
+          ca == null ? null : trusted(ca));
     } catch (GeneralSecurityException | IOException e) {
       String options =
           ca == null ? CERTIFICATE : certificate == null ? CA : CA + ", " + CERTIFICATE;
