@@ -22,8 +22,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Turns the configuration of another rate limiter into names, limits, overrides and rules.",
       "",
-      "Several files become one set. Files of one domain are merged in the given order. A limit's"
-          + " name that two domains have gets the domain in front of it.",
+      "Several files become one set. Files of one domain are merged in the given order. A ConfigMap"
+          + " of Kubernetes counts as the files in its data. A limit's name that two domains have gets the domain in front of it.",
       "",
       "Each line that cannot be converted is reported as file:line:column: message, and left out."
           + " A limit that gets another name is reported as a note, and its rule is kept."

@@ -77,12 +77,14 @@ final class ServerClient {
 
   private final URI server;
   private final @Nullable String token;
-  private final @Nullable SSLContext tls;
+  private final HttpClient client;
 
   private ServerClient(URI server, @Nullable String token, @Nullable SSLContext tls) {
     this.server = server;
     this.token = token;
-    this.tls = tls;
+    HttpClient.Builder connections =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
+    this.client = (tls == null ? connections : connections.sslContext(tls)).build();
   }
 
   /**
@@ -96,14 +98,21 @@ final class ServerClient {
   static ServerClient of(
       String url, @Nullable String token, @Nullable SSLContext tls, Console console) {
     URI server = parse(url);
-    if (token != null && "http".equals(server.getScheme()) && !isLoopback(server.getHost())) {
+    if (token != null && "http".equals(server.getScheme())) {
+      warnOfToken(server, "https", console);
+    }
+    return new ServerClient(server, token, tls);
+  }
+
+  /** Warns of a token that leaves this machine unencrypted. */
+  static void warnOfToken(URI server, String encrypted, Console console) {
+    if (!isLoopback(server.getHost())) {
       console
           .err()
           .printf(
-              "warning: the token is sent to %s unencrypted; use https:// if the server has TLS%n",
-              server);
+              "warning: the token is sent to %s unencrypted; use %s:// if the server has TLS%n",
+              server, encrypted);
     }
-    return new ServerClient(server, token, tls);
   }
 
   /** Whether a host is loopback, without a name lookup. */
@@ -139,7 +148,23 @@ final class ServerClient {
     if (cost != null) {
       fields.put("cost", cost);
     }
-    String answer = send("POST", pathOf(act), fields);
+    return decided(pathOf(act), fields);
+  }
+
+  /**
+   * Spends one token of each of several ids, or none.
+   *
+   * @throws InputException if the server refused the request
+   * @throws ExitException if there was no answer, or none to rely on
+   */
+  ActAnswer spendAll(String limit, List<String> ids) {
+    List<Map<String, Object>> all =
+        ids.stream().map(id -> Map.<String, Object>of("limit", limit, "id", id)).toList();
+    return decided(pathOf(Act.SPEND), Map.of("transactions", all));
+  }
+
+  private ActAnswer decided(String path, Map<String, Object> fields) {
+    String answer = send("POST", path, fields);
     try {
       return ActAnswer.parse(answer);
     } catch (IllegalArgumentException e) {
@@ -286,7 +311,7 @@ final class ServerClient {
     Consumer<byte[]> keep =
         part -> body.write(part, 0, Math.min(part.length, LARGEST_ANSWER - body.size()));
     CompletableFuture<HttpResponse<Void>> answer =
-        client().sendAsync(request, BodyHandlers.ofByteArrayConsumer(part -> part.ifPresent(keep)));
+        client.sendAsync(request, BodyHandlers.ofByteArrayConsumer(part -> part.ifPresent(keep)));
     try {
       return answer.get(ANSWER_PATIENCE.toMillis(), TimeUnit.MILLISECONDS).statusCode();
     } catch (TimeoutException e) {
@@ -298,32 +323,35 @@ final class ServerClient {
     }
   }
 
-  private HttpClient client() {
-    HttpClient.Builder client =
-        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
-    if (tls != null) {
-      client.sslContext(tls);
-    }
-    return client.build();
-  }
-
   private static String body(Map<String, Object> fields) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = JSON.createGenerator(text)) {
-      json.writeStartObject();
-      for (Map.Entry<String, Object> field : fields.entrySet()) {
-        json.writeFieldName(field.getKey());
-        if (field.getValue() instanceof Long number) {
-          json.writeNumber(number);
-        } else {
-          json.writeString(String.valueOf(field.getValue()));
-        }
-      }
-      json.writeEndObject();
+      write(fields, json);
     } catch (IOException e) {
       throw new UncheckedIOException(e); // memory does not fail
     }
     return text.toString();
+  }
+
+  private static void write(Object value, JsonGenerator json) throws IOException {
+    if (value instanceof Map<?, ?> fields) {
+      json.writeStartObject();
+      for (Map.Entry<?, ?> field : fields.entrySet()) {
+        json.writeFieldName(String.valueOf(field.getKey()));
+        write(field.getValue(), json);
+      }
+      json.writeEndObject();
+    } else if (value instanceof List<?> items) {
+      json.writeStartArray();
+      for (Object item : items) {
+        write(item, json);
+      }
+      json.writeEndArray();
+    } else if (value instanceof Long number) {
+      json.writeNumber(number);
+    } else {
+      json.writeString(String.valueOf(value));
+    }
   }
 
   private String read(int status, String body, Set<String> sent) {

@@ -69,28 +69,50 @@ final class ServerClientOptions {
    * @param url the server's address, {@code http://host:port}
    */
   ServerClient client(String url, Console console) {
-    return ServerClient.of(
-        url, InputFiles.secret(TOKEN, token, "SLUICE_TOKEN"), context(), console);
+    return ServerClient.of(url, token(), tls().context(), console);
   }
 
-  /** Returns the TLS context of connections; null for Java's default. */
-  private @Nullable SSLContext context() {
+  /** Returns the client's token; null for none. */
+  @Nullable String token() {
+    return InputFiles.secret(TOKEN, token, "SLUICE_TOKEN");
+  }
+
+  /**
+   * Keys and certificates for connections over TLS.
+   *
+   * @param keys the client's certificate and key; null for none
+   * @param trust the certificates to trust; null for those that Java trusts
+   */
+  record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
+
+    private @Nullable SSLContext context() {
+      if (keys == null && trust == null) {
+        return null;
+      }
+      try {
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(
+            keys == null ? null : keys.getKeyManagers(),
+            trust == null ? null : trust.getTrustManagers(),
+            new SecureRandom());
+        return context;
+      } catch (GeneralSecurityException e) {
+        throw new IllegalStateException(e); // each Java has TLS
+      }
+    }
+  }
+
+  Tls tls() {
     if ((certificate == null) != (key == null)) {
       throw new InputException(
           certificate == null
               ? KEY + " requires " + CERTIFICATE + " FILE"
               : CERTIFICATE + " requires " + KEY + " FILE");
     }
-    if (ca == null && certificate == null) {
-      return null;
-    }
     try {
-      SSLContext context = SSLContext.getInstance("TLS");
-      context.init(
-          certificate == null || key == null ? null : shown(certificate, key).getKeyManagers(),
-          ca == null ? null : trusted(ca).getTrustManagers(),
-          new SecureRandom());
-      return context;
+      return new Tls(
+          certificate == null || key == null ? null : shown(certificate, key),
+          ca == null ? null : trusted(ca));
     } catch (GeneralSecurityException | IOException e) {
       String options =
           ca == null ? CERTIFICATE : certificate == null ? CA : CA + ", " + CERTIFICATE;

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -15,14 +16,21 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** Sluice by each of its doors, a GCRA in Lua on a Redis, and limiters that are wrong. */
 @Tag("slow")
@@ -111,7 +119,7 @@ final class CertifyCommandTest {
       if wait > 0 then
         limited = 1
         if cost <= burst then retry = math.ceil(wait / 1000000) end
-      else
+      elseif cost > 0 then
         tat = next
         redis.call('SET', KEYS[1], string.format('%.0f', tat), 'PX', math.ceil((tat - now) / 1000))
       end
@@ -138,26 +146,82 @@ final class CertifyCommandTest {
 
   @Test
   void sluice_passes_byEachOfItsDoors() throws Exception {
+    List<String> reports = certified(List.of(), List.of());
+    assertThat(reports).allMatch(report -> report.contains(" of 2760 recorded steps"));
+    assertThat(reports.get(0)).contains("774 of 2760 recorded steps"); // Envoy's
+    assertThat(reports.get(2)).contains("981 of 2760 recorded steps"); // CL.THROTTLE
+  }
+
+  @Test
+  void sluice_withTlsAndTokens_passes_byEachOfItsDoors(@TempDir Path folder) throws Exception {
+    Path keys = folder.resolve("keys.p12");
+    Path certificate = folder.resolve("server.crt");
+    String at = "-keystore %s -storepass changeit -alias a ".formatted(keys);
+    keytool("-genkeypair -keyalg EC -dname CN=localhost -ext san=ip:127.0.0.1 " + at);
+    keytool("-exportcert -rfc -file " + certificate + " " + at);
+    KeyStore store = KeyStore.getInstance(keys.toFile(), "changeit".toCharArray());
+    byte[] der = store.getKey("a", "changeit".toCharArray()).getEncoded();
+    Path key =
+        Files.writeString(
+            folder.resolve("server.key"),
+            "-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----\n"
+                .formatted(Base64.getMimeEncoder().encodeToString(der)));
+    Cli created = Cli.run("token", "new", "certifier", "--role", "decide");
+    Path token = Files.writeString(folder.resolve("token"), created.out());
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"),
+            created
+                .err()
+                .lines()
+                .dropWhile(line -> !line.strip().startsWith("- "))
+                .collect(Collectors.joining("\n", "tokens:\n", "\n")));
+    String tls = "--tls-certificate %s --tls-key %s".formatted(certificate, key);
+    List<String> access = List.of("--tokens", tokens.toString(), "--rls-overrides", "allow");
+    List<String> asked =
+        List.of("--token-file", token.toString(), "--cacert", certificate.toString());
+    certified(Stream.concat(Stream.of(tls.split(" ")), access.stream()).toList(), asked);
+  }
+
+  /** Asks Sluice at each of its doors, and returns the reports by the names of the protocols. */
+  @CanIgnoreReturnValue
+  private static List<String> certified(List<String> serving, List<String> asking)
+      throws Exception {
     String any = "127.0.0.1:0";
-    try (CliProcess serve = CliProcess.start("serve", "--http", any, "--grpc", any, "--resp", any);
-        BufferedReader err = serve.err()) {
+    List<String> serve =
+        new ArrayList<>(List.of("serve", "--http", any, "--grpc", any, "--resp", any));
+    serve.addAll(serving);
+    try (CliProcess server = CliProcess.start(serve.toArray(String[]::new));
+        BufferedReader err = server.err()) {
       String line = err.readLine();
       while (line != null && !line.contains("listening")) {
         line = err.readLine();
       }
       List<String> targets =
-          Pattern.compile("(http|redis|grpc)://[0-9.:]+")
+          Pattern.compile("(https?|rediss?|grpcs?)://[0-9.:]+")
               .matcher(String.valueOf(line))
               .results()
               .map(MatchResult::group)
+              .sorted()
               .toList();
-      assertThat(targets).hasSize(3);
+      assertThat(targets).as(line).hasSize(3);
+      List<String> reports = new ArrayList<>();
       for (String target : targets) {
-        Cli run = Cli.run("certify", target, "--json");
+        List<String> words = new ArrayList<>(List.of("certify", target, "--json"));
+        words.addAll(asking);
+        Cli run = Cli.run(words.toArray(String[]::new));
         assertThat(run.out()).as(target + run.err()).contains("\"passed\":true");
         assertThat(run.code()).isEqualTo(Exit.DONE);
+        reports.add(run.out());
       }
+      return reports;
     }
+  }
+
+  private static void keytool(String words) throws Exception {
+    String tool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+    Process made = new ProcessBuilder((tool + " " + words.strip()).split(" ")).start();
+    assertThat(made.waitFor()).isZero();
   }
 
   @Test
@@ -182,7 +246,12 @@ final class CertifyCommandTest {
     try (Server server = new Server(words -> reply(0, 7, 6, -1, 1))) {
       Cli run = Cli.run("certify", server.uri());
       assertThat(run.code()).isEqualTo(Exit.NO);
-      assertThat(run.out()).contains("FAILED  never over", "FAILED  waits", "does not pass");
+      assertThat(run.out())
+          .contains(
+              "FAILED  the recorded vectors: burst ",
+              "FAILED  never over",
+              "FAILED  waits",
+              "does not pass");
     }
   }
 
@@ -200,7 +269,7 @@ final class CertifyCommandTest {
     try (Server server = new Server(words -> "-ERR unknown command\r\n")) {
       Cli run = Cli.run("certify", server.uri());
       assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-      assertThat(run.err()).contains("-ERR unknown command");
+      assertThat(run.err()).contains("ERR unknown command");
     }
   }
 }

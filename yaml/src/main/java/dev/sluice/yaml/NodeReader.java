@@ -55,6 +55,9 @@ final class NodeReader {
   /** The set of a whole ACME order, twice over, is the longest id. */
   static final int MAX_SCALAR = 64 * 1024;
 
+  /** A file within a file: Kubernetes allows 1 MiB for all files of a ConfigMap. */
+  private static final int MAX_FOREIGN_SCALAR = 1 << 20;
+
   /**
    * The scanner copies what is left of its buffer for each refill: many small ones are quadratic.
    */
@@ -281,13 +284,14 @@ final class NodeReader {
   /** Looks at a value's length before anybody reads it as a number, a period or a name. */
   private Node value(ScalarEvent scalar, int line, int column) {
     String text = scalar.getValue();
-    if (text.length() <= MAX_SCALAR) {
+    int most = hasAliases ? MAX_FOREIGN_SCALAR : MAX_SCALAR;
+    if (text.length() <= most) {
       return new Node.Scalar(line, column, text, scalar.isPlain());
     }
     problems.mistake(
         line,
         column,
-        "found a value of %s characters, expected at most %s".formatted(text.length(), MAX_SCALAR));
+        "found a value of %s characters, expected at most %s".formatted(text.length(), most));
     return new Node.Broken(line, column);
   }
 

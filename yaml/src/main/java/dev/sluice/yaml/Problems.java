@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -235,6 +236,30 @@ public final class Problems {
   /** Creates a problem; replaces unprintable characters, so that a file can't forge log lines. */
   private Problem problem(int line, int column, Severity severity, String text) {
     return new Problem(file, line, column, severity, UNPRINTABLE.matcher(text).replaceAll(" "));
+  }
+
+  /**
+   * Reads a file that is a text in this one, as in a manifest of Kubernetes. Its problems have its
+   * own name and lines. It may have aliases.
+   *
+   * @param <T> what the file becomes
+   * @param name the name of the file, as messages show it
+   * @param text the content
+   * @param reader reads the content and takes its problems, and returns null after a mistake
+   * @return what the reader returned; null after a mistake
+   */
+  public <T> @Nullable T embedded(
+      String name, String text, BiFunction<Node, Problems, @Nullable T> reader) {
+    Problems own = new Problems(name);
+    NodeReader.Content content = NodeReader.read(text, true, own);
+    Node root = content.root();
+    if (root == null && !own.mistaken) {
+      own.mistake("found an empty file");
+    }
+    T read = root == null ? null : reader.apply(root, own);
+    mistaken |= own.mistaken;
+    found.addAll(own.found);
+    return own.mistaken ? null : read;
   }
 
   /**
