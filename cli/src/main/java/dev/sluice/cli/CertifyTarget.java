@@ -23,7 +23,7 @@ import dev.sluice.envoy.RateLimitResponse.Code;
 import dev.sluice.envoy.RateLimitResponse.DescriptorStatus;
 import dev.sluice.envoy.RateLimitUnit;
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import io.lettuce.core.ClientOptions;
 import io.lettuce.core.MaintNotificationsConfig;
 import io.lettuce.core.RedisClient;

@@ -5,7 +5,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.GoDuration;
+import dev.sluice.internal.text.GoDuration;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
