@@ -67,7 +67,7 @@ import picocli.CommandLine.Spec;
       "  sluice serve --limits limits.yml --http 127.0.0.1:8080",
       "  sluice serve --limits limits.yml --rules rules.yml \\",
       "       --trusted-proxies 10.0.0.0/8",
-      "  sluice serve --store 'redis://app@redis:6379/0?timeout=200ms' \\",
+      "  sluice serve --store 'redis://app@redis:6379/0?prefix=shop:' \\",
       "       --store-password-file /run/secrets/redis --on-failure local:4 \\",
       "       --on-failure LoginsPerIPAddress=deny",
       "  sluice spend LoginsPerIPAddress 192.0.2.7 --server http://127.0.0.1:8080"
