@@ -58,7 +58,9 @@ final class Answers {
     return of(headers(decision, form), bytes(json -> DecisionWriter.write(decision, batch, json)));
   }
 
-  /** Answers the state of a bucket, with the id of the override that decides, null for the default. */
+  /**
+   * Answers the state of a bucket, with the id of the override that decides, null for the default.
+   */
   static AggregatedHttpResponse bucket(
       Decision decision, @Nullable String overrideId, AnswerForm form) {
     return of(

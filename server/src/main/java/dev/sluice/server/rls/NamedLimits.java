@@ -35,7 +35,8 @@ public final class NamedLimits {
    * @param limits the limits in force
    * @return the transaction with a cost of 1; null if the descriptor names no limit, or its domain
    *     is mapped by rules only
-   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no id of the limit
+   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no id of
+   *     the limit
    * @throws MissingDefaultException if the limit has no default
    */
   public static @Nullable Transaction find(
