@@ -33,14 +33,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /*
- * Where the protocol carries a limit, the command brings two: one that hardly refills while it
- * looks, and one that refills within a second. The HTTP API has only limits of the server. Their
- * first answer says what they are.
+ * If the protocol carries a limit, the command sends two: one that hardly refills during the check,
+ * and one that refills within a second. The HTTP API has only limits of the server, which its first
+ * answer describes.
  *
- * Time goes on between two questions. So a number of seconds may be smaller than the expected one
- * by what has passed since the bucket was first asked, rounded up.
+ * Time passes between two requests. So a number of seconds may be smaller than expected by the time
+ * since the first request for the bucket, rounded up.
  */
-/** {@code sluice certify}: whether another limiter keeps the law. */
+/** {@code sluice certify}: checks whether another limiter follows GCRA. */
 @Command(
     name = "certify",
     description = {
@@ -124,10 +124,12 @@ final class CertifyCommand implements Callable<Integer> {
     this.console = console;
   }
 
-  /** What became of a check: null for one that the protocol or the limit cannot carry. */
+  /**
+   * The outcome of a check; passed is null if the protocol or the limit does not support the check.
+   */
   private record Check(String name, @Nullable Boolean passed, String detail) {}
 
-  /** An answer that breaks the law. */
+  /** Thrown for an answer that breaks the law of the limiter. */
   private static final class BrokenException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

@@ -20,7 +20,7 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How a command asks a server: its own token and certificate, and whom it trusts over TLS. */
+/** The options for requests to a server: token, certificate, and trusted authorities. */
 final class ServerClientOptions {
 
   static final String TOKEN = "--token-file";
@@ -56,7 +56,7 @@ final class ServerClientOptions {
       description = "The key of that certificate, as PEM without a password.")
   private @Nullable Path key;
 
-  /** The options that are set, for a message; null if there are none. */
+  /** Returns an option that is set, for a message; null if none is. */
   @Nullable String given() {
     return token != null
         ? TOKEN
@@ -64,7 +64,7 @@ final class ServerClientOptions {
   }
 
   /**
-   * A client of a server.
+   * Returns a client of a server.
    *
    * @param url the server's address, {@code http://host:port}
    */
@@ -72,16 +72,16 @@ final class ServerClientOptions {
     return ServerClient.of(url, token(), tls().context(), console);
   }
 
-  /** The token that the server knows the client by; null for none. */
+  /** Returns the token that identifies the client; null for none. */
   @Nullable String token() {
     return InputFiles.secret(TOKEN, token, "SLUICE_TOKEN");
   }
 
   /**
-   * How a connection over TLS is made.
+   * The TLS settings of connections.
    *
-   * @param keys what to show to the server; null for nothing
-   * @param trust whom to trust; null for whom Java trusts
+   * @param keys the client's certificate; null for none
+   * @param trust trusted authorities; null for Java's default
    */
   record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
 
