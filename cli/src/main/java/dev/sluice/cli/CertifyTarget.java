@@ -52,19 +52,19 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limiter that can be asked. One for each thread: a limiter may decide in order what comes on one
- * connection.
+ * A connection to a limiter. Each thread has its own, since a limiter may decide one after the
+ * other what comes on one connection.
  */
 interface CertifyTarget extends AutoCloseable {
 
   Duration TIMEOUT = Duration.ofSeconds(5);
 
   /**
-   * An answer.
+   * A decision of the limiter.
    *
-   * @param remaining the tokens that are left
-   * @param retrySeconds rounded up; -1 where no wait helps, or none is needed
-   * @param resetSeconds rounded up; -1 where the protocol does not say it
+   * @param remaining the remaining tokens
+   * @param retrySeconds rounded up; -1 if waiting does not help or is not needed
+   * @param resetSeconds rounded up; -1 if the protocol does not have it
    */
   record Answer(boolean allowed, long remaining, long retrySeconds, long resetSeconds) {}
 
@@ -79,7 +79,7 @@ interface CertifyTarget extends AutoCloseable {
   /** Whether two ids pass together; null where the protocol has no batches. */
   @Nullable Boolean spendBoth(String one, String other, Quota quota);
 
-  /** The limit that holds where one is asked for. */
+  /** Returns the limit that the limiter applies for a requested one. */
   default Quota held(Quota asked) {
     return asked;
   }
