@@ -19,7 +19,7 @@ final class MirroredVerbsTest {
   private static final Set<String> VERBS =
       Set.of("check", "spend", "refund", "reset", "reserve", "acquire", "cancel");
 
-  private static TreeSet<String> verbs(Class<?> view, Predicate<Method> which) {
+  private static Set<String> verbs(Class<?> view, Predicate<Method> which) {
     return Arrays.stream(view.getDeclaredMethods())
         .filter(method -> Modifier.isPublic(method.getModifiers()) && !method.isSynthetic())
         .filter(method -> VERBS.contains(method.getName()) && which.test(method))
@@ -48,7 +48,7 @@ final class MirroredVerbsTest {
 
   @Test
   void limit_hasTheVerbsOfTheLimiter_withoutAName() {
-    TreeSet<String> named =
+    Set<String> named =
         verbs(Limiter.class, MirroredVerbsTest::isNamed).stream()
             .map(verb -> verb.replaceFirst("class java.lang.String, ", ""))
             .collect(Collectors.toCollection(TreeSet::new));
