@@ -116,14 +116,15 @@ final class Debts {
     boolean mayBeForgivable = // a single spend or check, which a debt would deny
         depthNanos != NEVER_FORGIVES
             && (charges.get(0).op() == Op.SPEND || charges.get(0).op() == Op.CHECK);
-    return mayBeForgivable
-        ? Stages.compose(
-            charged,
-            found ->
-                isDebt(found.get(0), depthNanos)
-                    ? settled(call, charges.get(0), found, depthNanos)
-                    : charged)
-        : charged;
+    List<Reading> known = Stages.value(charged);
+    if (!mayBeForgivable || (known != null && !isDebt(known.get(0), depthNanos))) {
+      return charged;
+    }
+    return charged.thenCompose(
+        found ->
+            isDebt(found.get(0), depthNanos)
+                ? settled(call, charges.get(0), found, depthNanos)
+                : charged);
   }
 
   private CompletionStage<List<Reading>> settled(

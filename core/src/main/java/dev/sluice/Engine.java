@@ -204,23 +204,30 @@ final class Engine {
   private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = store.start();
-    Function<List<Decision>, Decision> decided =
-        decisions -> verdict.apply(plan, observed(plan, decisions, start));
+    if (!plan.isPenalized()) {
+      return charged(call, plan, verdict, start);
+    }
     return afterLook(
         call,
         plan,
-        decided,
-        e -> decided.apply(onFailure.decide(plan, e)),
-        rest -> {
-          Function<Throwable, Decision> failed =
-              failure -> decided.apply(onFailure.decide(plan, storeException(failure)));
-          return store.charge(
-              call,
-              rest.act(),
-              rest.charges(),
-              rest.depthNanos(),
-              (readings, failure) ->
-                  failure == null ? decided.apply(rest.decide(readings)) : failed.apply(failure));
+        decisions -> verdict.apply(plan, observed(plan, decisions, start)),
+        e -> verdict.apply(plan, observed(plan, onFailure.decide(plan, e), start)),
+        rest -> charged(call, rest, verdict, start));
+  }
+
+  private CompletionStage<Decision> charged(
+      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict, long start) {
+    return store.charge(
+        call,
+        plan.act(),
+        plan.charges(),
+        plan.depthNanos(),
+        (readings, failure) -> {
+          List<Decision> decisions =
+              failure == null
+                  ? plan.decide(readings)
+                  : onFailure.decide(plan, storeException(failure));
+          return verdict.apply(plan, observed(plan, decisions, start));
         });
   }
 

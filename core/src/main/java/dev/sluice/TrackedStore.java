@@ -20,7 +20,6 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -146,26 +145,31 @@ final class TrackedStore {
     }
     long start = start();
     CompletionStage<List<Reading>> charged =
-        asked(
-            () ->
-                charges.size() == 1
-                    ? call.chargeAsync(charges)
-                    : call.chargeAsync(charges, TakenInVain::new));
-    return Stages.cancelling(
-        charged,
-        Stages.handle(
-            debts.settled(call, charges, charged, depthNanos),
-            (readings, failure) -> {
-              stored(act, charges.size(), failure, start);
-              return passingOn(then, readings, failure);
-            }));
+        asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
+    CompletionStage<List<Reading>> settled = debts.settled(call, charges, charged, depthNanos);
+    List<Reading> known = Stages.value(settled);
+    if (known == null) {
+      return Stages.cancelling(
+          charged,
+          settled.handle(
+              (readings, failure) -> {
+                stored(act, charges.size(), failure, start);
+                return passingOn(then, readings, failure);
+              }));
+    }
+    stored(act, charges.size(), null, start); // in memory: a stage less for each decision
+    try {
+      return CompletableFuture.completedFuture(then.apply(known, null));
+    } catch (RuntimeException | Error e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   /** Returns a failed stage also for a store that throws. */
   private static CompletionStage<List<Reading>> asked(
-      Supplier<CompletionStage<List<Reading>>> call) {
+      BucketStore call, List<Charge> charges, BucketStore.@Nullable Tentative tentative) {
     try {
-      return call.get();
+      return tentative == null ? call.chargeAsync(charges) : call.chargeAsync(charges, tentative);
     } catch (RuntimeException | Error e) {
       return CompletableFuture.failedFuture(e);
     }
@@ -193,8 +197,7 @@ final class TrackedStore {
       List<GiveBack> giveBacks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     long start = start();
-    CompletionStage<List<Reading>> charged =
-        asked(() -> call.chargeAsync(GiveBack.charges(giveBacks)));
+    CompletionStage<List<Reading>> charged = asked(call, GiveBack.charges(giveBacks), null);
     return Stages.cancelling(
         charged,
         Stages.handle(
@@ -216,7 +219,7 @@ final class TrackedStore {
   /** Forgives a debt; like a reset, this closes open reservations, which then give nothing back. */
   private CompletionStage<List<Reading>> forgive(BucketStore call, Charge charge) {
     List<GiveBack> giveBacks = reservations.send(List.of(charge));
-    return asked(() -> call.chargeAsync(GiveBack.charges(giveBacks)))
+    return asked(call, GiveBack.charges(giveBacks), null)
         .whenComplete((found, failure) -> settled(giveBacks, found, failure));
   }
 

@@ -48,7 +48,7 @@ final class MirroredVerbsTest {
 
   @Test
   void limit_hasTheVerbsOfTheLimiter_withoutAName() {
-    TreeSet<String> named =
+    Set<String> named =
         verbs(Limiter.class, MirroredVerbsTest::isNamed).stream()
             .map(verb -> verb.replaceFirst("class java.lang.String, ", ""))
             .collect(Collectors.toCollection(TreeSet::new));

@@ -8,7 +8,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,43 +60,30 @@ public final class Stages {
    */
   public static <T, R> CompletionStage<R> handle(
       CompletionStage<T> stage, BiFunction<? super T, @Nullable Throwable, ? extends R> step) {
-    if (!hasValue(stage)) {
+    T value = value(stage);
+    if (value == null) {
       return stage.handle(step);
     }
     try {
-      return CompletableFuture.completedFuture(
-          step.apply(stage.toCompletableFuture().join(), null));
+      return CompletableFuture.completedFuture(step.apply(value, null));
     } catch (Throwable e) { // as handle() does
       return CompletableFuture.failedFuture(e);
     }
   }
 
   /**
-   * As {@link CompletionStage#thenCompose}; without an object of its own if the stage has a value
-   * already.
+   * Returns the value of a stage without waiting.
    *
    * @param <T> the stage's value
-   * @param <R> the result
    * @param stage the stage
-   * @param step gets the value
-   * @return the step's stage
+   * @return the value; null if the stage has failed or has not ended
    */
-  public static <T, R> CompletionStage<R> compose(
-      CompletionStage<T> stage, Function<? super T, ? extends CompletionStage<R>> step) {
-    if (!hasValue(stage)) {
-      return stage.thenCompose(step);
-    }
-    try {
-      return step.apply(stage.toCompletableFuture().join());
-    } catch (Throwable e) { // as thenCompose() does
-      return CompletableFuture.failedFuture(e);
-    }
-  }
-
-  private static boolean hasValue(CompletionStage<?> stage) {
-    return stage instanceof CompletableFuture<?> future
-        && future.isDone()
-        && !future.isCompletedExceptionally();
+  public static <T> @Nullable T value(CompletionStage<T> stage) {
+    return stage instanceof CompletableFuture<T> future
+            && future.isDone()
+            && !future.isCompletedExceptionally()
+        ? future.join()
+        : null;
   }
 
   /**
