@@ -22,13 +22,15 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Counts and times a limiter. Prometheus sees, under Boulder's names:
  *
  * <ul>
- *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds
+ *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds. The first 1,000
+ *       limits that are used have their own; all further ones share the label {@code (others)}
  *   <li>{@code ratelimits_latency{call,result}}, a histogram of store calls in seconds
  *   <li>{@code ratelimits_overrides_timestamp_seconds}, {@code ratelimits_overrides_errors}, {@code
  *       ratelimits_overrides_active{limit}}; these concern the overrides alone
@@ -52,9 +54,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LimiterMetrics implements LimiterObserver {
 
+  /**
+   * How many limits have histograms of their own: 2 KB of heap and 34 lines of a scrape for each.
+   */
+  static final int MOST_TIMED = 1_000;
+
+  /** Not the name of a limit: these have no parentheses. */
+  static final String OTHERS = "(others)";
+
   private final MeterRegistry registry;
   private final CurrentLimits limits;
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
+  private final AtomicInteger timed = new AtomicInteger();
   private final Set<String> gauged = ConcurrentHashMap.newKeySet();
   private final Map<LimitName, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
@@ -124,9 +135,12 @@ public final class LimiterMetrics implements LimiterObserver {
 
   private LimitMeters meters(LimitName name) {
     LimitMeters known = byLimit.get(name);
-    return known == null
-        ? byLimit.computeIfAbsent(name, limit -> new LimitMeters(registry, limit))
-        : known;
+    return known == null ? byLimit.computeIfAbsent(name, this::newMeters) : known;
+  }
+
+  private LimitMeters newMeters(LimitName name) {
+    boolean isTimed = timed.getAndIncrement() < MOST_TIMED;
+    return new LimitMeters(registry, name, isTimed ? name.name() : OTHERS);
   }
 
   /** Counts penalties in force, by this process's clock, which is precise enough for a metric. */

@@ -155,6 +155,21 @@ class LimiterMetricsTest {
   }
 
   @Test
+  void limitsBeyondAThousand_shareOneHistogram_andHaveTheirOwnCounts() {
+    for (int i = 1; i <= LimiterMetrics.MOST_TIMED + 50; i++) {
+      LimitName name = LimitName.builder(7000 + i, "Limit" + i).build();
+      var unused = watched.limiter.spend(Transaction.of(name, Quota.per(9, DAY), "x"));
+    }
+
+    assertThat(exposition())
+        .contains(
+            "ratelimits_spend_latency_count{decision=\"allowed\",limit=\"Limit1000\"} 1",
+            "ratelimits_spend_latency_count{decision=\"allowed\",limit=\"(others)\"} 50",
+            "ratelimits_decisions_total{decision=\"allowed\",limit=\"Limit1050\"} 1.0")
+        .noneMatch(line -> line.contains("latency") && line.contains("Limit1001"));
+  }
+
+  @Test
   void series_areBoundedByTheCatalogue_howeverManyIdsAsk() {
     watched.everything();
     var unusedFirst = watched.limiter.spend("ApiCallsPerKey", "key");
