@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import com.github.luben.zstd.ZstdInputStream;
+import dev.sluice.text.SafeText;
+import java.io.BufferedInputStream;
+import java.io.EOFException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.ZipException;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Servers write a line when a request ends, and several processes write into one file, so lines are out of order by some
+ * seconds. A window of lines is held back and sorted. Nearly every line belongs behind the one before it, so it is put
+ * in place from the end.
+ */
+/**
+ * The requests of several logs, by their time. It holds the lines of one window, whatever the size
+ * of the logs. Not thread-safe; blocks as the streams do.
+ */
+public final class LogReader implements AutoCloseable {
+
+  /** What is read. */
+  public interface Source {
+
+    /** The file's name, for messages. */
+    String name();
+
+    /** Opens it. */
+    InputStream open() throws IOException;
+  }
+
+  /**
+   * What was found.
+   *
+   * @param lines of all files, without headings and empty ones
+   * @param unread lines that are no request of the format
+   * @param firstUnread where the first of them stands, null if there is none
+   * @param late requests that were older than the window when they were read, and count at the time
+   *     of the one before them
+   * @param mostLateNanos how far the latest request was out of order
+   */
+  public record Found(
+      long lines, long unread, @Nullable String firstUnread, long late, long mostLateNanos) {}
+
+  private static final int LONGEST_LINE = 1 << 20;
+  private static final int MOST_HELD = 200_000;
+  private static final int SHOWN = 80;
+
+  private final LogFormat format;
+  private final List<File> files = new ArrayList<>();
+  private final long windowNanos;
+  private final boolean strict;
+  private LogEntry[] held = new LogEntry[256];
+  private int first;
+  private int count;
+  private final List<LogEntry> spare = new ArrayList<>();
+  private long newestNanos = Long.MIN_VALUE;
+  private long givenNanos = Long.MIN_VALUE;
+  private @Nullable LogEntry given;
+  private long lines;
+  private long unread;
+  private @Nullable String firstUnread;
+  private long late;
+  private long mostLateNanos;
+
+  /**
+   * Opens logs.
+   *
+   * @param format of all of them
+   * @param sources at least one
+   * @param window how far lines may be out of order
+   * @param strict whether a line that is no request ends the reading
+   * @throws IOException if one cannot be opened
+   */
+  LogReader(LogFormat format, List<? extends Source> sources, Duration window, boolean strict)
+      throws IOException {
+    this.format = format;
+    this.windowNanos = window.toNanos();
+    this.strict = strict;
+    for (Source source : sources) {
+      files.add(new File(source));
+    }
+  }
+
+  /**
+   * Returns the next request, by time.
+   *
+   * @return the request, until the next call; null at the end
+   * @throws IOException if a file cannot be read
+   */
+  @Nullable LogEntry next() throws IOException {
+    if (given != null) {
+      spare.add(given);
+    }
+    while (!isReady() && readOne()) {
+      // until the oldest one held is older than the window
+    }
+    if (count == 0) {
+      given = null;
+      return null;
+    }
+    LogEntry oldest = held[first];
+    first = (first + 1) & (held.length - 1);
+    count--;
+    if (oldest.atNanos() < givenNanos) {
+      late++;
+      oldest.at(givenNanos);
+    }
+    givenNanos = oldest.atNanos();
+    given = oldest;
+    return oldest;
+  }
+
+  private boolean isReady() {
+    return count > 0
+        && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
+  }
+
+  /** Reads a request from the file that is behind the others; false at the end of all. */
+  private boolean readOne() throws IOException {
+    File oldest = null;
+    for (File file : files) {
+      if (!file.ended && (oldest == null || file.atNanos < oldest.atNanos)) {
+        oldest = file;
+      }
+    }
+    if (oldest == null) {
+      return false;
+    }
+    LogEntry entry = spare.isEmpty() ? new LogEntry(format) : spare.remove(spare.size() - 1);
+    if (oldest.read(entry)) {
+      hold(entry);
+    } else {
+      spare.add(entry);
+    }
+    return true;
+  }
+
+  private void hold(LogEntry entry) {
+    long at = entry.atNanos();
+    mostLateNanos = Math.max(mostLateNanos, newestNanos == Long.MIN_VALUE ? 0 : newestNanos - at);
+    newestNanos = Math.max(newestNanos, at);
+    if (count == held.length) {
+      LogEntry[] larger = new LogEntry[2 * held.length];
+      for (int i = 0; i < count; i++) {
+        larger[i] = held[(first + i) & (held.length - 1)];
+      }
+      held = larger;
+      first = 0;
+    }
+    int mask = held.length - 1;
+    int place = count++;
+    while (place > 0 && held[(first + place - 1) & mask].atNanos() > at) {
+      held[(first + place) & mask] = held[(first + place - 1) & mask];
+      place--;
+    }
+    held[(first + place) & mask] = entry;
+  }
+
+  /** What was found so far. */
+  public Found found() {
+    return new Found(lines, unread, firstUnread, late, mostLateNanos);
+  }
+
+  @Override
+  public void close() throws IOException {
+    for (File file : files) {
+      file.in.close();
+    }
+  }
+
+  /** Opens a stream that may be packed by gzip or zstd, which its first bytes show. */
+  static InputStream unpacked(InputStream in) throws IOException {
+    BufferedInputStream buffered = new BufferedInputStream(in, 1 << 16);
+    buffered.mark(4);
+    byte[] magic = buffered.readNBytes(4);
+    buffered.reset();
+    if (magic.length >= 2 && magic[0] == 0x1f && magic[1] == (byte) 0x8b) {
+      return new GZIPInputStream(buffered, 1 << 16);
+    }
+    boolean zstd =
+        magic.length == 4
+            && Arrays.equals(magic, new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd});
+    return zstd ? new ZstdInputStream(buffered) : buffered;
+  }
+
+  /** One log, read line by line. */
+  private final class File {
+
+    private final Source source;
+    private final InputStream in;
+    private byte[] buffer = new byte[1 << 16];
+    private int start;
+    private int filled;
+    private long number;
+    private long atNanos = Long.MIN_VALUE;
+    private boolean ended;
+
+    File(Source source) throws IOException {
+      this.source = source;
+      this.in = unpacked(source.open());
+    }
+
+    /** Reads up to the next request; false at the end of the file. */
+    boolean read(LogEntry entry) throws IOException {
+      int length = line();
+      while (length >= 0) {
+        int from = start - 1 - length;
+        boolean cr = length > 0 && buffer[from + length - 1] == '\r';
+        int size = cr ? length - 1 : length;
+        if (size > 0 && !format.isHeading(buffer, from, from + size)) {
+          lines++;
+          if (size <= LONGEST_LINE && format.read(buffer, from, size, entry)) {
+            atNanos = Math.max(atNanos, entry.atNanos());
+            return true;
+          }
+          refuse(from, size);
+        }
+        length = line();
+      }
+      ended = true;
+      return false;
+    }
+
+    private void refuse(int from, int size) {
+      String where = source.name() + ":" + number;
+      if (strict) {
+        String line = new String(buffer, from, Math.min(size, SHOWN), StandardCharsets.UTF_8);
+        throw new LogException(
+            "%s: this is no line of the format %s: %s"
+                .formatted(where, format.name(), SafeText.quote(line)));
+      }
+      unread++;
+      if (firstUnread == null) {
+        firstUnread = where;
+      }
+    }
+
+    /** Goes behind the next line; its length without the line's end, -1 at the end. */
+    private int line() throws IOException {
+      int scanned = start;
+      while (true) {
+        for (; scanned < filled; scanned++) {
+          if (buffer[scanned] == '\n') {
+            int length = scanned - start;
+            start = scanned + 1;
+            number++;
+            return length;
+          }
+        }
+        if (start > 0) {
+          System.arraycopy(buffer, start, buffer, 0, filled - start);
+          scanned -= start;
+          filled -= start;
+          start = 0;
+        }
+        if (filled > 2 * LONGEST_LINE) { // such a line is refused, so its beginning is enough
+          scanned = filled = LONGEST_LINE + 1;
+        }
+        if (filled == buffer.length) {
+          buffer = Arrays.copyOf(buffer, 2 * buffer.length);
+        }
+        int read = fill();
+        if (read < 0) {
+          if (filled == 0) {
+            return -1;
+          }
+          buffer[filled++] = '\n';
+        } else {
+          filled += read;
+        }
+      }
+    }
+
+    private int fill() throws IOException {
+      try {
+        return in.read(buffer, filled, buffer.length - filled);
+      } catch (EOFException e) {
+        throw new LogException(
+            "%s: it ends within its packed data, behind line %s; is it still being written?"
+                .formatted(source.name(), number));
+      } catch (ZipException e) {
+        throw new LogException(
+            "%s: its packed data is damaged behind line %s: %s"
+                .formatted(source.name(), number, e.getMessage()));
+      }
+    }
+  }
+}
