@@ -8,6 +8,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -95,7 +96,7 @@ public final class AsyncLimiter {
    * @return allowed if it was spent
    */
   public CompletionStage<Decision> spend(Transaction transaction) {
-    return spend(List.of(transaction));
+    return spend(Collections.singletonList(transaction));
   }
 
   /**
@@ -163,7 +164,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(Transaction transaction) {
-    return reset(List.of(transaction));
+    return reset(Collections.singletonList(transaction));
   }
 
   /**
@@ -197,7 +198,7 @@ public final class AsyncLimiter {
    * @return the reservation, denied if the tokens were not there
    */
   public CompletionStage<Reservation> reserve(Transaction transaction) {
-    return reserve(List.of(transaction));
+    return reserve(Collections.singletonList(transaction));
   }
 
   /**
@@ -240,17 +241,17 @@ public final class AsyncLimiter {
   /**
    * As {@link Limiter#acquire(Transaction, Duration)}, without holding a thread while it waits.
    *
-   * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it:
-   * what it took is given back. What is chained to a stage that had to wait runs on threads of
-   * Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for tests, it runs on
-   * the thread that moves the clock.
+   * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it; see
+   * {@link Limiter#acquire(Transaction, Duration)}. What is chained to a stage that had to wait
+   * runs on threads of Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for
+   * tests, it runs on the thread that moves the clock.
    *
    * @param transaction which bucket, at what cost
    * @param maxWait the longest wait, zero or more
    * @return complete when the tokens are there, or with a denial at once
    */
   public CompletionStage<Decision> acquire(Transaction transaction, Duration maxWait) {
-    return acquire(List.of(transaction), maxWait);
+    return acquire(Collections.singletonList(transaction), maxWait);
   }
 
   /**

@@ -11,6 +11,7 @@ import dev.sluice.async.Stages;
 import dev.sluice.direct.Buckets;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.limit.Requirement;
@@ -21,6 +22,7 @@ import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -68,14 +70,15 @@ final class Engine {
 
   private Plan plan(Act act, List<Transaction> transactions) {
     requireUsable(transactions);
-    return Plan.of(act, transactions, Penalties.of(limits.get(), act, transactions));
+    Limits now = limits.get();
+    return Plan.of(now, act, transactions, Penalties.of(now, act, transactions));
   }
 
   /** Refuses transactions that no act may have. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : transactions) {
-      if (transaction.terms().ofCaller()) {
+      if (Objects.requireNonNull(transaction, "transaction").terms().ofCaller()) {
         limits.get().catalogue().requireNoClash(transaction.name());
       }
       open |= transaction.coverage().isMissing();
@@ -120,7 +123,8 @@ final class Engine {
   }
 
   Decision onFailure(Act act, Transaction transaction, StoreException failure) {
-    return onFailure.decide(Plan.of(act, List.of(transaction)), failure).get(0);
+    Plan plan = Plan.of(limits.get(), act, List.of(transaction), Penalties.NONE);
+    return onFailure.decide(plan, failure).get(0);
   }
 
   @Nullable Buckets buckets(LimitName name) {
@@ -256,7 +260,7 @@ final class Engine {
   }
 
   private Looked look(BucketStore call, Plan plan) {
-    return plan.looked(ledger.charge(call, Act.CHECK, plan.looks(), Ledger.NEVER_FORGIVES));
+    return plan.looked(ledger.charge(call, Act.CHECK, plan.looks(), Debts.NEVER_FORGIVES));
   }
 
   /**
@@ -280,7 +284,7 @@ final class Engine {
             call,
             Act.CHECK,
             plan.looks(),
-            Ledger.NEVER_FORGIVES,
+            Debts.NEVER_FORGIVES,
             (readings, failure) -> {
               if (failure != null) {
                 return CompletableFuture.completedFuture(otherwise.apply(storeException(failure)));
@@ -387,7 +391,7 @@ final class Engine {
     } catch (InterruptedException e) {
       Stages.onSuccess(asked, Grant::giveUp);
       throw new InterruptedException(
-          "interrupted while asking the store; what it took is given back when it has answered");
+          "interrupted while asking the store; what it takes is withdrawn when it has answered");
     } catch (ExecutionException e) {
       throw Ledger.thrown(e.getCause());
     }
@@ -450,9 +454,10 @@ final class Engine {
 
   private Plan acquirePlan(List<Transaction> transactions, Duration maxWait) {
     requireUsable(transactions);
-    Penalties penalties = Penalties.of(limits.get(), Act.SPEND, transactions);
-    Plan plan = Plan.ofAcquire(transactions, maxWait, penalties);
-    return ledger.waitingRoom().isFull() ? Plan.of(Act.SPEND, transactions, penalties) : plan;
+    Limits now = limits.get();
+    Penalties penalties = Penalties.of(now, Act.SPEND, transactions);
+    Plan plan = Plan.ofAcquire(now, transactions, maxWait, penalties);
+    return ledger.waitingRoom().isFull() ? Plan.of(now, Act.SPEND, transactions, penalties) : plan;
   }
 
   Ledger ledger() {

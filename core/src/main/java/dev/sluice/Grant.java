@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.WaitingRoom.Place;
+import dev.sluice.WaitingRoom.Turn;
 import dev.sluice.async.Stages;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -36,7 +38,7 @@ record Grant(
    * Waits on the caller's thread until its turn has come.
    *
    * @param parking how the thread waits
-   * @throws InterruptedException if the caller was interrupted; what it took is given back
+   * @throws InterruptedException if the caller was interrupted, and gave up
    */
   void await(Parking parking) throws InterruptedException {
     if (places.isEmpty()) {
@@ -53,7 +55,8 @@ record Grant(
       if (Thread.interrupted()) {
         if (room.giveUp(turn)) {
           wait.givenUp();
-          throw new InterruptedException("interrupted while waiting; the tokens are given back");
+          throw new InterruptedException(
+              "interrupted while waiting; the tokens are given back if nobody took any behind them");
         }
         Thread.currentThread().interrupt(); // the turn has come in the same moment
         break;
@@ -64,7 +67,7 @@ record Grant(
     wait.passed();
   }
 
-  /** Gives back what was taken: nobody waits. */
+  /** Withdraws what was taken: nobody waits. */
   void giveUp() {
     CompletableFuture<Decision> nobody = new CompletableFuture<>();
     nobody.cancel(false);

@@ -177,7 +177,7 @@ public final class Lease implements AutoCloseable {
     /** Returns what was spent: all, or nothing and how much could be. */
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
-      Plan plan = Plan.of(Act.SPEND, List.of(transaction));
+      Plan plan = Plan.of(now, Act.SPEND, List.of(transaction), Penalties.NONE);
       long before = ticker.getAsLong();
       try {
         return engine

@@ -5,10 +5,9 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.async.Stages;
 import dev.sluice.direct.Buckets;
 import dev.sluice.direct.DirectStore;
-import dev.sluice.gcra.Effect;
-import dev.sluice.gcra.Gcra;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -30,14 +29,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Ledger {
 
-  /** The depth of a bucket whose debts are not to be forgiven. */
-  static final long NEVER_FORGIVES = -1;
-
   private final BucketStore store;
   private final LimiterObserver observer;
   private final OpenReservations reservations;
   private final WaitingRoom waitingRoom;
-  private final Forgiven forgiven = new Forgiven();
+  private final Debts debts;
 
   Ledger(BucketStore store, LimiterObserver observer, TimeSource time) {
     this.store = store;
@@ -45,7 +41,8 @@ final class Ledger {
     this.reservations =
         new OpenReservations(time, store::nowNanos, OpenReservations.MOST, observer::settledEarly);
     this.waitingRoom =
-        new WaitingRoom(time, store::nowNanos, this::withdrawAsync, reservations::isLowering);
+        new WaitingRoom(time, store::nowNanos, this::withdraw, reservations::isLowering);
+    this.debts = new Debts(new Forgiving(), store::clockSkewNanos);
   }
 
   /** Those who wait for what was taken ahead of its time. */
@@ -75,7 +72,7 @@ final class Ledger {
   /** Charges for a refund or a reset. */
   @CanIgnoreReturnValue
   List<Reading> charge(Act act, List<Charge> charges) {
-    return charge(oneCall(), act, charges, NEVER_FORGIVES);
+    return charge(oneCall(), act, charges, Debts.NEVER_FORGIVES);
   }
 
   /**
@@ -83,7 +80,7 @@ final class Ledger {
    *
    * @param call the caller's call, of {@link #oneCall}
    * @param depthNanos how deep the bucket of the only transaction is: a debt beyond it may be
-   *     forgiven; {@link #NEVER_FORGIVES} for a batch
+   *     forgiven; {@link Debts#NEVER_FORGIVES} for a batch
    */
   List<Reading> charge(BucketStore call, Act act, List<Charge> charges, long depthNanos) {
     if (charges.isEmpty()) {
@@ -96,9 +93,7 @@ final class Ledger {
     try {
       List<Reading> readings =
           charges.size() == 1 ? call.charge(charges) : call.charge(charges, TakenInVain::new);
-      if (mayForgive(charges, readings, depthNanos)) {
-        readings = forgiven(call, charges, readings, depthNanos);
-      }
+      readings = debts.settled(call, charges, readings, depthNanos);
       stored(act, charges.size(), null, start);
       return readings;
     } catch (RuntimeException e) {
@@ -324,7 +319,8 @@ final class Ledger {
             ? call.chargeAsync(charges)
             : call.chargeAsync(charges, TakenInVain::new);
     CompletionStage<T> done =
-        forgivenAsync(call, charges, charged, depthNanos)
+        debts
+            .settledAsync(call, charges, charged, depthNanos)
             .handle(
                 (readings, failure) -> {
                   stored(act, charges.size(), failure == null ? null : unwrapped(failure), start);
@@ -350,66 +346,22 @@ final class Ledger {
 
   /** Charges without blocking; done when the store has answered. */
   CompletionStage<Void> chargeAsync(Act act, List<Charge> charges) {
-    return done(chargeAsync(oneCall(), act, charges, NEVER_FORGIVES, Ledger::orThrow));
+    return done(chargeAsync(oneCall(), act, charges, Debts.NEVER_FORGIVES, Ledger::orThrow));
   }
 
-  /** In a charge of its own. Where that fails the denial stands, and tells the debt. */
-  private List<Reading> forgiven(
-      BucketStore call, List<Charge> charges, List<Reading> readings, long depthNanos) {
-    try {
-      List<Reading> found = sent(call, reservations.send(forgiving(charges, depthNanos)));
-      return spendsToo(charges, depthNanos) ? afterForgiving(charges, found) : call.charge(charges);
-    } catch (StoreException e) {
-      return readings;
+  /** Forgiving is in flight as a reset is: open reservations give nothing back then. */
+  private final class Forgiving implements Debts.Lowering {
+    @Override
+    public List<Reading> lower(BucketStore call, Charge charge) {
+      return sent(call, reservations.send(List.of(charge)));
     }
-  }
 
-  private CompletionStage<List<Reading>> forgivenAsync(
-      BucketStore call,
-      List<Charge> charges,
-      CompletionStage<List<Reading>> charged,
-      long depthNanos) {
-    return !isForgivable(charges, depthNanos)
-        ? charged
-        : charged.thenCompose(
-            readings -> {
-              if (!mayForgive(charges, readings, depthNanos)) {
-                return CompletableFuture.completedFuture(readings);
-              }
-              List<GiveBack> giveBacks = reservations.send(forgiving(charges, depthNanos));
-              return sentAsync(call, giveBacks)
-                  .whenComplete((found, failure) -> settled(giveBacks, found, failure))
-                  .thenCompose(
-                      found ->
-                          spendsToo(charges, depthNanos)
-                              ? CompletableFuture.completedFuture(afterForgiving(charges, found))
-                              : call.chargeAsync(charges))
-                  .exceptionally(failure -> unforgiven(readings, failure));
-            });
-  }
-
-  private static List<Reading> unforgiven(List<Reading> readings, Throwable failure) {
-    Throwable cause = unwrapped(failure);
-    if (cause instanceof StoreException) {
-      return readings;
+    @Override
+    public CompletionStage<List<Reading>> lowerAsync(BucketStore call, Charge charge) {
+      List<GiveBack> giveBacks = reservations.send(List.of(charge));
+      return sentAsync(call, giveBacks)
+          .whenComplete((found, failure) -> settled(giveBacks, found, failure));
     }
-    throw new CompletionException(cause);
-  }
-
-  /** A single spend: neither a check nor a batch ever changes what it denies. */
-  private static boolean isForgivable(List<Charge> charges, long depthNanos) {
-    return depthNanos != NEVER_FORGIVES && charges.get(0).op() == Effect.Op.SPEND;
-  }
-
-  private boolean mayForgive(List<Charge> charges, List<Reading> readings, long depthNanos) {
-    if (!isForgivable(charges, depthNanos)) {
-      return false;
-    }
-    Charge charge = charges.get(0);
-    Reading found = readings.get(0);
-    return charge.incrementNanos() > 0
-        && Gcra.aheadNanos(found.nowNanos(), found.tatNanos()) - store.clockSkewNanos() > depthNanos
-        && forgiven.tryForgive(charge.key(), depthNanos, found.nowNanos());
   }
 
   private void settled(
@@ -420,48 +372,20 @@ final class Ledger {
       waitingRoom.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
     reservations.ended(giveBacks, isUnknown);
-    for (GiveBack giveBack : giveBacks) {
-      Charge charge = giveBack.charge();
-      if (!isAnswered && !isUnknown && charge.op() == Effect.Op.FORGIVE) {
-        forgiven.takeBack(charge.key(), charge.offsetNanos());
-      }
-    }
   }
 
-  /** Whether forgiving may spend as well: not up to a depth that is others' to wait in. */
-  private static boolean spendsToo(List<Charge> charges, long depthNanos) {
-    return charges.get(0).offsetNanos() == depthNanos;
-  }
-
-  private static List<Charge> forgiving(List<Charge> charges, long depthNanos) {
-    Charge charge = charges.get(0);
-    long incrementNanos = spendsToo(charges, depthNanos) ? charge.incrementNanos() : 0;
-    return List.of(
-        new Charge(charge.key(), Effect.of(Effect.Op.FORGIVE, incrementNanos, depthNanos)));
-  }
-
-  /** Takes spends back that nothing has followed; observed as a refund. */
-  private CompletionStage<List<Reading>> withdrawAsync(List<Charge> withdrawals) {
+  /** Takes back spends that nothing has followed; observed as a refund. */
+  private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);
-    return store
-        .chargeAsync(withdrawals)
-        .whenComplete(
-            (readings, failure) ->
-                stored(
-                    Act.REFUND,
-                    withdrawals.size(),
-                    failure == null ? null : unwrapped(failure),
-                    start));
-  }
-
-  /** Returns the reading of a spend after the debt is forgiven. */
-  private static List<Reading> afterForgiving(List<Charge> charges, List<Reading> found) {
-    Reading before = found.get(0);
-    long offsetNanos = charges.get(0).offsetNanos();
-    return charges.get(0).effect().isInDebt(before.nowNanos(), before.tatNanos())
-        ? List.of(new Reading(before.nowNanos(), before.nowNanos() + offsetNanos))
-        : found;
+    Stages.onEnd(
+        store.chargeAsync(withdrawals),
+        (readings, failure) ->
+            stored(
+                Act.REFUND,
+                withdrawals.size(),
+                failure == null ? null : unwrapped(failure),
+                start));
   }
 
   /** A spend of a batch over several servers: what another server denied is a cancellation. */

@@ -31,6 +31,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -151,6 +152,11 @@ public final class Limit implements DirectLimit {
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
+
+    /** How far ahead of now the TAT of a bucket may rightly lie. */
+    long depthNanos(Quota quota) {
+      return Debts.depthNanos(name, quota, limits.debtOf(name));
+    }
   }
 
   /** What single spends of a bulk came to, in their order. */
@@ -240,7 +246,7 @@ public final class Limit implements DirectLimit {
    */
   public boolean trySpend(CharSequence id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
-    boolean ascii = bytes.set(id);
+    boolean ascii = bytes.set(Objects.requireNonNull(id, "id"));
     return trySpend(bytes, ascii, id, cost);
   }
 
@@ -515,7 +521,7 @@ public final class Limit implements DirectLimit {
    * @throws InvalidRequestException if the id does not match the name's format, or nobody may wait
    *     for the limit
    * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(CharSequence id, Duration maxWait) throws InterruptedException {
     return acquire(id, 1, maxWait);
@@ -532,7 +538,7 @@ public final class Limit implements DirectLimit {
    * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
    *     range, or nobody may wait for the limit
    * @throws StoreException if the store could not decide and no failure rule does
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(CharSequence id, long cost, Duration maxWait)
       throws InterruptedException {
@@ -643,10 +649,9 @@ public final class Limit implements DirectLimit {
       return engine.onFailure(act, Transaction.of(terms, id, cost), e);
     }
     boolean inDebt =
-        decision.denied()
-            && decision.resetInNanos() > quota.offsetNanos()
-            && decision.resetInNanos() > Plan.depthNanos(terms.name(), quota);
-    return inDebt && act == Act.SPEND
+        decision.resetInNanos() > quota.offsetNanos()
+            && decision.resetInNanos() > now.depthNanos(quota);
+    return inDebt
         ? engine.decide(act, Transaction.of(terms, id, cost)) // which may forgive it
         : decision;
   }

@@ -17,6 +17,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -109,7 +110,7 @@ public final class Limiter {
    *     that loses them later refuses requests
    */
   public Limit limit(String name) {
-    Limit known = named.get(name);
+    Limit known = named.get(Objects.requireNonNull(name, "name"));
     if (known == null) {
       known = new Limit(engine, limits, name);
       engine.requireConfigured(known.name());
@@ -217,7 +218,7 @@ public final class Limiter {
    * @return allowed if it was spent; a denial changes nothing
    */
   public Decision spend(Transaction transaction) {
-    return spend(List.of(transaction));
+    return spend(Collections.singletonList(transaction));
   }
 
   /**
@@ -294,7 +295,7 @@ public final class Limiter {
    * @param transaction which bucket, of whatever kind and cost
    */
   public void reset(Transaction transaction) {
-    reset(List.of(transaction));
+    reset(Collections.singletonList(transaction));
   }
 
   /**
@@ -336,7 +337,7 @@ public final class Limiter {
    * @return the reservation, denied if the tokens were not there
    */
   public Reservation reserve(Transaction transaction) {
-    return reserve(List.of(transaction));
+    return reserve(Collections.singletonList(transaction));
   }
 
   /**
@@ -369,7 +370,7 @@ public final class Limiter {
    * @param id what is limited
    * @param maxWait the longest wait, zero or more
    * @return allowed, when the token is there; a denial comes at once
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(String limit, String id, Duration maxWait) throws InterruptedException {
     return acquire(limit, id, 1, maxWait);
@@ -384,7 +385,7 @@ public final class Limiter {
    * @param cost tokens
    * @param maxWait the longest wait, zero or more
    * @return allowed, when the tokens are there; a denial comes at once
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(String limit, String id, long cost, Duration maxWait)
       throws InterruptedException {
@@ -405,10 +406,9 @@ public final class Limiter {
    *       process that shares the buckets must declare alike.
    *   <li>Turns come in the order in which the store decided. Plain spends are denied while others
    *       wait, with a {@link Decision#retryIn} behind them all.
-   *   <li>A caller that gives up returns its place and its tokens: those of its limiter who wait
-   *       behind it move up. Where another process took tokens behind it, or a call of this limiter
-   *       was on its way at that moment, they can't all be returned. They may then pass unused
-   *       ({@code docs/decisions/013}).
+   *   <li>A caller that gives up returns its tokens if nobody has taken tokens behind it, and this
+   *       process has given nothing back to the bucket since. Otherwise they stay spent until they
+   *       refill, and the callers behind keep their time ({@code docs/decisions/013}).
    *   <li>The decision is that of the moment at which the tokens were taken.
    *   <li>A cost of 0, and an id that nothing limits, never waits. With a {@code maxWait} of zero
    *       it is a spend.
@@ -426,10 +426,10 @@ public final class Limiter {
    * @return allowed, when the tokens are there; a denial comes at once
    * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
    *     no {@link LimitName#longestWait}
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(Transaction transaction, Duration maxWait) throws InterruptedException {
-    return acquire(List.of(transaction), maxWait);
+    return acquire(Collections.singletonList(transaction), maxWait);
   }
 
   /**
@@ -443,7 +443,7 @@ public final class Limiter {
    * @return allowed, when all tokens are there; a denial comes at once
    * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
    *     no {@link LimitName#longestWait}
-   * @throws InterruptedException if the caller is interrupted; what it took is given back
+   * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(List<Transaction> transactions, Duration maxWait)
       throws InterruptedException {
@@ -533,7 +533,7 @@ public final class Limiter {
    * @throws MissingDefaultException unless missing defaults are allowed
    */
   public void requireDefault(Transaction transaction) {
-    engine.requireUsable(List.of(transaction));
+    engine.requireUsable(Collections.singletonList(transaction));
   }
 
   /**
@@ -569,7 +569,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder observer(LimiterObserver newObserver) {
-      this.observer = new GuardedObserver(newObserver);
+      this.observer = new GuardedObserver(Objects.requireNonNull(newObserver, "observer"));
       return this;
     }
 
@@ -584,7 +584,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
-      this.time = newTime;
+      this.time = Objects.requireNonNull(newTime, "time");
       return this;
     }
 
@@ -602,7 +602,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder onFailure(FailureRule rule) {
-      this.onFailure = rule;
+      this.onFailure = Objects.requireNonNull(rule, "rule");
       return this;
     }
 
@@ -616,7 +616,8 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder onFailure(String limit, FailureRule rule) {
-      onFailureByLimit.put(limits.get().catalogue().get(limit).name(), rule);
+      onFailureByLimit.put(
+          limits.get().catalogue().get(limit).name(), Objects.requireNonNull(rule, "rule"));
       return this;
     }
 
@@ -633,7 +634,7 @@ public final class Limiter {
     @CanIgnoreReturnValue
     public Builder onFailure(LimitName limit, FailureRule rule) {
       limits.get().catalogue().requireNoClash(limit);
-      onFailureByLimit.put(limit.name(), rule);
+      onFailureByLimit.put(limit.name(), Objects.requireNonNull(rule, "rule"));
       return this;
     }
 
@@ -648,7 +649,7 @@ public final class Limiter {
      */
     @CanIgnoreReturnValue
     public Builder missingDefault(MissingDefault policy) {
-      this.onMissing = policy;
+      this.onMissing = Objects.requireNonNull(policy, "policy");
       return this;
     }
 

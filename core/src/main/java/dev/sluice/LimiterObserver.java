@@ -127,7 +127,7 @@ public interface LimiterObserver {
   enum Ending {
     /** The tokens are there. */
     PASSED,
-    /** The caller was interrupted, cancelled, or timed out; what it took is given back. */
+    /** The caller was interrupted, cancelled, or timed out; what it took is withdrawn. */
     GIVEN_UP,
     /** The wait would have been too long: denied at once. {@link #waits} was not called. */
     REFUSED

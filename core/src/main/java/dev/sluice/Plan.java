@@ -3,11 +3,13 @@ package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction.Kind;
+import dev.sluice.WaitingRoom.Place;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
@@ -30,22 +32,25 @@ import org.jspecify.annotations.Nullable;
  *     where the store need not be asked
  * @param maxWaitNanos how far a spend may go beyond what is there now
  * @param penalties those on the transactions
+ * @param debt how many bursts the bucket of the only transaction may owe
  */
 record Plan(
     Act act,
     List<Transaction> transactions,
     List<Charge> charges,
     long maxWaitNanos,
-    Penalties penalties) {
+    Penalties penalties,
+    int debt) {
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
-  static Plan of(Act act, List<Transaction> transactions) {
-    return of(act, transactions, 0, Penalties.NONE);
-  }
-
-  static Plan of(Act act, List<Transaction> transactions, Penalties penalties) {
-    return of(act, transactions, 0, penalties);
+  /**
+   * Makes a plan.
+   *
+   * @param limits those in force, which say what a bucket may owe
+   */
+  static Plan of(Limits limits, Act act, List<Transaction> transactions, Penalties penalties) {
+    return of(limits, act, transactions, 0, penalties);
   }
 
   /**
@@ -53,7 +58,8 @@ record Plan(
    *
    * @throws InvalidRequestException for a negative wait, and for a limit that nobody may wait for
    */
-  static Plan ofAcquire(List<Transaction> transactions, Duration maxWait, Penalties penalties) {
+  static Plan ofAcquire(
+      Limits limits, List<Transaction> transactions, Duration maxWait, Penalties penalties) {
     if (maxWait.isNegative()) {
       throw new InvalidRequestException(
           Field.MAX_WAIT, "maxWait: found " + maxWait + ", expected zero or more");
@@ -67,7 +73,7 @@ record Plan(
                 + " or longestWait in the names file, in every process that shares its buckets");
       }
     }
-    return of(Act.SPEND, transactions, nanos(maxWait), penalties);
+    return of(limits, Act.SPEND, transactions, nanos(maxWait), penalties);
   }
 
   private static long nanos(Duration duration) {
@@ -75,7 +81,11 @@ record Plan(
   }
 
   private static Plan of(
-      Act act, List<Transaction> transactions, long maxWaitNanos, Penalties penalties) {
+      Limits limits,
+      Act act,
+      List<Transaction> transactions,
+      long maxWaitNanos,
+      Penalties penalties) {
     List<Charge> charges = new ArrayList<>(transactions.size());
     Set<String> keys = new HashSet<>();
     for (Transaction transaction : transactions) {
@@ -91,7 +101,8 @@ record Plan(
       }
       charges.add(charge);
     }
-    return new Plan(act, List.copyOf(transactions), charges, maxWaitNanos, penalties);
+    int debt = transactions.size() == 1 ? limits.debtOf(transactions.get(0).name()) : 0;
+    return new Plan(act, List.copyOf(transactions), charges, maxWaitNanos, penalties, debt);
   }
 
   /**
@@ -141,7 +152,7 @@ record Plan(
       inForce.add(penalty);
     }
     return new Looked(
-        new Plan(act, transactions, rest, maxWaitNanos, new Penalties(inForce, true)),
+        new Plan(act, transactions, rest, maxWaitNanos, new Penalties(inForce, true), debt),
         isDone ? decide(found) : null);
   }
 
@@ -179,22 +190,11 @@ record Plan(
         chargeAct(act, transaction),
         takesNothing ? 0 : quota.incrementNanos(transaction.cost()),
         transaction.kind() == Kind.CHECK_AND_SPEND
-            ? depthNanos(transaction.name(), quota, maxWaitNanos)
+            ? offsetNanos(transaction.name(), quota, maxWaitNanos)
             : quota.offsetNanos());
   }
 
-  /**
-   * How far ahead of now the TAT of a bucket may rightly lie: by its burst offset, by as much as
-   * callers may wait, and by what it may owe.
-   */
-  static long depthNanos(LimitName name, Quota quota) {
-    long depthNanos = depthNanos(name, quota, Long.MAX_VALUE);
-    long bursts = name.deepestDebt();
-    boolean fits = bursts <= (Long.MAX_VALUE - depthNanos) / quota.offsetNanos();
-    return fits ? depthNanos + bursts * quota.offsetNanos() : Long.MAX_VALUE;
-  }
-
-  private static long depthNanos(LimitName name, Quota quota, long maxWaitNanos) {
+  private static long offsetNanos(LimitName name, Quota quota, long maxWaitNanos) {
     long waitNanos = Math.min(nanos(name.longestWait()), maxWaitNanos);
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
@@ -202,7 +202,9 @@ record Plan(
   /** How deep the bucket of the only transaction is; a batch forgives no debt. */
   long depthNanos(Function<Transaction, @Nullable Quota> quotaOf) {
     Quota quota = isAlone() ? quotaOf.apply(transactions.get(0)) : null;
-    return quota == null ? Ledger.NEVER_FORGIVES : depthNanos(transactions.get(0).name(), quota);
+    return quota == null
+        ? Debts.NEVER_FORGIVES
+        : Debts.depthNanos(transactions.get(0).name(), quota, debt);
   }
 
   long depthNanos() {

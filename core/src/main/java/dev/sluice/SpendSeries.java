@@ -181,7 +181,8 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   private boolean isInDebt(int index) {
     Quota quota = Objects.requireNonNull(quotas[index]);
     return Objects.requireNonNull(effects[index]).isInDebt(nowNanos[index], tatNanos[index])
-        && Gcra.aheadNanos(nowNanos[index], tatNanos[index]) > Plan.depthNanos(name(), quota);
+        && Gcra.aheadNanos(nowNanos[index], tatNanos[index])
+            > Objects.requireNonNull(resolved).depthNanos(quota);
   }
 
   private void tell(Outcome outcome, int index) {

@@ -46,7 +46,11 @@ final class Terms {
   }
 
   static Terms ofCaller(LimitName name, Quota quota) {
-    return new Terms(name, quota, Origin.CALLER, Coverage.LIMITED);
+    return new Terms(
+        Objects.requireNonNull(name, "name"),
+        Objects.requireNonNull(quota, "quota"), // without one, everything would be allowed
+        Origin.CALLER,
+        Coverage.LIMITED);
   }
 
   static Terms of(Limits limits, LimitName name, String canonicalId) {

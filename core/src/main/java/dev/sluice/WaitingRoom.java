@@ -2,21 +2,21 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.Place.Line;
-import dev.sluice.Place.State;
-import dev.sluice.async.Stages;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
 import dev.sluice.store.TimeSource;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletionStage;
+import java.util.TreeSet;
+import java.util.concurrent.Future;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Function;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -25,76 +25,69 @@ import org.jspecify.annotations.Nullable;
  * Waiting.
  *
  * A caller that may wait for W spends with a burst offset of τ + W instead of τ. So the store
- * decides in one act whether the tokens will be there within W, and takes them. The TAT then goes
- * beyond now + τ, and all later callers, from any process, queue behind it. The turn of a caller
- * comes when its stretch of the time line (see the essay in OpenReservations) lies within τ:
+ * decides in one call whether the tokens will be there within W, and takes them. The TAT then goes
+ * beyond now + τ, and all later callers, from any process, queue behind it. A caller's turn comes
+ * when the end of its stretch of the time line (see the essay in OpenReservations) lies within τ:
  *
  *        now              now + τ      A      B      C = TAT
  *   ──────┼──────────────────┼───┬──────┬──────┬──────┬────▶ time
  *         │                  │   │◀ T·c▶│      │      │
  *         │◀── τ, the burst offset ────▶│      its turn: the end of its stretch − τ
  *
- * Giving up. B leaves, and its stretch is a hole. What B took can't just go back to the store: D
- * would get the stretch of C, and C and D would pass at the same moment. So the callers that wait
- * here, directly behind the hole, move up into it. Then the hole lies behind them, and the store
- * takes it back if it is still the last stretch (Effect.Op.WITHDRAW). It is not the last one if
- * another process, which can't be told to move up, took tokens behind it. Then the hole stays: it
- * closes if somebody from here comes to stand behind it, and passes unused otherwise. That costs
- * tokens, and gives none.
+ * Giving up. If B's tokens were refunded, D would get the stretch of C, and C and D would pass at
+ * the same moment. So the store takes a spend back only while the TAT is still the one that this
+ * spend left (Op.WITHDRAW): then no stretch lies behind. Otherwise the tokens stay spent until they
+ * refill, and the callers behind keep their time.
  *
- * Fixed places. A reset, a refund or a cancellation moves all stretches that lie behind what it
- * gives back, and may swallow some: a full bucket gets no fuller. This process knows of its own
- * only, and not at which moment the store decides on one. So a place is fixed if one of them may
- * have been decided on since its spend. A caller that gives up a fixed place gives nothing back,
- * and nobody moves up into it. One whose answer is lost counts for as long as the store may still
- * decide. One that is sent behind a withdrawal must not arrive before it, or the withdrawal might
- * find by chance the TAT that it expects (see BucketStore).
+ * A refund, a cancellation or a reset can bring the TAT back to the same nanosecond while others
+ * spend. So a caller gives nothing back if this process may have lowered its bucket since it asked.
  *
- * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, however
- * many processes there are. Here, the line of a bucket has one alarm, that of its first place. A
- * caller with several buckets stands in several lines, and its turn comes when it was first in
- * each.
+ * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, in all
+ * processes together. Here the line of a bucket has one alarm, that of its first place. A caller
+ * with several buckets stands in several lines, and passes when it was first in each.
  *
- * Clocks. A store that goes by a clock of this process names the instant of its decision, which
- * lies between question and answer even if that clock steps. Of any other store, the wait is
- * counted from the arrival of its answer: never too early, and late by no more than the way back
- * took. A batch is answered with its slowest server, and those behind it wait for its turn. So a
- * place learns from those that were taken later and answered sooner. What is left of a place that
- * others move up into is counted from the question: never too much, and too little by no more than
- * the round trip.
+ * Clocks. A store that uses a clock of this process names the instant of its decision. For any
+ * other store the wait counts from the arrival of its answer, so it is never too short. When the
+ * tokens of a stretch are there, so are those of the stretches before it. So a caller whose answer
+ * was slow passes no later than those behind it.
  */
 
 /**
- * Those who wait for tokens that they took ahead of their time. Thread-safe; no method blocks for
- * longer than a few instructions for each caller who waits behind one that gives up.
+ * Callers that wait for tokens that they took ahead of their time. Thread-safe; no method blocks
+ * for longer than a few instructions.
  */
 final class WaitingRoom {
 
-  /** How many places there are, about. Beyond them nobody may wait. */
+  /** How many places there are at most, about. Beyond them nobody may wait. */
   static final int MOST = 1_000_000;
+
+  private static final Comparator<Place> BY_END =
+      ((Comparator<Place>) (one, other) -> Long.compareUnsigned(one.endNanos, other.endNanos))
+          .thenComparingLong(place -> place.number);
 
   private final TimeSource time;
   private final Supplier<OptionalLong> storeTime;
-  private final Function<List<Charge>, CompletionStage<List<Reading>>> withdraw;
+  private final Consumer<List<Charge>> withdraw;
+  private final Predicate<String> isLowering;
   private final ReentrantLock lock = new ReentrantLock();
   private final Map<String, Line> lines = new HashMap<>();
-  private final Predicate<String> isLowering;
   private final LastLowered lastLowered = new LastLowered();
+  private long entered; // places
   private volatile int size; // written under the lock
   private volatile boolean isUsed; // by a caller that may wait
 
   /**
-   * A room.
+   * Creates an empty room.
    *
    * @param time the clock to wait by
-   * @param storeTime the store's present, where it is known here
-   * @param withdraw asks the store to take spends back
+   * @param storeTime the store's current time, where it is known here
+   * @param withdraw asks the store to take spends back, if nothing followed them
    * @param isLowering whether a charge of this process that lowers a bucket is under way
    */
   WaitingRoom(
       TimeSource time,
       Supplier<OptionalLong> storeTime,
-      Function<List<Charge>, CompletionStage<List<Reading>>> withdraw,
+      Consumer<List<Charge>> withdraw,
       Predicate<String> isLowering) {
     this.time = time;
     this.storeTime = storeTime;
@@ -102,7 +95,100 @@ final class WaitingRoom {
     this.isLowering = isLowering;
   }
 
-  /** A caller that may wait asks the store. Returns the present, for {@link #enter}. */
+  /** The tokens that one caller took from one bucket. */
+  static final class Place {
+    final String key;
+    final LimitName limit;
+    private final long incrementNanos;
+    private final long offsetNanos;
+    private final long endNanos; // unsigned, by the store's clock
+    private final long nowNanos; // of the store, when it decided
+    private @Nullable Turn turn; // while it is in a line
+    private long number; // in the order of entering
+    private long turnAtNanos; // by the clock here
+
+    /**
+     * Creates a place.
+     *
+     * @param limit the limit that the bucket belongs to
+     * @param incrementNanos the length of the stretch, positive
+     * @param offsetNanos the burst offset of the quota, at least as long
+     * @param endNanos the TAT that the spend left, unsigned
+     * @param nowNanos the store's time when it decided
+     */
+    Place(
+        String key,
+        LimitName limit,
+        long incrementNanos,
+        long offsetNanos,
+        long endNanos,
+        long nowNanos) {
+      this.key = key;
+      this.limit = limit;
+      this.incrementNanos = incrementNanos;
+      this.offsetNanos = offsetNanos;
+      this.endNanos = endNanos;
+      this.nowNanos = nowNanos;
+    }
+
+    /** Returns the time from the decision until the tokens are there; 0 if they are. */
+    long waitNanos() {
+      return Math.max(endNanos - nowNanos - offsetNanos, 0);
+    }
+
+    private Charge withdrawal() {
+      return new Charge(key, Op.WITHDRAW, incrementNanos, offsetNanos, endNanos);
+    }
+  }
+
+  /** The turn of one caller: it comes once, when all that it took is there. */
+  static final class Turn {
+    private final List<Place> places;
+    private final long askedNanos;
+    private final Runnable onCome;
+    private int waitsFor; // places
+    private boolean gone;
+    private volatile boolean come; // written under the lock
+
+    private Turn(List<Place> places, long askedNanos, Runnable onCome) {
+      this.places = places;
+      this.askedNanos = askedNanos;
+      this.onCome = onCome;
+    }
+
+    boolean hasCome() {
+      return come;
+    }
+  }
+
+  /** The places of one bucket for which callers wait. */
+  private static final class Line {
+    private final String key;
+    private final TreeSet<Place> places = new TreeSet<>(BY_END);
+    private @Nullable Future<?> alarm;
+    private long alarmAtNanos = Long.MAX_VALUE;
+
+    Line(String key) {
+      this.key = key;
+    }
+
+    /** No turn comes later than one behind it. */
+    void add(Place place) {
+      Place behind = places.higher(place);
+      if (behind != null) {
+        place.turnAtNanos = Math.min(place.turnAtNanos, behind.turnAtNanos);
+      }
+      for (Place before : places.headSet(place, false).descendingSet()) {
+        if (before.turnAtNanos <= place.turnAtNanos) {
+          break;
+        }
+        before.turnAtNanos = place.turnAtNanos;
+      }
+      places.add(place);
+    }
+  }
+
+  /** Before a caller that may wait asks the store. Returns the time for {@link #enter}. */
   long asks() {
     if (!isUsed) {
       isUsed = true; // first: what was answered before it does not count
@@ -111,26 +197,13 @@ final class WaitingRoom {
   }
 
   /**
-   * A charge that lowers a bucket was answered, or failed.
+   * After the answer to a charge that lowers a bucket, or its failure.
    *
    * @param laterNanos for how long the store may still decide on it; 0 if it was answered
    */
   void lowered(String key, long laterNanos) {
-    if (!isUsed && laterNanos == 0) {
-      return;
-    }
-    long byNanos = time.nanos() + laterNanos;
-    lastLowered.decidedBy(key, byNanos);
-    if (size > 0) {
-      lock.lock();
-      try {
-        Line line = lines.get(key);
-        if (line != null) {
-          line.loweredNanos = Math.max(line.loweredNanos, byNanos);
-        }
-      } finally {
-        lock.unlock();
-      }
+    if (isUsed || laterNanos > 0) {
+      lastLowered.decidedBy(key, time.nanos() + laterNanos);
     }
   }
 
@@ -138,7 +211,7 @@ final class WaitingRoom {
     return size >= MOST;
   }
 
-  /** How many places callers wait for, or left. */
+  /** How many places callers wait for. */
   int size() {
     return size;
   }
@@ -148,53 +221,45 @@ final class WaitingRoom {
    *
    * @param places of different buckets
    * @param askedNanos what {@link #asks} returned
-   * @param onCome told when the turn has come, unless it has when this returns; must not block
+   * @param onCome called when the turn comes, unless it has come when this returns; must not block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
-    Turn turn = new Turn(places, onCome);
+    Turn turn = new Turn(places, askedNanos, onCome);
     long hereNanos = time.nanos();
     OptionalLong storeNanos = storeTime.get();
-    for (Place place : places) {
-      place.askedNanos = askedNanos;
-      if (storeNanos.isPresent()) {
-        long decidedNanos = hereNanos - sinceNanos(place, storeNanos.getAsLong(), hereNanos);
-        place.seenAt(decidedNanos, decidedNanos);
-      } else {
-        place.seenAt(hereNanos, askedNanos);
-      }
-    }
-    Moved moved = new Moved();
+    List<Turn> come = new ArrayList<>(1);
     lock.lock();
     try {
       for (Place place : places) {
         if (place.waitNanos() > 0) {
-          turn.waitFor(place);
-          place.state = State.WAITING;
-          add(place);
-          Place before = place.before;
-          if (before != null && before.state == State.HOLE && before.isFollowed()) {
-            close(before, moved);
-          }
+          long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
+          long mostNanos = Math.max(hereNanos - askedNanos, 0); // even if the store's clock stepped
+          long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
+          place.turnAtNanos = after(decidedNanos, place.waitNanos());
+          place.number = ++entered;
+          place.turn = turn;
+          turn.waitsFor++;
+          lines.computeIfAbsent(place.key, Line::new).add(place);
+          size(1);
         }
       }
-      turn.settle();
-      for (Place place : places) {
-        ring(place.key, moved);
-      }
+      turn.come = turn.waitsFor == 0;
+      places.forEach(place -> ring(place.key, come));
     } finally {
       lock.unlock();
     }
-    moved.tell(turn, false);
+    come.remove(turn);
+    tell(come, false);
     return turn;
   }
 
-  /** How long ago the store decided: not before it was asked, even if its clock has stepped. */
-  private static long sinceNanos(Place place, long storeNanos, long hereNanos) {
-    long mostNanos = Math.max(hereNanos - place.askedNanos, 0);
-    return Math.min(Math.max(storeNanos - place.nowNanos(), 0), mostNanos);
+  /** A turn that lies beyond the clock's last instant never comes. */
+  private static long after(long nanos, long waitNanos) {
+    long turnAtNanos = nanos + waitNanos;
+    return turnAtNanos < nanos ? Long.MAX_VALUE : turnAtNanos;
   }
 
-  /** The present by the clock that callers wait by. */
+  /** Returns the time by the clock that callers wait by. */
   long nowNanos() {
     return time.nanos();
   }
@@ -203,21 +268,20 @@ final class WaitingRoom {
   long leftNanos(Turn turn) {
     lock.lock();
     try {
-      long latestNanos = Long.MIN_VALUE;
-      for (Place place : turn.places()) {
-        if (place.state == State.WAITING) {
-          latestNanos = Math.max(latestNanos, place.turnAtNanos);
-        }
-      }
-      return latestNanos == Long.MIN_VALUE ? 0 : Math.max(latestNanos - time.nanos(), 0);
+      long nowNanos = time.nanos();
+      return turn.places.stream()
+          .filter(place -> place.turn != null)
+          .mapToLong(place -> Math.max(place.turnAtNanos - nowNanos, 0))
+          .max()
+          .orElse(0);
     } finally {
       lock.unlock();
     }
   }
 
-  /** Looks at the clock for a caller, who need not rely on an alarm. */
+  /** Looks at the clock for a caller, which need not rely on an alarm. */
   void look(Turn turn) {
-    turn.places().forEach(place -> look(place.key, false));
+    turn.places.forEach(place -> look(place.key, false));
   }
 
   /** Lets those pass whose turn it is; on an alarm's own thread if it says so. */
@@ -225,138 +289,96 @@ final class WaitingRoom {
     if (lock.isHeldByCurrentThread()) {
       return; // an alarm that rings while it is set: the clock is read again after that
     }
-    Moved moved = new Moved();
+    List<Turn> come = new ArrayList<>(1);
     lock.lock();
     try {
-      ring(key, moved);
+      ring(key, come);
     } finally {
       lock.unlock();
     }
-    moved.tell(null, isAlarm);
+    tell(come, isAlarm);
   }
 
-  /** Gives back what a caller took, unless its turn has come. Returns whether it did. */
+  /** Withdraws what a caller took, unless its turn has come. Returns whether it did. */
   boolean giveUp(Turn turn) {
     return leave(turn, false);
   }
 
-  /** Gives back what a caller took, even if its turn has come. */
+  /** Withdraws what a caller took, even if its turn has come. */
   void leave(Turn turn) {
     leave(turn, true);
   }
 
   @CanIgnoreReturnValue
   private boolean leave(Turn turn, boolean evenIfCome) {
-    Moved moved = new Moved();
+    List<Turn> come = new ArrayList<>(0);
     lock.lock();
     try {
-      if ((turn.hasCome() && !evenIfCome) || !turn.leave()) {
+      if (turn.gone || (turn.come && !evenIfCome)) {
         return false;
       }
-      for (Place place : turn.places()) {
-        vacate(place, moved);
+      turn.gone = true;
+      for (Place place : turn.places) {
+        if (place.turn != null) {
+          remove(lines.get(place.key), place);
+        }
       }
-      for (Place place : turn.places()) {
-        ring(place.key, moved);
-      }
+      turn.places.forEach(place -> ring(place.key, come));
     } finally {
       lock.unlock();
     }
-    moved.tell(null, false);
+    withdraw(turn);
+    tell(come, false);
     return true;
   }
 
-  private void vacate(Place place, Moved moved) {
-    if (place.state == State.OUTSIDE) {
-      if (place.isOver(time.nanos())) {
-        return;
+  private void withdraw(Turn turn) {
+    List<Charge> withdrawals =
+        turn.places.stream()
+            .filter(place -> !lastLowered.isSince(place.key, turn.askedNanos))
+            .filter(place -> !isLowering.test(place.key))
+            .map(Place::withdrawal)
+            .toList();
+    try {
+      if (!withdrawals.isEmpty()) {
+        withdraw.accept(withdrawals);
       }
-      add(place);
+    } catch (RuntimeException e) {
+      // The store is closed, for example: the tokens stay spent.
     }
-    place.turn = null;
-    close(place, moved);
-  }
-
-  private void add(Place place) {
-    lines.computeIfAbsent(place.key, Line::new).add(place);
-    size(1); // first: what is answered now finds its line
-    place.isFixed |= lastLowered.isSince(place.key, place.askedNanos);
-  }
-
-  /** The store knows best what is left of a hole, unless others here move up into it. */
-  private void close(Place hole, Moved moved) {
-    if (isFixed(hole) || (hole.isFollowed() && !moveUpInto(hole, moved))) {
-      remove(line(hole), hole, moved);
-      return;
-    }
-    hole.state = State.LEAVING;
-    moved.holes.add(hole);
-  }
-
-  /**
-   * Lets those who stand directly behind a hole move up into it. They may come to stand directly
-   * behind an earlier one, which then stays before this one until the store has taken this one
-   * back.
-   *
-   * @return false if nothing is left of the hole
-   */
-  private boolean moveUpInto(Place hole, Moved moved) {
-    if (!hole.shrink(time.nanos())) {
-      return false;
-    }
-    Place earlier = hole.before;
-    line(hole).close(hole);
-    while (earlier != null && earlier.state == State.HOLE && earlier.isFollowed()) {
-      if (isFixed(earlier) || !earlier.shrink(time.nanos())) {
-        remove(line(earlier), earlier, moved);
-        break;
-      }
-      Place next = earlier.before;
-      line(earlier).close(earlier);
-      earlier = next;
-    }
-    return true;
-  }
-
-  private boolean isFixed(Place place) {
-    return place.isFixed
-        || line(place).loweredNanos >= place.askedNanos
-        || isLowering.test(place.key);
-  }
-
-  private Line line(Place place) {
-    return Objects.requireNonNull(lines.get(place.key));
   }
 
   /** Lets those pass whose turn it is, and sets the alarm for the next one. */
-  private void ring(String key, Moved moved) {
+  private void ring(String key, List<Turn> come) {
     Line line = lines.get(key);
     if (line == null) {
       return;
     }
-    Place first = line.first();
-    while (first != null) {
+    while (!line.places.isEmpty()) {
+      Place first = line.places.first();
       if (first.turnAtNanos <= time.nanos()) {
-        remove(line, first, moved);
+        Turn turn = remove(line, first);
+        turn.come = --turn.waitsFor == 0;
+        if (turn.come) {
+          come.add(turn);
+        }
       } else if (first.turnAtNanos < line.alarmAtNanos) {
         setAlarm(line, first.turnAtNanos);
       } else {
         return;
       }
-      first = line.first();
     }
     lines.remove(key);
     cancelAlarm(line);
   }
 
-  private void remove(Line line, Place place, Moved moved) {
-    line.remove(place);
+  @CanIgnoreReturnValue
+  private Turn remove(@Nullable Line line, Place place) {
+    Turn turn = Objects.requireNonNull(place.turn);
+    Objects.requireNonNull(line).places.remove(place);
+    place.turn = null;
     size(-1);
-    place.state = State.OUTSIDE;
-    Turn turn = place.turn == null ? null : place.turn.without(place);
-    if (turn != null) {
-      moved.come.add(turn);
-    }
+    return turn;
   }
 
   private void setAlarm(Line line, long atNanos) {
@@ -393,77 +415,18 @@ final class WaitingRoom {
     size += more;
   }
 
-  private void withdraw(List<Place> holes) {
-    CompletionStage<List<Reading>> answer;
-    try {
-      answer = withdraw.apply(holes.stream().map(Place::withdrawal).toList());
-    } catch (RuntimeException e) { // a store that is closed, say: what was taken stays taken
-      withdrawn(holes, null);
-      return;
-    }
-    Stages.onEnd(
-        answer, (readings, failure) -> withdrawn(holes, failure == null ? readings : null));
-  }
-
-  /** Removes what the store took back; what it did not may still be closed by those who come. */
-  private void withdrawn(List<Place> holes, @Nullable List<Reading> readings) {
-    Moved moved = new Moved();
-    lock.lock();
-    try {
-      for (int i = 0; i < holes.size(); i++) {
-        Place hole = holes.get(i);
-        if (hole.state != State.LEAVING) {
-          continue; // its time is over
-        }
-        boolean followed =
-            readings != null && Long.compareUnsigned(readings.get(i).tatNanos(), hole.endNanos) > 0;
-        boolean back = readings != null && readings.get(i).tatNanos() == hole.endNanos;
-        Place before = hole.before;
-        if (!followed) {
-          remove(line(hole), hole, moved);
-        } else if (hole.isFollowed()) { // by a caller that came in between
-          close(hole, moved);
-        } else {
-          hole.state = State.HOLE;
-        }
-        if (back
-            && before != null
-            && before.state == State.HOLE
-            && before.endNanos == hole.startNanos()) {
-          close(before, moved); // which is the last one now
-        }
-        ring(hole.key, moved);
-      }
-    } finally {
-      lock.unlock();
-    }
-    moved.tell(null, false);
-  }
-
-  /** The work to do once the lock is free. */
-  private final class Moved {
-    private final List<Turn> come = new ArrayList<>(1);
-    private final List<Place> holes = new ArrayList<>(0);
-
-    /**
-     * Tells all callers but that of this thread. What they do then is their own code, which may
-     * hold its thread up: no two of them share one.
-     *
-     * @param here the turn of this thread's caller, null for none
-     * @param isAlarm whether this is the thread of an alarm, which one of them may have
-     */
-    void tell(@Nullable Turn here, boolean isAlarm) {
-      if (!holes.isEmpty()) {
-        withdraw(holes);
-      }
-      come.removeIf(turn -> turn == here);
-      int handedOver = isAlarm ? come.size() - 1 : come.size();
-      for (int i = 0; i < come.size(); i++) {
-        if (i < handedOver) {
-          time.alarm(time.nanos(), come.get(i)::tell);
-        } else {
-          come.get(i).tell();
-        }
+  /**
+   * Lets callers go on whose turn has come, outside the lock. A caller's own code runs then, and
+   * may block its thread, so each caller gets another thread.
+   *
+   * @param isAlarm whether this is the thread of an alarm, which one caller may use
+   */
+  private void tell(List<Turn> come, boolean isAlarm) {
+    for (int i = 0; i < come.size(); i++) {
+      if (isAlarm && i == come.size() - 1) {
+        come.get(i).onCome.run();
+      } else {
+        time.alarm(time.nanos(), come.get(i).onCome);
       }
     }
   }

@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import dev.sluice.LimiterObserver.Ending;
+import dev.sluice.WaitingRoom.Place;
 import dev.sluice.limit.LimitName;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -66,8 +66,8 @@ class FixedPlacesTest {
    * Two callers wait; then a reset, a spend of all, and two others that wait end where they did.
    */
   private void giveUpBehind(SlowStore.Call reset, Runnable beforeGivingUp) {
+    CompletableFuture<Decision> first = acquire();
     CompletableFuture<Decision> leaving = acquire();
-    CompletableFuture<Decision> behind = acquire();
     var unused = reset.apply();
     assertThat(limiter.spend(LIMIT, ID, 10).allowed()).isTrue();
     CompletableFuture<Decision> third = acquire();
@@ -75,7 +75,7 @@ class FixedPlacesTest {
     beforeGivingUp.run();
     assertThat(leaving.cancel(false)).isTrue();
     store.answerAll();
-    assertThat(behind).isNotDone();
+    assertThat(first).isNotDone();
     assertThat(third).isNotDone();
     assertThat(last).isNotDone();
     assertTokensLacking(12);
@@ -113,8 +113,8 @@ class FixedPlacesTest {
   }
 
   /**
-   * A lost reset may come for a minute. A caller that asks within it has a fixed place for as long
-   * as it waits; one that asks afterwards has not.
+   * A lost reset may come for a minute. A caller that asks within it gives nothing back, however
+   * long it waits; one that asks afterwards does.
    */
   @Test
   void giveUp_longAfterAResetThatMayHaveComeLate_givesNothingBack() {
@@ -124,21 +124,21 @@ class FixedPlacesTest {
     afterNanos += 2;
     CompletableFuture<Decision> late = acquire();
     assertTokensLacking(Duration.ofMinutes(15).minusNanos(1));
-    assertThat(early.cancel(false)).isTrue();
-    store.answerAll();
-    assertTokensLacking(Duration.ofMinutes(15).minusNanos(1));
     assertThat(late.cancel(false)).isTrue();
+    store.answerAll();
+    assertTokensLacking(Duration.ofMinutes(14).minusNanos(1));
+    assertThat(early.cancel(false)).isTrue();
     store.answerAll();
     assertTokensLacking(Duration.ofMinutes(14).minusNanos(1));
   }
 
   @Test
-  void giveUp_withoutAReset_givesAllBack() {
-    CompletableFuture<Decision> leaving = acquire();
-    CompletableFuture<Decision> behind = acquire();
-    assertThat(leaving.cancel(false)).isTrue();
+  void giveUp_theLastWithoutAReset_givesAllBack() {
+    CompletableFuture<Decision> first = acquire();
+    CompletableFuture<Decision> last = acquire();
+    assertThat(last.cancel(false)).isTrue();
     store.answerAll();
-    assertThat(behind).isNotDone();
+    assertThat(first).isNotDone();
     assertTokensLacking(11);
   }
 }

@@ -4,6 +4,8 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.WaitingRoom.Place;
+import dev.sluice.WaitingRoom.Turn;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
@@ -32,14 +34,7 @@ final class GrantTest {
   private final List<Charge> withdrawn = new ArrayList<>();
   private final List<String> heard = new ArrayList<>();
   private final WaitingRoom room =
-      new WaitingRoom(
-          clock,
-          () -> OptionalLong.of(clock.nanos),
-          charges -> {
-            withdrawn.addAll(charges);
-            return new CompletableFuture<>();
-          },
-          key -> false);
+      new WaitingRoom(clock, () -> OptionalLong.of(clock.nanos), withdrawn::addAll, key -> false);
   private final LimiterObserver observer =
       new LimiterObserver() {
         @Override
@@ -116,11 +111,12 @@ final class GrantTest {
   /** Another thread looks at the clock, and lets this one pass before it wakes. */
   @Test
   void await_whoseTurnComesWhileItSleeps_passes() throws InterruptedException {
+    Turn other = room.enter(List.of(place(2 * SECOND)), room.asks(), () -> {});
     Sleeper sleeper =
         new Sleeper(
             nanos -> {
               clock.nanos += nanos;
-              room.look(new Turn(List.of(place(0)), () -> {}));
+              room.look(other);
               Thread.currentThread().interrupt();
             });
     grant(place(SECOND)).await(sleeper);
@@ -133,7 +129,8 @@ final class GrantTest {
     Sleeper sleeper = new Sleeper(nanos -> Thread.currentThread().interrupt());
     assertThatThrownBy(() -> grant(place(SECOND)).await(sleeper))
         .isInstanceOf(InterruptedException.class)
-        .hasMessage("interrupted while waiting; the tokens are given back");
+        .hasMessage(
+            "interrupted while waiting; the tokens are given back if nobody took any behind them");
     assertThat(heard).containsExactly("waits", "GIVEN_UP 0");
     assertThat(withdrawn).hasSize(1);
     assertThat(Thread.interrupted()).isFalse();

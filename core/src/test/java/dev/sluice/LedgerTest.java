@@ -8,6 +8,8 @@ import static org.assertj.core.api.Assertions.catchThrowable;
 import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.WaitingRoom.Place;
+import dev.sluice.WaitingRoom.Turn;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Quota;
@@ -17,6 +19,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
@@ -59,6 +62,7 @@ final class LedgerTest {
     private @Nullable StoreException failure;
     private boolean throwsAsync;
     private long skewNanos;
+    private @Nullable Tentative tentative;
     private Runnable beforeForgiving = () -> {};
 
     private List<Reading> answer(List<Charge> charges, String how) {
@@ -90,6 +94,7 @@ final class LedgerTest {
 
     @Override
     public List<Reading> charge(List<Charge> charges, Tentative tentative) {
+      this.tentative = tentative;
       return answer(charges, ", parts in vain");
     }
 
@@ -146,8 +151,8 @@ final class LedgerTest {
   @Test
   void charge_ofABatch_goesToTheStoreWithThoseWhoFollowItsParts() {
     List<Charge> both = List.of(SPEND, charge("1:b", Op.SPEND));
-    assertThat(ledger.charge(store, Act.SPEND, both, Ledger.NEVER_FORGIVES)).hasSize(2);
-    assertThat(joined(chargedAsync(both, Ledger.NEVER_FORGIVES))).hasSize(2);
+    assertThat(ledger.charge(store, Act.SPEND, both, Debts.NEVER_FORGIVES)).hasSize(2);
+    assertThat(joined(chargedAsync(both, Debts.NEVER_FORGIVES))).hasSize(2);
     assertThat(ledger.charge(store, Act.SPEND, List.of(SPEND), 1_000)).hasSize(1);
     assertThat(joined(chargedAsync(List.of(SPEND), 1_000))).hasSize(1);
     assertThat(store.calls)
@@ -243,6 +248,64 @@ final class LedgerTest {
     assertThat(room.giveUp(turn)).isTrue();
     assertThat(store.calls).containsExactly("WITHDRAW");
     assertThat(stretch.untilNanos()).isEqualTo(endNanos - 100);
+  }
+
+  // What was taken in vain
+
+  /** A part of a batch, before its answer. */
+  private Tentative.Part begun() {
+    List<Charge> both = List.of(SPEND, charge("1:b", Op.SPEND));
+    assertThat(ledger.charge(store, Act.SPEND, both, Debts.NEVER_FORGIVES)).hasSize(2);
+    Tentative.Part part = Objects.requireNonNull(store.tentative).begin(SPEND);
+    assertThat(ledger.reservations().inFlight()).isEqualTo(1);
+    return part;
+  }
+
+  @Test
+  void partThatIsKept_leavesNothingOpen() {
+    begun().kept();
+    assertThat(ledger.reservations().buckets()).isZero();
+    assertThat(ledger.reservations().size()).isZero();
+  }
+
+  @Test
+  void partInVain_givesBackWhatItTook_andIsUnderWayUntilItsAnswer() {
+    Tentative.Part part = begun();
+    Reading full = new Reading(nowNanos, 0);
+    assertThat(part.giveBack(full))
+        .isEqualTo(new Charge("1:a", Op.REFUND, 100, 1_000, nowNanos + 100));
+    assertThat(ledger.reservations().isLowering("1:a")).isTrue();
+    part.gaveBack(new Reading(nowNanos, nowNanos + 100));
+    assertThat(ledger.reservations().isLowering("1:a")).isFalse();
+    assertThat(ledger.reservations().buckets()).isZero();
+  }
+
+  /** The refund may still arrive: for the 100 ns that it is worth, and 50 ms more. */
+  @Test
+  void partInVain_whoseAnswerIsLost_mayLowerItsBucketForAWhile() {
+    Tentative.Part part = begun();
+    assertThat(part.giveBack(new Reading(nowNanos, 0))).isNotNull();
+    part.gaveBack(null);
+    assertThat(ledger.reservations().inFlight()).isZero();
+    assertThat(ledger.reservations().isLowering("1:a")).isTrue();
+    nowNanos += TimeUnit.MILLISECONDS.toNanos(50) + 99;
+    assertThat(ledger.reservations().isLowering("1:a")).isTrue();
+    nowNanos++;
+    assertThat(ledger.reservations().open(List.of(charge("1:c", Op.SPEND)))).hasSize(1);
+    assertThat(ledger.reservations().isLowering("1:a")).isFalse();
+  }
+
+  /** What a reset or a refund of everything gave back at the same time is not given back again. */
+  @Test
+  void partInVain_besideAResetOrARefund_givesNothingBack() {
+    for (Op op : List.of(Op.RESET, Op.REFUND)) {
+      Tentative.Part part = begun();
+      var underWay = ledger.reservations().send(List.of(charge("1:a", op)));
+      assertThat(part.giveBack(new Reading(nowNanos, 0))).as(op.name()).isNull();
+      ledger.reservations().ended(underWay, false);
+      assertThat(ledger.reservations().buckets()).isZero();
+      assertThat(ledger.reservations().size()).isZero();
+    }
   }
 
   @Test
@@ -347,7 +410,7 @@ final class LedgerTest {
             store,
             Act.REFUND,
             List.of(REFUND),
-            Ledger.NEVER_FORGIVES,
+            Debts.NEVER_FORGIVES,
             (readings, failure) -> {
               came.set(failure);
               return true;

@@ -106,14 +106,14 @@ final class LimiterDebtTest {
   }
 
   @Test
-  void deniedBatchAndCheck_leaveTheDebtAlone() {
+  void deniedBatchAndCheck_leaveTheDebtAlone_andACheckTellsWhatASpendWould() {
     Limiter slow = process(300);
     Limiter fast = process(600);
     assertThat(granted(slow, 300)).isEqualTo(300);
     Decision check = fast.check(NAME, "a");
     Decision batch = fast.spend(List.of(fast.transaction(NAME, "a"), fast.transaction(NAME, "b")));
-    assertThat(check.retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
-    assertThat(batch.retryIn()).isEqualTo(check.retryIn());
+    assertThat(check.retryIn()).isEqualTo(Duration.ofSeconds(18));
+    assertThat(batch.retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
     assertThat(granted(slow, 300)).isZero();
     assertThat(fast.check(NAME, "b", 300).allowed()).isTrue();
     assertThat(fast.spend(NAME, "a", 0).allowed()).as("a cost of 0 reads the bucket").isTrue();
@@ -136,6 +136,48 @@ final class LimiterDebtTest {
     for (String id : List.of("decision", "yes or no", "async", "reserved")) {
       assertThat(limiter.limit(NAME).trySpend(id)).as(id).isTrue();
     }
+  }
+
+  /** Nobody knows from a check whether it is the first after the step: all ways tell the same. */
+  @Test
+  void check_afterTheClockSteppedBackByADay_tellsWhatASpendWould_whicheverWayItIsAsked() {
+    Limiter limiter = process(300);
+    assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
+    nowNanos.addAndGet(-24 * HOUR);
+    Duration full = Duration.ofHours(3);
+    for (Decision read :
+        List.of(
+            limiter.check(NAME, "a", 0),
+            limiter.spend(NAME, "a", 0),
+            limiter.limit(NAME).check("a", 0))) {
+      assertThat(read.allowed()).isTrue();
+      assertThat(read.remaining()).isZero();
+      assertThat(read.resetIn()).isEqualTo(full);
+    }
+    for (Decision check :
+        List.of(
+            limiter.check(NAME, "a"),
+            limiter.limit(NAME).check("a"),
+            limiter.check(List.of(limiter.transaction(NAME, "a"))),
+            limiter.async().check(NAME, "a", 1).toCompletableFuture().join())) {
+      assertThat(check.denied()).isTrue();
+      assertThat(check.retryIn()).isEqualTo(Duration.ofSeconds(36));
+      assertThat(check.resetIn()).isEqualTo(full);
+    }
+    assertThat(limiter.spend(NAME, "a").retryIn()).isEqualTo(Duration.ofSeconds(36));
+  }
+
+  /** A spend would not forgive it either. */
+  @Test
+  void check_ofADebtThatWasForgivenAlready_tellsItAsItIs() {
+    Limiter slow = process(300);
+    Limiter fast = process(600);
+    assertThat(granted(slow, 300)).isEqualTo(300);
+    assertThat(fast.spend(NAME, "a").denied()).isTrue();
+    assertThat(granted(slow, 150)).isEqualTo(150);
+    Duration owed = Duration.ofMinutes(90).plusSeconds(18);
+    assertThat(fast.check(NAME, "a").retryIn()).isEqualTo(owed);
+    assertThat(fast.spend(NAME, "a").retryIn()).isEqualTo(owed);
   }
 
   /** Forgiving takes a call of its own; the store has decided on the spend by then. */
@@ -182,8 +224,10 @@ final class LimiterDebtTest {
 
   /** A debt that rules may make: up to two bursts here, which are 6 h. */
   @Test
-  void debtThatTheNameDeclares_isForgivenByNobody_andWhatLiesBeyondIs() {
-    Limiter limiter = Limiter.of(limits(300).withDebts(List.of(NAME), 2), store);
+  void debtThatTheLimitDeclares_isForgivenByNobody_andWhatLiesBeyondIs() {
+    Quota quota = Quota.of(300, 300, Duration.ofHours(3));
+    Limits owing = Limits.builder(CATALOGUE).limit(NAME, quota).debt(NAME, 2).build();
+    Limiter limiter = Limiter.of(owing, store);
     LimitName name = limiter.limits().get().catalogue().get(NAME);
     Quota deep = Quota.of(900, 300, Duration.ofHours(3));
     Quota deeper = Quota.of(1_800, 300, Duration.ofHours(3));

@@ -5,19 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.tuple;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.WaitingRoom.Place;
+import dev.sluice.WaitingRoom.Turn;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
-import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Alarms and holes, on a clock that a test moves: what rings, and what is given back. */
+/** Alarms and withdrawals, on a clock that a test moves. */
 final class WaitingRoomAlarmTest {
 
   private static final long START = 1_700_000_000_000_000_000L; // of both clocks
@@ -28,7 +28,6 @@ final class WaitingRoomAlarmTest {
 
   private final HandClock clock = new HandClock(START);
   private final List<List<Charge>> withdrawals = new ArrayList<>();
-  private final List<CompletableFuture<List<Reading>>> answers = new ArrayList<>();
   private final List<String> come = new ArrayList<>();
   private @Nullable StoreException refusal;
   private boolean isLowering;
@@ -42,8 +41,6 @@ final class WaitingRoomAlarmTest {
             if (refusal != null) {
               throw refusal;
             }
-            answers.add(new CompletableFuture<>());
-            return answers.get(answers.size() - 1);
           },
           key -> isLowering);
 
@@ -55,10 +52,6 @@ final class WaitingRoomAlarmTest {
   @CanIgnoreReturnValue
   private Turn waits(String name, long turnNanos) {
     return room.enter(List.of(place(turnNanos)), room.asks(), () -> come.add(name));
-  }
-
-  private static Reading found(long turnNanos) {
-    return new Reading(START, START + turnNanos + OFFSET);
   }
 
   @Test
@@ -84,7 +77,6 @@ final class WaitingRoomAlarmTest {
   void giveUp_theOnlyOne_leavesNoAlarm() {
     Turn turn = waits("only", HOUR);
     assertThat(room.giveUp(turn)).isTrue();
-    answers.get(0).complete(List.of(found(HOUR)));
     assertThat(clock.set()).isEmpty();
     assertThat(room.size()).isZero();
     assertThat(room.giveUp(turn)).as("a second time").isFalse();
@@ -102,7 +94,7 @@ final class WaitingRoomAlarmTest {
 
   /** Its tokens are there, and nobody wants them: the store takes them back. */
   @Test
-  void leave_aTurnThatHasCome_givesBack() {
+  void leave_aTurnThatHasCome_withdraws() {
     Turn turn = waits("only", HOUR);
     clock.pass(START + HOUR);
     room.leave(turn);
@@ -110,22 +102,12 @@ final class WaitingRoomAlarmTest {
     assertThat(withdrawals.get(0))
         .extracting(Charge::key, Charge::incrementNanos, Charge::untilNanos)
         .containsExactly(tuple("1:a", 100L, START + HOUR + OFFSET));
-    answers.get(0).complete(List.of(found(HOUR)));
-    assertThat(room.size()).isZero();
-  }
-
-  @Test
-  void leave_whenAllIsRefilled_givesNothingBack() {
-    Turn turn = waits("only", HOUR);
-    clock.pass(START + HOUR + OFFSET);
-    room.leave(turn);
-    assertThat(withdrawals).isEmpty();
     assertThat(room.size()).isZero();
   }
 
   /** Its alarm is late, and somebody gives up in between. */
   @Test
-  void giveUp_aFixedPlace_letsThosePassWhoseTurnItIs() {
+  void giveUp_whileTheBucketIsLowered_letsThosePassWhoseTurnItIs() {
     isLowering = true;
     Turn leaving = waits("leaving", HOUR);
     Turn behind = waits("behind", HOUR + 100);
@@ -139,89 +121,13 @@ final class WaitingRoomAlarmTest {
   }
 
   @Test
-  void giveUp_aFixedPlace_freesItAtOnce() {
+  void giveUp_whileTheBucketIsLowered_withdrawsNothing() {
     isLowering = true;
     Turn leaving = waits("leaving", HOUR);
     waits("behind", HOUR + 100);
     assertThat(room.giveUp(leaving)).isTrue();
     assertThat(room.size()).isOne();
     assertThat(withdrawals).isEmpty();
-  }
-
-  /** Nothing is left of the hole when the next one would move up into it. */
-  @Test
-  void giveUp_whatIsRefilled_movesNobodyUp() {
-    Turn leaving = waits("leaving", HOUR);
-    Turn behind = waits("behind", HOUR + 100);
-    clock.nanos = START + HOUR + OFFSET;
-    assertThat(room.giveUp(leaving)).isTrue();
-    assertThat(withdrawals).isEmpty();
-    assertThat(behind.hasCome()).isTrue();
-    clock.pass(clock.nanos);
-    assertThat(come).containsExactly("behind");
-    assertThat(room.size()).isZero();
-  }
-
-  /** A hole that another process followed stays, and the next one from here moves up into it. */
-  @Test
-  void enter_directlyBehindAHole_movesUpIntoIt_andTheStoreIsAsked() {
-    assertThat(room.giveUp(waits("leaving", HOUR))).isTrue();
-    answers.get(0).complete(List.of(found(HOUR + 100)));
-    assertThat(room.size()).as("the hole stays").isOne();
-    assertThat(withdrawals).hasSize(1);
-    Turn behind = waits("behind", HOUR + 100);
-    assertThat(room.leftNanos(behind)).isEqualTo(HOUR);
-    assertThat(withdrawals).as("the hole lies behind now").hasSize(2);
-    assertThat(withdrawals.get(1).get(0).untilNanos()).isEqualTo(START + HOUR + 100 + OFFSET);
-    answers.get(1).complete(List.of(found(HOUR + 100)));
-    assertThat(room.size()).isOne();
-  }
-
-  @Test
-  void enter_furtherBehindAHole_leavesIt() {
-    assertThat(room.giveUp(waits("leaving", HOUR))).isTrue();
-    answers.get(0).complete(List.of(found(HOUR + 100)));
-    Turn behind = waits("behind", HOUR + 150);
-    assertThat(room.leftNanos(behind)).isEqualTo(HOUR + 150);
-    assertThat(withdrawals).hasSize(1);
-    clock.pass(START + HOUR);
-    assertThat(room.size()).as("the time of the hole is over").isOne();
-    assertThat(come).isEmpty();
-  }
-
-  /** Two holes in a row, of which the earlier one is refilled before the other one closes. */
-  @Test
-  void giveUp_behindAHoleThatIsRefilled_removesThat() {
-    assertThat(room.giveUp(waits("first", HOUR))).isTrue();
-    answers.get(0).complete(List.of(found(HOUR + 100)));
-    Turn second = room.enter(List.of(place(HOUR + 150)), room.asks(), () -> come.add("second"));
-    Turn third = waits("third", HOUR + 250);
-    clock.nanos = START + HOUR + OFFSET;
-    assertThat(room.giveUp(second)).isTrue();
-    clock.pass(clock.nanos);
-    assertThat(third.hasCome()).isTrue();
-    assertThat(come).containsExactly("third");
-    answers.get(1).complete(List.of(found(HOUR + 250)));
-    assertThat(room.size()).isZero();
-  }
-
-  /** The first of two holes is fixed since this process lowered the bucket; the second is not. */
-  @Test
-  void giveUp_behindAHoleThatIsFixed_removesThat() {
-    Turn first = waits("first", HOUR);
-    clock.nanos += 10;
-    assertThat(room.giveUp(first)).isTrue();
-    room.lowered("1:a", 0);
-    clock.nanos += 10;
-    Turn second = waits("second", HOUR + 100);
-    assertThat(room.giveUp(second)).isTrue();
-    answers.get(0).complete(List.of(found(HOUR + 100)));
-    Turn third = waits("third", HOUR + 200);
-    assertThat(room.size()).isEqualTo(3);
-    answers.get(1).complete(List.of(found(HOUR + 200)));
-    assertThat(room.size()).as("the third, and the second hole behind it").isEqualTo(2);
-    assertThat(room.leftNanos(third)).isEqualTo(HOUR + 100);
-    assertThat(withdrawals).hasSize(3);
   }
 
   /** A store that is closed, say: what was taken stays taken, and the place is free. */
@@ -238,30 +144,60 @@ final class WaitingRoomAlarmTest {
     assertThat(clock.set()).containsExactly(START + HOUR + 150);
   }
 
-  /** A hole has its time, too: nobody passes then, and the alarm of the next one is set. */
+  /** Of two buckets, this process lowered one since the caller asked. */
   @Test
-  void hole_whoseTimeIsOver_makesRoomForTheNextAlarm() {
-    Turn leaving = waits("leaving", HOUR);
-    waits("behind", HOUR + 150);
+  void giveUp_aBucketThatWasLoweredSince_staysSpent() {
+    Place other = new Place("1:b", LIMIT, 100, OFFSET, START + HOUR + OFFSET, START);
+    Turn leaving = room.enter(List.of(place(HOUR), other), room.asks(), () -> {});
+    room.lowered("1:a", 0);
     assertThat(room.giveUp(leaving)).isTrue();
-    answers.get(0).complete(List.of(found(HOUR + 150)));
-    assertThat(room.size()).isEqualTo(2);
-    clock.pass(START + HOUR);
-    assertThat(room.size()).isOne();
-    assertThat(come).isEmpty();
-    assertThat(clock.set()).containsExactly(START + HOUR + 150);
-    clock.pass(START + HOUR + 150);
-    assertThat(come).containsExactly("behind");
+    assertThat(withdrawals).hasSize(1);
+    assertThat(withdrawals.get(0)).extracting(Charge::key).containsExactly("1:b");
+    assertThat(room.size()).isZero();
   }
 
-  /** The race: the answer comes late, and the turn of the next one has come before its alarm. */
+  /** The store decides whether others took tokens behind it; those keep their time. */
   @Test
-  void withdrawn_lateAnswer_letsThosePassWhoseTurnItIs() {
-    Turn leaving = waits("leaving", HOUR);
-    Turn behind = waits("behind", HOUR + 150);
+  void giveUp_amongOthers_withdrawsAndMovesNobody() {
+    waits("first", HOUR);
+    Turn leaving = waits("leaving", HOUR + 100);
+    Turn last = waits("last", HOUR + 200);
     assertThat(room.giveUp(leaving)).isTrue();
-    clock.nanos = START + HOUR + 150;
-    answers.get(0).complete(List.of(found(HOUR + 150)));
+    assertThat(withdrawals).hasSize(1);
+    assertThat(room.leftNanos(last)).isEqualTo(HOUR + 200);
+    clock.pass(START + HOUR + 200);
+    clock.pass(START + HOUR + 200);
+    assertThat(come).containsExactlyInAnyOrder("first", "last");
+  }
+
+  /** The answer to the first one took 1,000 ns, and that to the other one took none. */
+  @Test
+  void enter_aSlowAnswer_passesNoLaterThanTheOneBehind() {
+    Turn behind = waits("behind", HOUR + 100);
+    Turn first = slow("first", HOUR);
+    assertThat(room.leftNanos(first)).isEqualTo(HOUR + 100 - 1_000);
+    clock.pass(START + HOUR + 99);
+    assertThat(come).isEmpty();
+    clock.pass(START + HOUR + 100);
+    clock.pass(START + HOUR + 100);
+    assertThat(come).containsExactlyInAnyOrder("first", "behind");
     assertThat(behind.hasCome()).isTrue();
+  }
+
+  @Test
+  void enter_behindSlowAnswers_hurriesThemAll() {
+    Turn first = slow("first", HOUR);
+    Turn second = slow("second", HOUR + 100);
+    clock.nanos = START;
+    waits("behind", HOUR + 200);
+    clock.pass(START + HOUR + 200);
+    assertThat(first.hasCome()).isTrue();
+    assertThat(second.hasCome()).isTrue();
+  }
+
+  /** A place whose wait is counted from 1,000 ns after the decision. */
+  private Turn slow(String name, long turnNanos) {
+    clock.nanos = START + 1_000;
+    return room.enter(List.of(place(turnNanos)), clock.nanos, () -> come.add(name));
   }
 }

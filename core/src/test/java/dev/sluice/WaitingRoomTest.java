@@ -3,10 +3,10 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.WaitingRoom.Place;
+import dev.sluice.WaitingRoom.Turn;
 import dev.sluice.limit.LimitName;
-import dev.sluice.store.Reading;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How long a caller waits for a store that goes by a clock of this process. */
+/** How long a caller waits for a store that uses a clock of this process. */
 class WaitingRoomTest {
 
   private static final long ASKED_NANOS = 5_000_000_000L; // by the clock here
@@ -25,16 +25,9 @@ class WaitingRoomTest {
 
   private long storeNanos = STORE_NANOS;
   private volatile long hereNanos = ASKED_NANOS;
-  private final List<CompletableFuture<List<Reading>>> withdrawals = new ArrayList<>();
   private final WaitingRoom room =
       new WaitingRoom(
-          () -> hereNanos,
-          () -> OptionalLong.of(storeNanos),
-          charges -> {
-            withdrawals.add(new CompletableFuture<>());
-            return withdrawals.get(withdrawals.size() - 1);
-          },
-          key -> false);
+          () -> hereNanos, () -> OptionalLong.of(storeNanos), withdrawals -> {}, key -> false);
 
   /** A caller that has to wait for an hour after the decision, and asked 10 ms ago. */
   private long leftNanos() {
@@ -61,125 +54,18 @@ class WaitingRoomTest {
     assertThat(leftNanos()).isEqualTo(HOUR - Duration.ofMillis(10).toNanos());
   }
 
+  @Test
+  void enter_aTurnBeyondTheLastInstant_neverComes() {
+    hereNanos = Long.MAX_VALUE - HOUR / 2;
+    Turn turn = waits(STORE_NANOS + 1_000 + HOUR, () -> {});
+    assertThat(turn.hasCome()).isFalse();
+    assertThat(room.leftNanos(turn)).isEqualTo(HOUR / 2);
+  }
+
   private Turn waits(long endNanos, Runnable onCome) {
-    return waits(endNanos, STORE_NANOS, onCome);
-  }
-
-  private Turn waits(long endNanos, long decidedNanos, Runnable onCome) {
-    return enters(100, endNanos, decidedNanos, onCome);
-  }
-
-  private Turn enters(long lengthNanos, long endNanos, long decidedNanos, Runnable onCome) {
     LimitName limit = LimitName.builder(1, "A").longestWait(Duration.ofDays(1)).build();
-    Place place = new Place("1:a", limit, lengthNanos, 1_000, endNanos, decidedNanos);
+    Place place = new Place("1:a", limit, 100, 1_000, endNanos, STORE_NANOS);
     return room.enter(List.of(place), ASKED_NANOS, onCome);
-  }
-
-  /** A batch is answered when its slowest server has answered. */
-  @ParameterizedTest
-  @ValueSource(longs = {0, 100})
-  void enter_anAnswerThatTookLong_keepsNobodyWhoWasFasterWaiting(long behindNanos) {
-    long endNanos = STORE_NANOS + 1_000 + HOUR;
-    hereNanos = ASKED_NANOS + Duration.ofMillis(60).toNanos();
-    Turn slow = waits(endNanos, () -> {});
-    hereNanos = ASKED_NANOS;
-    Turn fast = waits(endNanos + behindNanos, () -> {});
-    hereNanos = ASKED_NANOS + HOUR + behindNanos;
-    room.look(fast);
-    assertThat(slow.hasCome()).isTrue();
-    assertThat(fast.hasCome()).isTrue();
-  }
-
-  @Test
-  void enter_anAnswerThatTookLong_learnsFromThoseBehind() {
-    long endNanos = STORE_NANOS + 1_000 + HOUR;
-    hereNanos = ASKED_NANOS;
-    Turn fast = waits(endNanos + 100, () -> {});
-    hereNanos = ASKED_NANOS + Duration.ofMillis(60).toNanos();
-    Turn slow = waits(endNanos, () -> {});
-    assertThat(room.leftNanos(slow)).isEqualTo(room.leftNanos(fast) - 100);
-  }
-
-  /** What the last one knows reaches the first one past one in the middle that learned, too. */
-  @Test
-  void enter_answersThatTookLessAndLess_teachAllBeforeThem() {
-    long endNanos = STORE_NANOS + 1_000 + HOUR;
-    Turn first = waitsBehind(100, endNanos);
-    Turn second = waitsBehind(59, endNanos + 100);
-    Turn third = waitsBehind(0, endNanos + 200);
-    hereNanos = ASKED_NANOS;
-    assertThat(room.leftNanos(third)).isEqualTo(HOUR + 200);
-    assertThat(room.leftNanos(second)).isEqualTo(HOUR + 100);
-    assertThat(room.leftNanos(first)).isEqualTo(HOUR);
-  }
-
-  /** The one that comes last, and first in the line, learns what its neighbour has learned. */
-  @Test
-  void enter_beforeOneThatHasLearned_learnsAllOfIt() {
-    long endNanos = STORE_NANOS + 1_000 + HOUR;
-    Turn second = waitsBehind(59, endNanos + 100);
-    Turn third = waitsBehind(0, endNanos + 200);
-    Turn first = waitsBehind(100, endNanos);
-    hereNanos = ASKED_NANOS;
-    assertThat(room.leftNanos(third)).isEqualTo(HOUR + 200);
-    assertThat(room.leftNanos(second)).isEqualTo(HOUR + 100);
-    assertThat(room.leftNanos(first)).isEqualTo(HOUR);
-  }
-
-  private Turn waitsBehind(long millis, long endNanos) {
-    hereNanos = ASKED_NANOS + Duration.ofMillis(millis).toNanos();
-    return waits(endNanos, () -> {});
-  }
-
-  /** The store's clock stepped back in between, so the two answers can't be compared. */
-  @Test
-  void enter_takenEarlierByTheStoresClock_teachesNothing() {
-    long endNanos = STORE_NANOS + 1_000 + HOUR;
-    hereNanos = ASKED_NANOS + Duration.ofMillis(60).toNanos();
-    Turn first = waits(endNanos, () -> {});
-    hereNanos = ASKED_NANOS;
-    storeNanos -= 1;
-    Turn second = waits(endNanos + 100, storeNanos, () -> {});
-    assertThat(room.leftNanos(first)).isEqualTo(HOUR + Duration.ofMillis(60).toNanos());
-    assertThat(second.hasCome()).isFalse();
-  }
-
-  /** Stretches overlap where tokens were refunded while callers waited. */
-  @Test
-  void giveUp_whoMovesUpPastAnother_passesBeforeIt() {
-    long inAnHour = STORE_NANOS + 1_000 + HOUR;
-    Turn other = enters(100, inAnHour + 250, STORE_NANOS, () -> {});
-    Turn leaving = enters(300, inAnHour + 300, STORE_NANOS, () -> {});
-    Turn movesUp = enters(100, inAnHour + 400, STORE_NANOS, () -> {});
-    assertThat(room.giveUp(leaving)).isTrue();
-    assertThat(room.leftNanos(movesUp)).isEqualTo(HOUR + 100);
-    hereNanos = ASKED_NANOS + HOUR + 100;
-    room.look(movesUp);
-    assertThat(movesUp.hasCome()).isTrue();
-    assertThat(other.hasCome()).isFalse();
-  }
-
-  /** Two holes in a row: who moves up into the second one stands directly behind the first. */
-  @Test
-  void giveUp_holesInARow_areBothMovedUpInto() {
-    long inAnHour = STORE_NANOS + 1_000 + HOUR;
-    Turn first = waits(inAnHour, () -> {});
-    assertThat(room.giveUp(first)).isTrue();
-    Turn second = waits(inAnHour + 100, () -> {});
-    assertThat(room.giveUp(second)).isTrue();
-    withdrawals.get(0).complete(List.of(new Reading(STORE_NANOS, inAnHour + 100)));
-    Turn third = waits(inAnHour + 200, () -> {});
-    withdrawals.get(1).complete(List.of(new Reading(STORE_NANOS, inAnHour + 200)));
-    assertThat(room.leftNanos(third)).isEqualTo(leftOfAnHour());
-    assertThat(withdrawals).as("the second hole, which lies behind now").hasSize(3);
-    withdrawals.get(2).complete(List.of(new Reading(STORE_NANOS, inAnHour + 200)));
-    assertThat(withdrawals).as("the first hole, behind which nothing lies").hasSize(4);
-    withdrawals.get(3).complete(List.of(new Reading(STORE_NANOS, inAnHour + 100)));
-    assertThat(room.size()).isOne();
-  }
-
-  private long leftOfAnHour() {
-    return HOUR - (hereNanos - ASKED_NANOS);
   }
 
   /** The race: two turns have come before an alarm rings, and the first caller holds its thread. */

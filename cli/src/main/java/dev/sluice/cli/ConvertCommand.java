@@ -22,8 +22,8 @@ import picocli.CommandLine.Parameters;
     description = {
       "Turns the configuration of another rate limiter into names, limits, overrides and rules.",
       "",
-      "Several files, one for each domain, become one set. A limit's name that two domains have"
-          + " gets the domain in front of it.",
+      "Several files become one set. Files of one domain are merged in the given order. A limit's"
+          + " name that two domains have gets the domain in front of it.",
       "",
       "Each line that cannot be expressed is reported as file:line:column: message, and left out."
           + " A limit that gets another name is reported as a note, and its rule is kept."
@@ -50,14 +50,14 @@ final class ConvertCommand implements Callable<Integer> {
   @Parameters(
       index = "0",
       paramLabel = "FORMAT",
-      description = "envoy-ratelimit: files of envoyproxy/ratelimit, each of which has one domain.")
+      description = "envoy-ratelimit: files of envoyproxy/ratelimit.")
   private String format = "";
 
   @Parameters(
       index = "1..*",
       arity = "1..*",
       paramLabel = "FILE",
-      description = "The configuration: one file for each domain.")
+      description = "The configuration: its files, in their order.")
   private List<Path> configs = List.of();
 
   @Option(

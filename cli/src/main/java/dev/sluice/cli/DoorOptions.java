@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.InsecureException;
@@ -13,6 +14,7 @@ import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.server.tls.TlsFiles.ClientCertificates;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
+import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
@@ -95,6 +97,37 @@ final class DoorOptions {
               + " --tls-client-ca or --open.")
   private @Nullable String rlsOverrides;
 
+  @Option(
+      names = "--rls-headers",
+      paramLabel = "PROFILE",
+      defaultValue = "none",
+      description =
+          "Which rate limit headers Envoy adds to responses: ietf, draft03, legacy or none"
+              + " (${DEFAULT-VALUE}). Every denial has Retry-After.")
+  private String rlsHeaders = "none";
+
+  @Option(
+      names = "--rls-header-names",
+      paramLabel = "LIMIT,REMAINING,RESET",
+      description =
+          "Other names for the three headers of --rls-headers legacy, such as"
+              + " RateLimit-Limit,RateLimit-Remaining,RateLimit-Reset.")
+  private @Nullable String rlsHeaderNames;
+
+  @Option(
+      names = "--rls-shadow",
+      description = "Let all requests of Envoy pass, and count those that would have been denied.")
+  private boolean rlsShadow;
+
+  @Option(
+      names = "--near-limit",
+      paramLabel = "SHARE",
+      defaultValue = "0.8",
+      description =
+          "The share of a limit from which on sluice_rls_near_limit_total counts hits of Envoy, from"
+              + " 0 to 1 (${DEFAULT-VALUE}).")
+  private String nearLimit = "0.8";
+
   /** What throws for a value that is wrong, each on its own, without a look at any file. */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
@@ -104,6 +137,9 @@ final class DoorOptions {
             () -> optionalAddress("--resp", resp),
             () -> optionalAddress("--grpc", grpc),
             () -> rlsOverrides(access),
+            this::rlsHeaders,
+            this::rlsHeaderNames,
+            this::nearLimit,
             () -> Optional.ofNullable(tls.settings()),
             () -> safeDoors(access, overridesAreElsewhere),
             this::ownPorts));
@@ -124,7 +160,7 @@ final class DoorOptions {
         clients.http(address("--http", http)),
         optionalAddress("--resp", resp),
         optionalAddress("--grpc", grpc),
-        rlsOverrides(access),
+        new Settings(rlsOverrides(access), rlsHeaders(), rlsHeaderNames(), rlsShadow, nearLimit()),
         files,
         plaintext || insecure,
         open || insecure);
@@ -219,6 +255,8 @@ final class DoorOptions {
     return String.join(" and ", shown);
   }
 
+  private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
+
   /** What holds if the option is not given: a client that may send one can refill a bucket. */
   static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
     return hasTokens || hasClientCa || isOpen ? "ignore" : "allow";
@@ -235,6 +273,49 @@ final class DoorOptions {
               "--rls-overrides: found %s, expected allow or ignore"
                   .formatted(SafeText.quote(policy)));
     };
+  }
+
+  private HeaderProfile rlsHeaders() {
+    return switch (rlsHeaders) {
+      case "ietf" -> HeaderProfile.IETF;
+      case "draft03" -> HeaderProfile.DRAFT03;
+      case "legacy" -> HeaderProfile.LEGACY;
+      case "none" -> HeaderProfile.NONE;
+      default ->
+          throw new InputException(
+              "--rls-headers: found %s, expected ietf, draft03, legacy or none"
+                  .formatted(SafeText.quote(rlsHeaders)));
+    };
+  }
+
+  private List<String> rlsHeaderNames() {
+    if (rlsHeaderNames == null) {
+      return List.of();
+    }
+    List<String> names = Stream.of(rlsHeaderNames.split(",", -1)).map(String::strip).toList();
+    long different = names.stream().map(name -> name.toLowerCase(Locale.ROOT)).distinct().count();
+    if (names.size() != 3
+        || different != 3
+        || !names.stream().allMatch(HEADER_NAME.asPredicate())) {
+      throw new InputException(
+          "--rls-header-names: found %s, expected three different names of headers, as LIMIT,REMAINING,RESET"
+              .formatted(SafeText.quote(rlsHeaderNames)));
+    }
+    if (!rlsHeaders.equals("legacy")) {
+      throw new InputException(
+          "--rls-header-names: found it with --rls-headers %s, expected --rls-headers legacy, whose headers it renames"
+              .formatted(rlsHeaders));
+    }
+    return names;
+  }
+
+  private double nearLimit() {
+    if (!nearLimit.matches("0(\\.[0-9]{1,9})?|1(\\.0{1,9})?")) {
+      throw new InputException(
+          "--near-limit: found %s, expected a share from 0 to 1, such as 0.8"
+              .formatted(SafeText.quote(nearLimit)));
+    }
+    return Double.parseDouble(nearLimit);
   }
 
   /** The options about clients of the HTTP door: who they are, and whose requests are answered. */

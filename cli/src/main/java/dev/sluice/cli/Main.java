@@ -124,6 +124,7 @@ public final class Main {
     all.put("key", () -> new CommandLine(new KeyCommand(console)));
     all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
     all.put("convert", () -> new CommandLine(new ConvertCommand(console)));
+    all.put("certify", () -> new CommandLine(new CertifyCommand(console)));
     all.put("covering", () -> new CommandLine(new CoveringCommand(console)));
     all.put("replay", () -> new CommandLine(new ReplayCommand(console)));
     all.put("simulate", () -> new CommandLine(new SimulateCommand(console)));

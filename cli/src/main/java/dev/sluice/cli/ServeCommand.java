@@ -370,7 +370,11 @@ final class ServeCommand implements Callable<Integer> {
               "--allow-origin",
               "--trusted-proxies",
               "--proxy-header",
-              "--rls-overrides"));
+              "--rls-overrides",
+              "--rls-headers",
+              "--rls-header-names",
+              "--rls-shadow",
+              "--near-limit"));
       groups.put(
           "TLS and access",
           List.of(
@@ -510,8 +514,8 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     /**
-     * Prints a line for people. With a log in JSON it becomes an entry of the log, so that whoever
-     * parses the output finds nothing but JSON.
+     * Prints a line for people. If the log is JSON, the line becomes an entry of the log: then all
+     * output is JSON.
      */
     void say(Console console, String line) {
       say(console, line, Level.INFO);

@@ -330,6 +330,15 @@ final class Settings {
     return secrets;
   }
 
+  /** Whether the address of an option is for a user whose password stands elsewhere. */
+  boolean passwordIsApart(String key) {
+    return switch (key) {
+      case "store" -> has("--store-password-file") || secrets.contains("SLUICE_STORE_PASSWORD");
+      case "overrides-db" -> true;
+      default -> false;
+    };
+  }
+
   /** A message about an option, with the place before it where that is not the command line. */
   String placed(String message) {
     Matcher option = OPTION.matcher(message);

@@ -19,6 +19,7 @@ final class SettingsPage {
   private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9/._][A-Za-z0-9/._:@%?&=+~-]*");
   private static final Pattern ADDRESS =
       Pattern.compile("([A-Za-z][A-Za-z0-9+.:-]*://)([^/?#]*)([^?#]*)(.*)", Pattern.DOTALL);
+  private static final Pattern USER = Pattern.compile("[A-Za-z0-9._-]+");
   private static final Pattern HOSTS = Pattern.compile("HOST(,HOST)*".replace("HOST", host()));
   private static final Pattern WITHOUT_SLASHES = Pattern.compile("([A-Za-z][A-Za-z0-9+.-]*:).*@.*");
   private static final Pattern PARAMETER = Pattern.compile("([?&])([^=&]*)=([^&]*)");
@@ -39,7 +40,9 @@ final class SettingsPage {
       rows.add(
           setting.values().isEmpty()
               ? notSet(key, settings)
-              : new String[] {key + ": " + value(setting), setting.source()});
+              : new String[] {
+                key + ": " + value(setting, settings.passwordIsApart(key)), setting.source()
+              });
     }
     settings.secrets().forEach(name -> rows.add(new String[] {"# " + name, "set, hidden"}));
     int width = rows.stream().mapToInt(row -> Math.min(row[0].length(), WIDEST)).max().orElse(1);
@@ -50,19 +53,19 @@ final class SettingsPage {
     String usual = settings.dependentDefault(key);
     return usual == null
         ? new String[] {"# " + key + ":", "not set"}
-        : new String[] {"# " + key + ": " + shown(usual), Settings.DEFAULT};
+        : new String[] {"# " + key + ": " + shown(usual, false), Settings.DEFAULT};
   }
 
-  private static String value(Setting setting) {
+  private static String value(Setting setting, boolean passwordIsApart) {
     return setting.option().isMultiValue()
         ? setting.values().stream()
-            .map(SettingsPage::shown)
+            .map(value -> shown(value, passwordIsApart))
             .collect(Collectors.joining(", ", "[", "]"))
-        : shown(setting.values().get(0));
+        : shown(setting.values().get(0), passwordIsApart);
   }
 
-  private static String shown(String value) {
-    String safe = withoutSecrets(value);
+  private static String shown(String value, boolean passwordIsApart) {
+    String safe = withoutSecrets(value, passwordIsApart);
     return PLAIN.matcher(safe).matches() && !safe.endsWith(":") ? safe : quoted(safe);
   }
 
@@ -75,14 +78,16 @@ final class SettingsPage {
   }
 
   /**
-   * An address without passwords. A user without a password may be a password without a user, so it
-   * is hidden too. Where it is not clear what is a password, nothing but the scheme is shown.
+   * An address without passwords. Where it is not clear what is a password, nothing but the scheme
+   * is shown.
+   *
+   * @param passwordIsApart whether a login without a colon is a user; otherwise it is a password
    */
-  static String withoutSecrets(String value) {
+  static String withoutSecrets(String value, boolean passwordIsApart) {
     Matcher address = ADDRESS.matcher(value);
     if (address.matches()) {
       String scheme = address.group(1);
-      String authority = withoutUser(address.group(2));
+      String authority = withoutPassword(address.group(2), passwordIsApart);
       String path = address.group(3);
       String query = address.group(4);
       return authority == null || path.indexOf('@') >= 0 || query.indexOf('@') >= 0
@@ -94,7 +99,7 @@ final class SettingsPage {
   }
 
   /** User and hosts, or null where they cannot be told apart from a password. */
-  private static @Nullable String withoutUser(String authority) {
+  private static @Nullable String withoutPassword(String authority, boolean passwordIsApart) {
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);
     String login = at < 0 ? "" : authority.substring(0, at);
@@ -102,8 +107,10 @@ final class SettingsPage {
       return null;
     }
     int colon = login.indexOf(':');
-    String user = colon < 1 ? "…@" : login.substring(0, colon) + ":…@";
-    return at < 0 ? hosts : user + hosts;
+    if (at < 0 || (passwordIsApart && USER.matcher(login).matches())) {
+      return authority;
+    }
+    return (colon < 1 ? "" : login.substring(0, colon) + ":") + "…@" + hosts;
   }
 
   private static String withoutParameters(String query) {

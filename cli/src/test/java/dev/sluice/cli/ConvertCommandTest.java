@@ -76,7 +76,8 @@ final class ConvertCommandTest {
 
     Cli twice = Cli.run("convert", "envoy-ratelimit", files[0], files[0]);
     assertThat(twice.code()).isEqualTo(Exit.NO);
-    assertThat(twice.out()).contains("edge.yaml:1:9: found the domain \"edge\" again");
+    assertThat(twice.out())
+        .contains("edge.yaml:3:5: found the descriptor \"remote_address\" again");
   }
 
   @Test

@@ -25,7 +25,7 @@ final class ExplainRuleCommandTest {
         write(
             "limits.yml",
             """
-            ApiCallsPerKey: {burst: 10, count: 5, period: 1m}
+            ApiCallsPerKey: {burst: 10, count: 5, period: 1m, debt: 10}
             LoginsPerIPAddress: {burst: 3, count: 3, period: 1h}
             """);
     rules =

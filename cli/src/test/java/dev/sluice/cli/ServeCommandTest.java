@@ -27,13 +27,18 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.KeyStore;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
@@ -48,6 +53,7 @@ final class ServeCommandTest {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final Pattern READY = Pattern.compile("listening on (http://\\S+) .*\\(.*\\)");
+  private static final char[] PASSWORD = "changeit".toCharArray();
   private static final HttpClient CLIENT = HttpClient.newHttpClient();
 
   @Test
@@ -109,6 +115,77 @@ final class ServeCommandTest {
           .matches("stopped: [0-9]+ requests? answered since then over HTTP and gRPC");
       assertThat(cli.process().waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)).isTrue();
     }
+  }
+
+  /** A client could otherwise send itself a limit of its own with each descriptor. */
+  @Test
+  void server_withClientCertificates_ignoresTheLimitOfADescriptor_unlessToldToAllowIt(
+      @TempDir Path folder) throws Exception {
+    KeyStore pair = keyPair(folder.resolve("pair.p12")); // of the server and of its client
+    String certificate = pem(folder, "CERTIFICATE", pair.getCertificate("one").getEncoded());
+    String key = pem(folder, "PRIVATE KEY", pair.getKey("one", PASSWORD).getEncoded());
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"), "ApiCallsPerKey: {burst: 1, count: 1, period: 24h}\n");
+    List<String> serve = new ArrayList<>(List.of("serve", "--http", "127.0.0.1:0"));
+    serve.addAll(List.of("--limits", limits.toString(), "--tls-client-ca", certificate));
+    serve.addAll(List.of("--tls-certificate", certificate, "--tls-key", key));
+
+    assertThat(codesOfTwoRequests(serve, pair)).containsExactly("OK", "OVER_LIMIT");
+    serve.addAll(List.of("--rls-overrides", "allow"));
+    assertThat(codesOfTwoRequests(serve, pair)).containsExactly("OK", "OK");
+  }
+
+  private static List<String> codesOfTwoRequests(List<String> serve, KeyStore client)
+      throws Exception {
+    KeyManagerFactory shown = KeyManagerFactory.getInstance("PKIX");
+    shown.init(client, PASSWORD);
+    TrustManagerFactory trusted = TrustManagerFactory.getInstance("PKIX");
+    trusted.init(client);
+    SSLContext tls = SSLContext.getInstance("TLS");
+    tls.init(shown.getKeyManagers(), trusted.getTrustManagers(), null);
+    HttpClient http = HttpClient.newBuilder().sslContext(tls).build();
+    try (CliProcess cli = CliProcess.start(serve.toArray(String[]::new));
+        BufferedReader err = cli.err()) {
+      String port = until(err, "listening on").replaceAll(".*https://[^:]+:(\\d+) .*", "$1");
+      HttpRequest request =
+          HttpRequest.newBuilder(URI.create("https://localhost:%s/json".formatted(port)))
+              .header("Content-Type", "application/json")
+              .POST(
+                  BodyPublishers.ofString(
+                      """
+                      {"domain":"d","descriptors":[{
+                       "entries":[{"key":"ApiCallsPerKey","value":"k"}],
+                       "limit":{"requestsPerUnit":1000,"unit":"SECOND"}}]}"""))
+              .build();
+      List<String> codes = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        String answer = http.send(request, BodyHandlers.ofString()).body();
+        codes.add(answer.replaceAll(".*\"overallCode\":\"([A-Z_]+)\".*", "$1"));
+      }
+      return codes;
+    }
+  }
+
+  private static KeyStore keyPair(Path file) throws Exception {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "keytool").toString());
+    command.addAll(
+        List.of(
+            ("-genkeypair -alias one -keyalg EC -dname CN=localhost -ext san=dns:localhost"
+                    + " -storetype PKCS12 -storepass changeit -keystore")
+                .split(" ")));
+    command.add(file.toString());
+    assertThat(new ProcessBuilder(command).inheritIO().start().waitFor()).isZero();
+    return KeyStore.getInstance(file.toFile(), PASSWORD);
+  }
+
+  private static String pem(Path folder, String type, byte[] der) throws IOException {
+    String text = Base64.getMimeEncoder().encodeToString(der);
+    return Files.writeString(
+            folder.resolve(type + ".pem"),
+            "-----BEGIN %s-----\n%s\n-----END %s-----\n".formatted(type, text, type))
+        .toString();
   }
 
   /** Who breaks off or sends junk must not be able to fill the log of the server. */

@@ -167,15 +167,40 @@ final class SettingsTest {
     "http://[::1]:4318/v1, http://[::1]:4318/v1",
   })
   void page_hidesPasswordsOfAddresses(String address, String shown) {
-    assertThat(SettingsPage.withoutSecrets(address)).isEqualTo(shown);
+    assertThat(SettingsPage.withoutSecrets(address, false)).isEqualTo(shown);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "redis://app@h:1/0, redis://app@h:1/0",
+    "'redis-ring://app@h1:1,h2', 'redis-ring://app@h1:1,h2'",
+    "postgresql://u@h/db, postgresql://u@h/db",
+    "redis://app:S3cret@h, redis://app:…@h",
+    "redis://:S3cret@h, redis://…@h",
+    "redis://app@S3cret@h, redis://…@h",
+    "redis://app%3AS3cret@h, redis://…@h",
+  })
+  void page_showsTheUserWhosePasswordIsElsewhere(String address, String shown) {
+    assertThat(SettingsPage.withoutSecrets(address, true)).isEqualTo(shown);
   }
 
   @Test
   void page_hidesPasswordsBeforeSeveralHosts() {
-    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3,cret@h1:1,h2"))
+    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3,cret@h1:1,h2", false))
         .isEqualTo("redis-ring://a:…@h1:1,h2");
-    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3@h1,b:cret@h2"))
+    assertThat(SettingsPage.withoutSecrets("redis-ring://a:S3@h1,b:cret@h2", false))
         .isEqualTo("redis-ring://…");
+  }
+
+  @Test
+  void page_showsTheUserOfTheStore_onlyBesideItsPassword() {
+    assertThat(page(flags("--store=redis://app@h"), Map.of())).contains("store: \"redis://…@h\" ");
+    assertThat(page(flags("--store=redis://app@h"), Map.of("SLUICE_STORE_PASSWORD", "S3cret")))
+        .contains("store: redis://app@h ");
+    assertThat(page(flags("--store=redis://app@h", "--store-password-file=f"), Map.of()))
+        .contains("store: redis://app@h ");
+    assertThat(page(flags("--overrides-db=postgresql://u@h/db"), Map.of()))
+        .contains("overrides-db: postgresql://u@h/db ");
   }
 
   @Test
@@ -298,6 +323,20 @@ final class SettingsTest {
             "\n--resp: found the address \"nowhere\"",
             file + ":2:1: --snapshot-interval: found 0s, expected a duration > 0",
             file + ":3:1: --rls-overrides: found \"maybe\", expected allow or ignore");
+  }
+
+  @Test
+  void settingsOfEnvoysDoor_thatAreWrong_areTold() {
+    Cli run =
+        Cli.run("serve", "--rls-headers", "x", "--near-limit", "2", "--rls-header-names", "A,B,a");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(run.err())
+        .contains(
+            "--rls-headers: found \"x\", expected ietf, draft03, legacy or none",
+            "--near-limit: found \"2\", expected a share from 0 to 1, such as 0.8",
+            "--rls-header-names: found \"A,B,a\", expected three different names");
+    Cli others = Cli.run("serve", "--rls-headers", "ietf", "--rls-header-names", "A,B,C");
+    assertThat(others.err()).contains("expected --rls-headers legacy, whose headers it renames");
   }
 
   /** Kubernetes tells each container of the services around it in variables like these. */

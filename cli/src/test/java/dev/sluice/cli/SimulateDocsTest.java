@@ -27,8 +27,7 @@ final class SimulateDocsTest {
 
   @TestFactory
   Stream<DynamicTest> commands_printWhatIsShown() {
-    return Stream.of("algorithms.md", "command-line.md")
-        .flatMap(page -> shown(page).map(match -> test(page, match)));
+    return shown("algorithms.md").map(match -> test("algorithms.md", match));
   }
 
   private static DynamicTest test(String page, MatchResult match) {
@@ -50,9 +49,8 @@ final class SimulateDocsTest {
   }
 
   @Test
-  void bothPages_showSomething() {
-    assertThat(shown("algorithms.md")).hasSize(5);
-    assertThat(shown("command-line.md")).isNotEmpty();
+  void page_showsSomething() {
+    assertThat(shown("algorithms.md")).isNotEmpty();
   }
 
   private static Stream<MatchResult> shown(String page) {

@@ -2,41 +2,41 @@
 package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
 import dev.sluice.cli.ActCommand.UnforgivingStore;
-import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.StoreException;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class UnforgivingStoreTest {
 
-  private static final Charge SPEND = charge("1:a", Effect.Op.SPEND);
+  private final BucketStore memory = BucketStore.inMemory(() -> 1_000_000_000_000L);
 
-  private final BucketStore memory = BucketStore.inMemory();
-  private final BucketStore store = new UnforgivingStore(memory);
-
-  private static Charge charge(String key, Effect.Op op) {
-    return new Charge(key, op, 1_000_000_000L, 10_000_000_000L, Effect.NO_END);
+  private static Limits hourly(long count) {
+    return Limits.builder(Catalogue.of(LimitName.builder(1, "Calls").build()))
+        .limit("Calls", Quota.of(10, count, Duration.ofHours(1)))
+        .build();
   }
 
+  /** A check tells what the command's own spend would. */
   @Test
-  void forgive_isRefused_andNothingIsCharged() {
-    Charge forgive = charge("1:b", Effect.Op.FORGIVE);
-
-    assertThatExceptionOfType(StoreException.class)
-        .isThrownBy(() -> store.charge(List.of(SPEND, forgive)))
-        .withMessage("a command forgives no debts; nothing was charged")
-        .matches(StoreException::chargedNothing);
-    assertThat(memory.liveBuckets()).hasValue(0);
-  }
-
-  @Test
-  void spend_isChargedByTheStoreBehind() {
-    assertThat(store.charge(List.of(SPEND))).hasSize(1);
-    assertThat(memory.liveBuckets()).hasValue(1);
+  void debt_isToldAsItIs_byACheckAndBySpendsAlike() {
+    assertThat(Limiter.of(hourly(10), memory).spend("Calls", "a", 10).allowed()).isTrue();
+    Limiter command = Limiter.of(hourly(20), new UnforgivingStore(memory));
+    for (Decision decision :
+        List.of(
+            command.check("Calls", "a"),
+            command.spend("Calls", "a"),
+            command.spend("Calls", "a"))) {
+      assertThat(decision.denied()).isTrue();
+      assertThat(decision.retryIn()).isEqualTo(Duration.ofMinutes(33));
+    }
   }
 }

@@ -10,6 +10,7 @@ import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
@@ -109,18 +110,6 @@ public final class Catalogue {
     return new Catalogue(names);
   }
 
-  /** A copy in which some names may owe at least so many bursts; this one if they may already. */
-  Catalogue withDebts(Collection<String> owing, int bursts) {
-    List<LimitName> names = new ArrayList<>(byName.size());
-    boolean same = true;
-    for (LimitName name : byName.values()) {
-      LimitName with = owing.contains(name.name()) ? name.withDebt(bursts) : name;
-      same &= with.deepestDebt() == name.deepestDebt();
-      names.add(with);
-    }
-    return same ? this : new Catalogue(names);
-  }
-
   /**
    * The names, in alphabetical order.
    *
@@ -158,7 +147,7 @@ public final class Catalogue {
    * @throws UnknownLimitException where there is none, with the nearest one that there is
    */
   public LimitName get(String name) {
-    LimitName found = find(name);
+    LimitName found = find(Objects.requireNonNull(name, "limit"));
     if (found == null) {
       throw new UnknownLimitException(
           "no limit has the name %s%s"

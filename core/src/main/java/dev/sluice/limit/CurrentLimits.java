@@ -3,6 +3,7 @@ package dev.sluice.limit;
 
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
 
 /**
  * The limits that hold now: one reference, replaced as a whole by a reload.
@@ -21,7 +22,7 @@ public final class CurrentLimits {
    * @param limits the limits that hold until they are replaced
    */
   public CurrentLimits(Limits limits) {
-    this(limits, new Requirements());
+    this(Objects.requireNonNull(limits, "limits"), new Requirements());
   }
 
   private CurrentLimits(Limits limits, Requirements requirements) {

@@ -6,6 +6,7 @@ import dev.sluice.text.Suggestion;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
@@ -98,7 +99,7 @@ public interface IdFormat {
    * @throws InvalidIdException if it is
    */
   static void requireLength(String text, String expected) {
-    if (text.isEmpty()) {
+    if (Objects.requireNonNull(text, "id").isEmpty()) {
       throw new InvalidIdException("the id is empty, expected " + expected);
     }
     if (text.length() > MAX_LENGTH) {

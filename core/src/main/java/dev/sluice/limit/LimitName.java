@@ -38,7 +38,6 @@ public final class LimitName {
   private final @Nullable String helpLink;
   private final double jitter;
   private final Duration longestWait;
-  private final int deepestDebt;
 
   private LimitName(Builder builder) {
     this.number = builder.number;
@@ -51,7 +50,6 @@ public final class LimitName {
     this.helpLink = builder.helpLink;
     this.jitter = builder.jitter;
     this.longestWait = builder.longestWait;
-    this.deepestDebt = builder.deepestDebt;
     if (overrideId.parts().size() > id.parts().size()) {
       throw new IllegalArgumentException(
           "overrideId: found %s, expected the form of the id (%s) or its first parts"
@@ -164,35 +162,6 @@ public final class LimitName {
    */
   public Duration longestWait() {
     return longestWait;
-  }
-
-  /**
-   * Returns the most that a bucket of this limit may owe beyond being empty, in any process that
-   * shares its buckets. Spends do not forgive such a debt.
-   *
-   * @return a number of bursts; 0, where nobody makes debts on purpose, unless declared otherwise
-   */
-  public int deepestDebt() {
-    return deepestDebt;
-  }
-
-  /** Returns a copy that may owe at least so many bursts. */
-  LimitName withDebt(int bursts) {
-    if (bursts <= deepestDebt) {
-      return this;
-    }
-    Builder copy =
-        builder(number, name)
-            .id(id)
-            .overrideId(overrideId)
-            .message(message)
-            .jitter(jitter)
-            .longestWait(longestWait)
-            .deepestDebt(bursts);
-    copy.overridesOnly = overridesOnly;
-    copy.disabledWithoutDefault = disabledWithoutDefault;
-    copy.helpLink = helpLink;
-    return copy.build();
   }
 
   /**
@@ -331,8 +300,7 @@ public final class LimitName {
         && message.equals(that.message)
         && Objects.equals(helpLink, that.helpLink)
         && Double.compare(jitter, that.jitter) == 0
-        && longestWait.equals(that.longestWait)
-        && deepestDebt == that.deepestDebt;
+        && longestWait.equals(that.longestWait);
   }
 
   @Override
@@ -362,13 +330,12 @@ public final class LimitName {
     private @Nullable String helpLink;
     private double jitter = DEFAULT_JITTER;
     private Duration longestWait = Duration.ZERO;
-    private int deepestDebt;
 
     private Builder(int number, String name) {
       if (number < 1) {
         throw new IllegalArgumentException("number: found " + number + ", expected at least 1");
       }
-      if (!NAME.matcher(name).matches()) {
+      if (!NAME.matcher(Objects.requireNonNull(name, "name")).matches()) {
         throw new IllegalArgumentException(
             "name: found %s, expected a letter, then up to 99 letters, digits, \"_\", \".\" or \"-\""
                 .formatted(SafeText.quote(name)));
@@ -496,29 +463,6 @@ public final class LimitName {
             "longestWait: found " + longest + ", expected 0 to about 292 years, such as 30s");
       }
       this.longestWait = longest;
-      return this;
-    }
-
-    /**
-     * Declares that buckets may owe tokens on purpose, and how much at most; a spend forgives such
-     * debts if not called.
-     *
-     * <p>Every process that shares the buckets must know it: give them all the same value, also
-     * those that make no debts. A server takes it from its rule book, 10 for each limit that a rule
-     * charges with {@code excess: debt}.
-     *
-     * @param bursts 0 or more; not more than debts need, since a bucket may be that far behind
-     *     after a limit shrank
-     * @return this
-     * @throws IllegalArgumentException for a negative number
-     */
-    @CanIgnoreReturnValue
-    public Builder deepestDebt(int bursts) {
-      if (bursts < 0) {
-        throw new IllegalArgumentException(
-            "deepestDebt: found " + bursts + ", expected 0 or more bursts, such as 10");
-      }
-      this.deepestDebt = bursts;
       return this;
     }
 

@@ -30,10 +30,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Limits {
 
+  /** The most bursts that a bucket may owe. */
+  public static final int DEEPEST_DEBT = 10;
+
   private final Catalogue catalogue;
   private final Map<String, Quota> defaults;
   private final Set<String> unlimited;
   private final Map<String, Map<String, LimitOverride>> overrides;
+  private final Map<String, Integer> debts;
   private final Map<Class<?>, Object> companions;
   private final Map<String, Map<String, Penalty>> penalties; // by name, by the id of a transaction
 
@@ -44,6 +48,7 @@ public final class Limits {
     Map<String, Map<String, LimitOverride>> copy = new HashMap<>();
     builder.overrides.forEach((name, byId) -> copy.put(name, Map.copyOf(byId)));
     this.overrides = Map.copyOf(copy);
+    this.debts = Map.copyOf(builder.debts);
     this.companions = Map.copyOf(builder.companions);
     this.penalties = builder.penalties;
   }
@@ -269,16 +274,15 @@ public final class Limits {
   }
 
   /**
-   * Returns a copy of these limits in which the buckets of some may owe tokens on purpose: {@link
-   * LimitName#deepestDebt}. For rules that come with the limits, and charge what does not fit.
+   * Returns how much a bucket may owe on purpose, beyond being empty. A spend does not forgive such
+   * a debt.
    *
-   * @param names the names of limits; those that the catalogue lacks are ignored
-   * @param bursts how many bursts a bucket may owe; a name that declares more keeps it
-   * @return new limits; these, if the names declare as much already
+   * @param name a name of any catalogue
+   * @return a number of bursts, the same for ids with an override; 0 where nobody makes debts on
+   *     purpose
    */
-  public Limits withDebts(Collection<String> names, int bursts) {
-    Catalogue owing = catalogue.withDebts(names, bursts);
-    return owing.equals(catalogue) ? this : copied(owing).build();
+  public int debtOf(LimitName name) {
+    return debts.getOrDefault(name.name(), 0);
   }
 
   /**
@@ -308,14 +312,11 @@ public final class Limits {
   }
 
   private Builder copied() {
-    return copied(catalogue);
-  }
-
-  private Builder copied(Catalogue names) {
-    Builder builder = builder(names);
+    Builder builder = builder(catalogue);
     builder.defaults.putAll(defaults);
     builder.unlimited.addAll(unlimited);
     overrides.forEach((name, byId) -> builder.overrides.put(name, new HashMap<>(byId)));
+    builder.debts.putAll(debts);
     builder.companions.putAll(companions);
     builder.penalties = penalties;
     return builder;
@@ -329,6 +330,7 @@ public final class Limits {
             && defaults.equals(that.defaults)
             && unlimited.equals(that.unlimited)
             && overrides.equals(that.overrides)
+            && debts.equals(that.debts)
             && companions.equals(that.companions)
             && penalties.equals(that.penalties));
   }
@@ -345,11 +347,12 @@ public final class Limits {
     private final Map<String, Quota> defaults = new HashMap<>();
     private final Set<String> unlimited = new HashSet<>();
     private final Map<String, Map<String, LimitOverride>> overrides = new LinkedHashMap<>();
+    private final Map<String, Integer> debts = new HashMap<>();
     private final Map<Class<?>, Object> companions = new HashMap<>();
     private Map<String, Map<String, Penalty>> penalties = Map.of();
 
     private Builder(Catalogue catalogue) {
-      this.catalogue = catalogue;
+      this.catalogue = Objects.requireNonNull(catalogue, "catalogue");
     }
 
     /**
@@ -367,7 +370,7 @@ public final class Limits {
       LimitName known = catalogue.get(name);
       requireFirst(known);
       if (!known.overridesOnly()) {
-        defaults.put(name, quota);
+        defaults.put(name, Objects.requireNonNull(quota, "quota"));
       }
       return this;
     }
@@ -386,6 +389,31 @@ public final class Limits {
       requireFirst(known);
       if (!known.overridesOnly()) {
         unlimited.add(name);
+      }
+      return this;
+    }
+
+    /**
+     * Lets the buckets of a name owe tokens on purpose, also those of ids with an override. Every
+     * process that shares the buckets must know it.
+     *
+     * @param name a name of the catalogue
+     * @param bursts how many bursts a bucket may owe beyond being empty, 0 to {@link #DEEPEST_DEBT}
+     * @return this
+     * @throws UnknownLimitException if the catalogue has no such name
+     * @throws IllegalArgumentException for a number out of this range
+     */
+    @CanIgnoreReturnValue
+    public Builder debt(String name, int bursts) {
+      LimitName known = catalogue.get(name);
+      if (bursts < 0 || bursts > DEEPEST_DEBT) {
+        throw new IllegalArgumentException(
+            "debt of %s: found %s, expected 0 to %s bursts".formatted(known, bursts, DEEPEST_DEBT));
+      }
+      if (bursts == 0) {
+        debts.remove(name);
+      } else {
+        debts.put(name, bursts);
       }
       return this;
     }

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
@@ -135,7 +136,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
      */
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
-      this.time = newTime;
+      this.time = Objects.requireNonNull(newTime, "time");
       return this;
     }
 

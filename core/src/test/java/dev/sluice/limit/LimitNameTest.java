@@ -103,21 +103,19 @@ class LimitNameTest {
             .helpLink("https://example.com/help")
             .jitter(1)
             .longestWait(Duration.ofNanos(Long.MAX_VALUE))
-            .deepestDebt(10)
             .build();
     assertThat(name.id()).isEqualTo(IdFormat.uuid());
     assertThat(name.message()).isEqualTo("too many");
     assertThat(name.helpLink()).isEqualTo("https://example.com/help");
     assertThat(name.jitter()).isEqualTo(1);
     assertThat(name.longestWait()).isEqualTo(Duration.ofNanos(Long.MAX_VALUE));
-    assertThat(name.deepestDebt()).isEqualTo(10);
     assertThat(LimitName.builder(7, "A").jitter(0).build().jitter()).isZero();
     assertThat(name).isNotEqualTo(LimitName.builder(7, "B").build());
     assertThat(name).isNotEqualTo(LimitName.builder(8, "A").build());
   }
 
   @Test
-  void builder_jitterWaitOrDebtOutOfRange_isRefused() {
+  void builder_jitterOrWaitOutOfRange_isRefused() {
     LimitName.Builder builder = LimitName.builder(7, "A");
     for (double share : new double[] {-0.01, 1.01, Double.NaN}) {
       assertThatThrownBy(() -> builder.jitter(share)).hasMessageContaining("jitter: found");
@@ -128,7 +126,6 @@ class LimitNameTest {
           .hasMessageContaining("longestWait: found");
     }
     assertThat(builder.longestWait(Duration.ZERO).build().longestWait()).isZero();
-    assertThatThrownBy(() -> builder.deepestDebt(-1)).hasMessageContaining("deepestDebt: found -1");
   }
 
   @Test

@@ -66,7 +66,6 @@ class LimitsTest {
             LimitName.builder(1, "A").helpLink("https://example.com/").build(),
             LimitName.builder(1, "A").overridesOnly().build(),
             LimitName.builder(1, "A").disabledWithoutDefault().build(),
-            LimitName.builder(1, "A").deepestDebt(1).build(),
             LimitName.builder(1, "A").id(IdFormat.uuid()).build())) {
       assertThat(Limits.builder(Catalogue.of(other)).build()).isNotEqualTo(one);
     }
@@ -304,53 +303,29 @@ class LimitsTest {
   }
 
   @Test
-  void debts_areOfTheNamesThatAreGiven_andLeaveTheRestAsItIs() {
-    LimitName full =
-        LimitName.builder(1, "A")
-            .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.string()))
-            .overrideId(IdFormat.ipAddress())
-            .message("no")
-            .helpLink("https://example.com/")
-            .jitter(0.5)
-            .longestWait(SECOND)
-            .build();
-    LimitName deeper = LimitName.builder(2, "B").overridesOnly().deepestDebt(20).build();
-    Limits plain =
-        Limits.builder(Catalogue.of(full, deeper, named(3, "C")))
-            .limit("A", SMALL)
-            .unlimited("C")
-            .override("A", "192.0.2.1", LARGE)
-            .build()
-            .with(String.class, "rules");
-    Limits limits = plain.withDebts(List.of("A", "B", "unknown"), 10);
-
-    assertThat(limits.catalogue().names())
-        .extracting(LimitName::deepestDebt)
-        .containsExactly(10, 20, 0);
+  void debt_isOfTheName_andStaysInEachCopy() {
+    Catalogue names = Catalogue.of(named(1, "A"), named(2, "B"));
+    Limits plain = Limits.builder(names).limit("A", SMALL).limit("B", SMALL).build();
+    Limits limits = Limits.builder(names).limit("A", SMALL).debt("A", 10).limit("B", SMALL).build();
+    LimitName a = names.get("A");
+    assertThat(limits.debtOf(a)).isEqualTo(10);
+    assertThat(limits.debtOf(names.get("B"))).isZero();
+    assertThat(limits.debtOf(named(3, "C"))).as("a caller's own name").isZero();
     assertThat(limits).isNotEqualTo(plain);
-    assertThat(limits.withDebts(List.of("A"), 5)).isSameAs(limits);
-    assertThat(limits.quotaFor(limits.catalogue().get("A"), "192.0.2.1:x")).isEqualTo(LARGE);
-    assertThat(limits.companion(String.class)).isEqualTo("rules");
-    LimitName owing = limits.catalogue().get("A");
-    assertThat(owing.withDebt(0)).isSameAs(owing);
-    assertThat(owing.overrideId()).isEqualTo(full.overrideId());
-    assertThat(owing.message()).isEqualTo("no");
-    assertThat(owing.helpLink()).isEqualTo("https://example.com/");
-    assertThat(owing.jitter()).isEqualTo(0.5);
-    assertThat(owing.longestWait()).isEqualTo(SECOND);
-    assertThat(plain.withDebts(List.of("B"), 30).catalogue().get("B").overridesOnly()).isTrue();
+    assertThat(Limits.builder(names).limit("A", SMALL).debt("A", 0).limit("B", SMALL).build())
+        .isEqualTo(plain);
+    assertThat(limits.with(String.class, "rules").debtOf(a)).isEqualTo(10);
   }
 
   @Test
-  void withDebts_ofACatalogue_isTheSameWhereTheyMayOweThatAlready() {
-    Catalogue names =
-        Catalogue.of(
-            LimitName.builder(1, "A").deepestDebt(10).build(),
-            LimitName.builder(2, "B").deepestDebt(0).build());
-    assertThat(names.withDebts(List.of("A", "C"), 10)).isSameAs(names);
-    assertThat(names.withDebts(List.of("B"), 0)).isSameAs(names);
-    assertThat(names.withDebts(List.of("B"), 3).get("B").deepestDebt()).isEqualTo(3);
-    assertThat(names.withDebts(List.of("B"), 3).get("A")).isSameAs(names.get("A"));
+  void debt_outOfRange_isRefused() {
+    Limits.Builder builder = Limits.builder(Catalogue.of(named(1, "A")));
+    for (int bursts : new int[] {-1, 11}) {
+      assertThatThrownBy(() -> builder.debt("A", bursts))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessage("debt of A: found %s, expected 0 to 10 bursts".formatted(bursts));
+    }
+    assertThatThrownBy(() -> builder.debt("B", 1)).isInstanceOf(UnknownLimitException.class);
   }
 
   @Test

@@ -126,6 +126,20 @@ class SnapshotTest {
         .hasMessageContaining("found 5 live buckets, more than the store may keep (4)");
   }
 
+  @Test
+  void bucketsThatDiedSinceTheSnapshot_doNotCountTowardsTheBound() throws IOException {
+    Path file = directory.resolve("buckets");
+    for (int id = 0; id < 5; id++) {
+      assertThat(charge(store, Op.SPEND, id, id < 2 ? 60 : 1).tatNanos()).isZero();
+    }
+    store.save(file);
+    nowNanos.addAndGet(30 * SECOND);
+    MemoryStore.Builder two = MemoryStore.builder().time(nowNanos::get).maxBuckets(2);
+    assertThat(two.restore(file).liveBuckets()).hasValue(2);
+    nowNanos.addAndGet(60 * SECOND);
+    assertThat(two.restore(file).liveBuckets()).hasValue(0);
+  }
+
   /** As whole as its checksum says, and still impossible: such buckets would fit in no lines. */
   @Test
   void aBucketTwice_isRefused() throws IOException {

@@ -16,7 +16,6 @@ final class FromBucket4j {
   private FromBucket4j() {}
 
   static final class Before {
-    // begin: bucket4j-before
     private final Map<String, Bucket> buckets = new ConcurrentHashMap<>();
 
     String export(String customer) {
@@ -34,7 +33,6 @@ final class FromBucket4j {
       return "retry in " + Duration.ofNanos(probe.getNanosToWaitForRefill()).toSeconds() + " s";
     }
 
-    // end: bucket4j-before
   }
 
   static final class After {

@@ -12,14 +12,12 @@ final class FromGuava {
   private FromGuava() {}
 
   static final class Before {
-    // begin: guava-before
     private final RateLimiter mails = RateLimiter.create(5);
 
     boolean mayMail() {
       return mails.tryAcquire(Duration.ofSeconds(2)); // waits
     }
 
-    // end: guava-before
   }
 
   static final class After {

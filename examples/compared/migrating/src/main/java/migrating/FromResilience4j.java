@@ -16,7 +16,6 @@ final class FromResilience4j {
   private FromResilience4j() {}
 
   static final class Before {
-    // begin: resilience4j-before
     private final RateLimiter calls =
         RateLimiter.of(
             "partner",
@@ -34,7 +33,6 @@ final class FromResilience4j {
       }
     }
 
-    // end: resilience4j-before
   }
 
   static final class After {

@@ -59,11 +59,8 @@ class MigratingTest {
 
   @ParameterizedTest
   @CsvSource({
-    "FromBucket4j.java, bucket4j-before",
     "FromBucket4j.java, bucket4j-after",
-    "FromGuava.java, guava-before",
     "FromGuava.java, guava-after",
-    "FromResilience4j.java, resilience4j-before",
     "FromResilience4j.java, resilience4j-after"
   })
   void docs_quoteThisProgram(String file, String part) throws Exception {

@@ -30,7 +30,6 @@ public final class LoginApplication extends Application<Configuration> {
 
   @Override
   public void run(Configuration configuration, Environment environment) {
-    // begin: dropwizard
     Limits limits =
         Limits.builder(Catalogue.samples())
             .limit("LoginsPerIPAddress", Quota.per(5, Duration.ofMinutes(1)))
@@ -65,7 +64,6 @@ public final class LoginApplication extends Application<Configuration> {
         .servlets()
         .addFilter("rate limits", filter)
         .addMappingForUrlPatterns(EnumSet.of(DispatcherType.REQUEST), false, "/*");
-    // end: dropwizard
     environment.jersey().register(new Login());
   }
 

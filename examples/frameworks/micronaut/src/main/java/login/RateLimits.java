@@ -26,7 +26,6 @@ import io.micronaut.http.annotation.ServerFilter;
 import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
-// begin: micronaut
 @ServerFilter("/**")
 class RateLimits {
 
@@ -100,4 +99,3 @@ class RateLimits {
             });
   }
 }
-// end: micronaut

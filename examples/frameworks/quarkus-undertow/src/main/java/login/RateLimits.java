@@ -20,7 +20,6 @@ import jakarta.servlet.annotation.WebFilter;
 import java.io.IOException;
 import java.time.Duration;
 
-// begin: quarkus-undertow
 @WebFilter(urlPatterns = "/*", asyncSupported = true)
 public class RateLimits implements Filter {
 
@@ -67,4 +66,3 @@ public class RateLimits implements Filter {
     limits.destroy();
   }
 }
-// end: quarkus-undertow

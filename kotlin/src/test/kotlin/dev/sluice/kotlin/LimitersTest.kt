@@ -107,11 +107,11 @@ class LimitersTest {
             async(start = CoroutineStart.UNDISPATCHED) {
                 limiter.awaitAcquire(limiter.transaction("Calls", "ann"), 10.seconds)
             }
+        leaving.cancelAndJoin()
         val next =
             async(start = CoroutineStart.UNDISPATCHED) {
                 limiter.awaitAcquire(listOf(limiter.transaction("Calls", "ann")), 10.seconds)
             }
-        leaving.cancelAndJoin()
         time.advance(Duration.ofSeconds(1))
         assertThat(next.await().allowed()).isTrue()
         Unit

@@ -25,6 +25,12 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.StreamHandler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -314,6 +320,37 @@ class LimiterMetricsTest {
     assertThat(value("ratelimits_overrides_active{limit=\"LoginsPerIPAddress\"}")).isEqualTo("0.0");
     watched.metrics.filesLoaded(Instant.now());
     assertThat(value("ratelimits_overrides_active{limit=\"New\"}")).isEqualTo("1.0");
+  }
+
+  /** The registry would warn "This Gauge has been already registered", once for each process. */
+  @Test
+  void limitsThatAreReplaced_registerNoGaugeTwice() {
+    List<String> logged = new CopyOnWriteArrayList<>();
+    Logger registry = Logger.getLogger("io.micrometer.core.instrument.MeterRegistry");
+    Handler handler =
+        new StreamHandler() {
+          @Override
+          public synchronized void publish(LogRecord line) {
+            logged.add(line.getMessage());
+          }
+        };
+    handler.setLevel(Level.ALL);
+    registry.setLevel(Level.ALL);
+    registry.addHandler(handler);
+    try {
+      Limits limits = watched.limits.get();
+      for (int i = 0; i < 3; i++) {
+        watched.limits.replace(limits.withPenalties(List.of()));
+        watched.metrics.filesLoaded(Instant.now());
+        watched.everything();
+      }
+    } finally {
+      registry.removeHandler(handler);
+      registry.setLevel(null);
+    }
+
+    assertThat(logged).isEmpty();
+    assertThat(value("ratelimits_overrides_active{limit=\"LoginsPerIPAddress\"}")).isEqualTo("1.0");
   }
 
   @Test

@@ -185,12 +185,23 @@ class PacedHttpClientTest {
   }
 
   @Test
-  void cancel_whileItWaits_givesTheTurnToTheNext() throws Exception {
+  void cancel_whileItWaits_neitherLeavesNorDelaysTheNext() throws Exception {
     HttpClient client = client(Duration.ofSeconds(10));
     assertThat(status(send(client))).isEqualTo(200);
     CompletableFuture<HttpResponse<Void>> leaving = send(client);
     CompletableFuture<HttpResponse<Void>> next = send(client);
     assertThat(leaving.cancel(true)).isTrue();
+    time.advance(TOKEN.multipliedBy(2));
+    assertThat(status(next)).isEqualTo(200);
+    assertThat(arrived).hasValue(2);
+  }
+
+  @Test
+  void cancel_ofTheLastThatWaits_givesItsTurnBack() throws Exception {
+    HttpClient client = client(Duration.ofSeconds(10));
+    assertThat(status(send(client))).isEqualTo(200);
+    assertThat(send(client).cancel(true)).isTrue();
+    CompletableFuture<HttpResponse<Void>> next = send(client);
     time.advance(TOKEN);
     assertThat(status(next)).isEqualTo(200);
     assertThat(arrived).hasValue(2);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
+import java.util.Locale;
 
 /** Programs of this machine. Stateless. */
 public final class Programs {
@@ -29,5 +32,22 @@ public final class Programs {
               .formatted(String.join(" ", command), process.exitValue(), printed));
     }
     return printed;
+  }
+
+  /** The machine in words. */
+  static String machine() {
+    long bytes =
+        ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
+    return "%s processors, %s GB, JDK %s"
+        .formatted(
+            Runtime.getRuntime().availableProcessors(), bytes >> 30, Runtime.version().feature());
+  }
+
+  /** What else the machine does now. */
+  static String load() {
+    return String.format(
+        Locale.ROOT,
+        "a load average of %.1f at the start",
+        ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage());
   }
 }

@@ -2,23 +2,47 @@
 package dev.sluice.proof;
 
 import com.google.errorprone.annotations.FormatMethod;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a campaign prints: a table with a row for each thing that was tried, and whether the promise
- * was kept. For one thread.
+ * was kept. With {@code --write}, each row also replaces the one of the same name and command in
+ * {@code proof/results}. For one thread.
  */
 public final class Report {
 
   private static final int WRONG_INPUT = 2;
+  private static final Path RESULTS = Path.of("proof", "results");
 
   private final List<String> wanted;
+  private final @Nullable Path file;
+  private final String run;
+  private int names;
+  private List<String> columns = List.of();
   private boolean kept = true;
 
-  private Report(List<String> wanted) {
+  /**
+   * Makes a report.
+   *
+   * @param wanted the names of what is to be tried; empty for all
+   * @param file takes the rows; null for none
+   * @param run the rest of each row in the file: when, where and by which command
+   */
+  Report(List<String> wanted, @Nullable Path file, String run) {
     this.wanted = wanted;
+    this.file = file;
+    this.run = run;
   }
 
   /** What was seen. */
@@ -35,21 +59,83 @@ public final class Report {
     String seen() throws Exception;
   }
 
-  /**
-   * Begins the report of a command. Ends the process with 2 where a wanted name is unknown: nothing
-   * would be tried for it, and every promise kept.
-   *
-   * @param wanted the names of what is to be tried; empty for all
-   */
-  public static Report of(String command, List<String> wanted, Collection<String> known) {
-    for (String name : wanted) {
-      if (!known.contains(name)) {
-        System.err.printf(
-            "sluice prove %s: found %s, expected %s%n", command, name, String.join(", ", known));
-        System.exit(WRONG_INPUT);
-      }
+  /** The arguments of a campaign. What is wrong with them ends the process with 2. */
+  public static final class Arguments {
+
+    private final String command;
+    private final List<String> words;
+    private final List<String> options = new ArrayList<>();
+
+    public Arguments(String command, String... words) {
+      this.command = command;
+      this.words = new ArrayList<>(List.of(words));
     }
-    return new Report(List.copyOf(wanted));
+
+    /** Takes an option without a value out of the arguments, and returns whether it was there. */
+    public boolean takes(String option) {
+      boolean found = words.remove(option);
+      if (found) {
+        options.add(option);
+      }
+      return found;
+    }
+
+    /** Takes an option and its value out of the arguments; null where it is absent. */
+    public @Nullable String value(String option, String pattern, String expected) {
+      int at = words.indexOf(option);
+      if (at < 0) {
+        return null;
+      }
+      if (at + 1 == words.size() || !words.get(at + 1).matches(pattern)) {
+        throw wrong("expected %s after %s", expected, option);
+      }
+      String value = words.remove(at + 1);
+      words.remove(at);
+      options.add(option + " " + value);
+      return value;
+    }
+
+    /** Takes a number out of the arguments. */
+    public int number(int otherwise) {
+      int number = otherwise;
+      for (String word : List.copyOf(words)) {
+        if (word.matches("\\d{1,6}")) {
+          number = Integer.parseInt(word);
+          words.remove(word);
+          options.add(word);
+        }
+      }
+      return number;
+    }
+
+    /** Begins the report; the arguments that are left are the names of what is to be tried. */
+    public Report report(Collection<String> known) {
+      boolean writes = words.remove("--write");
+      for (String name : words) {
+        if (!known.contains(name)) {
+          throw wrong("found %s, expected %s", name, String.join(", ", known));
+        }
+      }
+      String all = String.join(" ", options);
+      return new Report(
+          List.copyOf(words),
+          writes ? RESULTS.resolve(command + ".json") : null,
+          fields(
+              List.of("date", "machine", "otherLoad", "command"),
+              List.of(
+                  LocalDate.now(ZoneOffset.UTC).toString(),
+                  Programs.machine(),
+                  Programs.load(),
+                  ("./sluice prove " + command + " " + all).strip())));
+    }
+
+    @FormatMethod
+    private IllegalArgumentException wrong(String format, Object... values) {
+      String message = "sluice prove %s: %s".formatted(command, format.formatted(values));
+      System.err.println(message);
+      System.exit(WRONG_INPUT);
+      return new IllegalArgumentException(message);
+    }
   }
 
   /** Text with figures. */
@@ -63,16 +149,26 @@ public final class Report {
     return wanted.isEmpty() || wanted.contains(name);
   }
 
-  /** Begins a table. */
-  public void table(String... columns) {
+  /**
+   * Begins a table, whose last column says whether the promise was kept.
+   *
+   * @param ofName how many columns, from the first on, name what was tried
+   */
+  public void table(int ofName, String... headings) {
+    names = ofName;
+    columns = List.of(headings);
     System.out.printf(
-        "%n| %s |%n|%s%n", String.join(" | ", columns), "---|".repeat(columns.length));
+        "%n| %s | promise |%n|%s%n",
+        String.join(" | ", headings), "---|".repeat(headings.length + 1));
   }
 
   /** Prints a row that ends with whether the promise was kept. */
   public void row(boolean isKept, String... cells) {
     kept &= isKept;
     System.out.printf("| %s | %s |%n", String.join(" | ", cells), isKept ? "kept" : "BROKEN");
+    if (file != null) {
+      write(file, isKept, Arrays.asList(cells));
+    }
   }
 
   /** Tries something if its name is wanted, and prints what was seen. */
@@ -88,6 +184,39 @@ public final class Report {
       kept = false;
       System.out.printf("| %s | %s | not tried |%n", text, e.getMessage());
     }
+  }
+
+  private void write(Path to, boolean isKept, List<String> cells) {
+    String name = fields(columns.subList(0, names), cells.subList(0, names));
+    String seen =
+        fields(columns.subList(names, columns.size()), cells.subList(names, cells.size()));
+    String command = run.substring(run.lastIndexOf("\"command\""));
+    String row = "  {%s, %s, \"kept\": %s, %s}".formatted(name, seen, isKept, run);
+    try {
+      List<String> rows = new ArrayList<>();
+      for (String line : Files.exists(to) ? Files.readAllLines(to) : List.<String>of()) {
+        String other = line.endsWith(",") ? line.substring(0, line.length() - 1) : line;
+        if (other.startsWith("  {")) {
+          boolean isSame = other.startsWith("  {" + name) && other.endsWith(command + "}");
+          rows.add(isSame ? row : other);
+        }
+      }
+      if (!rows.contains(row)) {
+        rows.add(row);
+      }
+      Files.writeString(to, "[\n" + String.join(",\n", rows) + "\n]\n");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String fields(List<String> keys, List<String> values) {
+    List<String> fields = new ArrayList<>();
+    for (int i = 0; i < keys.size(); i++) {
+      String value = values.get(i).replace("\\", "\\\\").replace("\"", "\\\"");
+      fields.add("\"%s\": \"%s\"".formatted(keys.get(i), value.replace('\n', ' ')));
+    }
+    return String.join(", ", fields);
   }
 
   /** Ends the process: with 1 where a promise was broken or something could not be tried. */

@@ -15,6 +15,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -97,6 +98,14 @@ public final class Server implements AutoCloseable {
     /** With the certificate in a folder, which may be replaced, and all that its clients trust. */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
+    }
+
+    /** With a fresh certificate in a folder. */
+    public Launch withTls(Folder folder)
+        throws IOException, InterruptedException, GeneralSecurityException {
+      TlsIdentity identity = TlsIdentity.make(folder);
+      identity.install(folder);
+      return withTls(folder, Trust.in(identity));
     }
 
     /** With access control, by a file of tokens in a folder. */

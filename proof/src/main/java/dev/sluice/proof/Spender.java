@@ -3,7 +3,10 @@ package dev.sluice.proof;
 
 import dev.sluice.proof.Client.Answers;
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -18,6 +21,8 @@ import java.util.concurrent.TimeUnit;
 public final class Spender {
 
   private static final int WARM = 20;
+  private static final int MOST_MILLIS_UNDER_LOAD = 300;
+  private static final long MOST_STOP_MILLIS = 15_000;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   /** For how long after the stop each command is read; half of it is left to a busy machine. */
@@ -51,14 +56,46 @@ public final class Spender {
     return spender;
   }
 
+  /**
+   * How a server stopped under load.
+   *
+   * @param answered how many tokens each spender was told that it has, in their order
+   * @param tookMillis from the signal to the end of the process
+   */
+  public record Stop(List<Integer> answered, long tookMillis) {}
+
+  /** Tells a server to stop while all of these spend. */
+  public static Stop stopUnderLoad(Server server, List<Spender> spenders)
+      throws InterruptedException, BrokenPromise {
+    for (Spender spender : spenders) {
+      spender.warm.await();
+    }
+    TimeUnit.MILLISECONDS.sleep(ThreadLocalRandom.current().nextInt(MOST_MILLIS_UNDER_LOAD));
+    long stopNanos = System.nanoTime();
+    server.terminate();
+    List<Integer> answered = new ArrayList<>();
+    for (Spender spender : spenders) {
+      answered.add(spender.answeredUntilTheEnd(stopNanos));
+    }
+    int code = server.exitCode();
+    BrokenPromise.unless(code == Server.STOPPED, "exit code %s, expected %s", code, Server.STOPPED);
+    long tookMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - stopNanos);
+    BrokenPromise.unless(tookMillis <= MOST_STOP_MILLIS, "stopped after %s ms", tookMillis);
+    return new Stop(List.copyOf(answered), tookMillis);
+  }
+
   private void run() {
     long lastNanos = System.nanoTime();
+    lastSentNanos = lastNanos;
+    long betweenMillis = 0; // the server may take a connection for idle since its last answer
     try (client) {
       Answers last = Answers.NONE;
       int seen = 0;
       while (!last.goodbye()) {
-        heldUp = System.nanoTime() - lastNanos > IDLE_NANOS;
+        long beforeNanos = lastSentNanos;
         lastSentNanos = System.nanoTime();
+        betweenMillis = TimeUnit.NANOSECONDS.toMillis(lastSentNanos - beforeNanos);
+        heldUp = lastSentNanos - lastNanos > IDLE_NANOS;
         last = client.ask(id, door.atOnce());
         lastNanos = System.nanoTime();
         endNanos = lastNanos;
@@ -74,15 +111,13 @@ public final class Spender {
       }
     } catch (IOException e) {
       if (!heldUp) {
-        lost = "%s after %s answers: %s".formatted(door, answered, e);
+        lost =
+            "%s after %s answers, %s ms after the request before: %s"
+                .formatted(door, answered, betweenMillis, e);
       }
     } finally {
       warm.countDown();
     }
-  }
-
-  public void awaitWarm() throws InterruptedException {
-    warm.await();
   }
 
   /** Whether the machine held it up at its end, so that its connection was idle. */
@@ -104,7 +139,7 @@ public final class Spender {
    *
    * @param stopNanos when the server was told to stop
    */
-  public int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
+  private int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
     thread.join();
     BrokenPromise.unless(lost.isEmpty(), "an answer was lost, %s", lost);
     BrokenPromise.unless(

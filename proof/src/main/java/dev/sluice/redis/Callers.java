@@ -9,7 +9,6 @@ import dev.sluice.Reservation;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
-import dev.sluice.gcra.Quota;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.StoreException;
@@ -190,19 +189,9 @@ final class Callers {
   }
 
   void batch(List<Transaction> transactions) {
-    batch(transactions, () -> {});
-  }
-
-  /** Spends a batch, and does something when it is answered. */
-  void batch(List<Transaction> transactions, Runnable then) {
     Operation operation = calls.begin("spend", transactions);
     whenAnswered(
-        operation,
-        () -> async.spend(transactions),
-        decision -> {
-          operation.decided(decision, true);
-          then.run();
-        });
+        operation, () -> async.spend(transactions), decision -> operation.decided(decision, true));
   }
 
   void spendBlocking(Transaction transaction) {
@@ -349,23 +338,18 @@ final class Callers {
     return (longest.compareTo(most) < 0 ? longest : most).toNanos();
   }
 
-  /** A caller gives up: what it took goes back, once the store has told what that is. */
+  /** A caller gives up: what it took is withdrawn, once the store has told what that is. */
   private void givesUp(Operation asked) {
     calls.waitGivenUp();
     List<Transaction> transactions = asked.transactions();
     for (Transaction one : transactions) {
       reference.lines().leaves(one.bucketKey(), asked.start(), calls.afewMessages());
-      Quota quota = one.quota();
-      if (quota != null) {
-        long takenNanos = quota.incrementNanos(one.cost());
-        reference.lines().vacates(calls.process, one.bucketKey(), takenNanos);
-      }
     }
     Operation operation = calls.begin("give up", transactions);
     world.after(
         calls.conditions.hasFaults()
             ? calls.conditions.timeoutNanos()
-            : 3 * calls.afewMessages(), // the spend, what is withdrawn, and what is behind that
+            : 2 * calls.afewMessages(), // the spend, and what is withdrawn
         actor("observer"),
         () -> {
           operation.end("done");

@@ -38,7 +38,6 @@ final class Calls {
   private final Set<Operation> underWay = new LinkedHashSet<>();
   private final Map<String, Integer> asked = new HashMap<>(); // how often, by bucket key
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
-  private final DenialAgeJudge told = new DenialAgeJudge(Conditions.DENIALS_NANOS);
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key
   private final Map<String, Integer> takenBack = new HashMap<>(); // calls then, by bucket key
@@ -256,22 +255,6 @@ final class Calls {
   /** Returns in how much time a few messages travel. */
   long afewMessages() {
     return 12 * latencyNanos + 2_000_000;
-  }
-
-  /** Returns what callers were told of denials. */
-  DenialAgeJudge told() {
-    return told;
-  }
-
-  /** Returns since when calls for a bucket are under way; the present if none are. */
-  long underWaySince(String bucketKey) {
-    long since = world.now();
-    for (Operation one : underWay) {
-      if (one.touches(bucketKey)) {
-        since = Math.min(since, one.start());
-      }
-    }
-    return since;
   }
 
   /** Returns whether a call for a bucket is under way. */

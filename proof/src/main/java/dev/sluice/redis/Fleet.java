@@ -55,6 +55,10 @@ final class Fleet {
       this.uri = uri;
     }
 
+    boolean isSeveralServers() {
+      return this == RING || this == CLUSTER;
+    }
+
     int masters() {
       return this == SINGLE || this == SENTINEL ? 1 : 3;
     }

@@ -88,7 +88,8 @@ final class LocalReference {
     long aheadNanos = part.resetInNanos() - addedNanos;
     Bucket bucket = asked.bucket;
     boolean forgiven = conditions.limitsChange() && aheadNanos == asked.depthNanos;
-    if (aheadNanos < Math.max(bucket.leastNanos - nowNanos, 0) && !forgiven) {
+    boolean isLower = aheadNanos < Math.max(bucket.leastNanos - nowNanos, 0);
+    if (isLower && !forgiven) {
       return "was told of more tokens than are left of this process' share";
     }
     if (aheadNanos > Math.max(bucket.mostNanos - nowNanos, 0)) {
@@ -103,8 +104,11 @@ final class LocalReference {
       return "was told " + part.remaining() + " remaining of the share in place of " + remaining;
     }
     if (spent || aheadNanos > 0) {
-      bucket.mostNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
-      bucket.leastNanos = bucket.mostNanos;
+      bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
+      boolean onlyReads = !spent || asked.takenNanos == 0;
+      if (!forgiven || !onlyReads) { // else it may count a debt as forgiven that stays
+        bucket.mostNanos = bucket.leastNanos;
+      }
     }
     return null;
   }

@@ -260,9 +260,6 @@ final class Operation {
       requireRefusedForAReason(words);
     }
     boolean isUncharged = words.contains("nothing was charged");
-    if (transactions.size() > 1) {
-      transactions.forEach(one -> calls.told().failed(one.bucketKey(), start, world.now()));
-    }
     if (GIVING_BACK.contains(verb) && !isUncharged) {
       transactions.forEach(one -> reference.lostSight(calls.process, one.bucketKey()));
     }
@@ -381,13 +378,13 @@ final class Operation {
       }
       return;
     }
+    if (!spends && mayBeAsForgiven(part, transaction, quota)) {
+      return; // such a TAT was never in the bucket
+    }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
     if (part.allowed() && !spends && isInOrder() && transactions.size() == 1) {
       calls.forgot(transaction.bucketKey(), start);
-    }
-    if (part.allowed() && transactions.size() == 1) {
-      calls.told().allowed(transaction.bucketKey(), nanos(part.tat()) - takenNanos, start);
     }
     if (part.denied()) {
       requireTrue(part, transaction, quota);
@@ -395,6 +392,17 @@ final class Operation {
     } else if (spends && !conditions.hasFaults()) {
       requireGivenBack(part, transaction, takenNanos);
     }
+  }
+
+  /** Whether a check may tell of a debt what a spend would, which would forgive it. */
+  private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
+    return conditions.debtsAppear()
+        && transactions.size() == 1
+        && part.resetInNanos() == depthNanos(transaction, quota);
+  }
+
+  private static long depthNanos(Transaction transaction, Quota quota) {
+    return quota.offsetNanos() + transaction.name().longestWait().toNanos();
   }
 
   /** Answers come in the order of the calls. */
@@ -666,7 +674,7 @@ final class Operation {
   /** A debt stands only where this process has forgiven it once. */
   private void requireForgiven(
       Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
-    long depthNanos = quota.offsetNanos() + transaction.name().longestWait().toNanos();
+    long depthNanos = depthNanos(transaction, quota);
     boolean isDebt = part.resetInNanos() > depthNanos;
     if (!mayForgive || !isDebt || conditions.hasFaults() || conditions.clientClocks()) {
       return;
@@ -696,10 +704,7 @@ final class Operation {
         || conditions.clientClocks()) { // it is decided on by the time at which the call left
       return;
     }
-    long since = trueSince(key, nanos(part.tat()));
-    if (start < world.now()) { // else it is from memory
-      calls.told().denied(key, nanos(part.tat()), start, world.now());
-    }
+    long since = trueSince(key);
     if (!reference.denied(
         key,
         quota.incrementNanos(transaction.cost()),
@@ -712,10 +717,10 @@ final class Operation {
   }
 
   /** Returns since when a denial may have been true, for the reasons that the docs name. */
-  private long trueSince(String key, long tatNanos) {
+  private long trueSince(String key) {
     long since = start - conditions.driftNanos();
-    if (key.contains(":o")) {
-      return since - calls.told().mostNanos(key, tatNanos, calls.underWaySince(key), world.now());
+    if (calls.fleet.topology.isSeveralServers()) {
+      return since; // nothing is remembered
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
       return since - Conditions.DENIALS_NANOS; // another process' refund is seen a little later

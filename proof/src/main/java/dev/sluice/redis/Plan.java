@@ -25,6 +25,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   static final String TIMEOUT = "timeoutMillis"; // 0: the usual one
   static final String LINGERS = "lingers"; // for longer than anything is remembered
   private static final long MILLI = 1_000_000;
+  private static final int PARTNERS = 4; // buckets that stay empty
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
   private static final int MAY_WAIT = 3; // a limit whose callers may wait
 
@@ -279,11 +280,11 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   /** Some processes look at a bucket, of which others ask for tokens that they never get. */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
-    for (int partner = 0; partner < FutileTakeJudge.PARTNERS; partner++) {
+    for (int partner = 0; partner < PARTNERS; partner++) {
       steps.add(Step.of(0, Kind.DRAIN, 0, partner));
     }
     for (long at = 20 * MILLI; at < nanos; at += dice.between(MILLI, 40 * MILLI)) {
-      steps.add(Step.of(at, Kind.DENIED_BATCH, 0, 0, dice.below(FutileTakeJudge.PARTNERS)));
+      steps.add(Step.of(at, Kind.DENIED_BATCH, 0, 0, dice.below(PARTNERS)));
     }
     for (long at = 0; at < nanos; at += dice.between(MILLI, 10 * MILLI)) {
       steps.add(Step.of(at, Kind.OBSERVE, processes - 1, 0));

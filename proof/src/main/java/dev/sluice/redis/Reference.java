@@ -66,7 +66,7 @@ final class Reference {
   Reference(World world, Conditions conditions, long afterwardsNanos) {
     this.world = world;
     this.conditions = conditions;
-    this.lines = new KnownLines(world, afterwardsNanos);
+    this.lines = new KnownLines(world);
     this.together = new GiveBacksTogether(world);
     this.afterwardsNanos = afterwardsNanos;
     this.clientClocks = conditions.clientClocks();
@@ -492,9 +492,7 @@ final class Reference {
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
-    if (tooEarlyNanos > 0
-        && !bucket.isAllowedBefore(entry, tooEarlyNanos)
-        && !movedUp(granted, tooEarlyNanos)) {
+    if (tooEarlyNanos > 0 && !bucket.isAllowedBefore(entry, tooEarlyNanos)) {
       world.violated(
           () ->
               World.text(
@@ -510,18 +508,6 @@ final class Reference {
   }
 
   /**
-   * Returns whether a caller moved up by so much into what others of its process gave up, and
-   * another process had set free by then (decision 004).
-   */
-  private boolean movedUp(Granted granted, long earlyNanos) {
-    Entry entry = granted.entry;
-    KnownBucket bucket = bucket(granted.key);
-    bucket.allowOutdated(
-        entry.process, lines.movedUpNanos(entry.process, granted.key, entry.moment, earlyNanos));
-    return bucket.isAllowedBefore(entry, earlyNanos);
-  }
-
-  /**
    * What those who gave up had taken is back, where one process waits and nobody is left.
    *
    * @param key a bucket of which nothing is asked any more
@@ -530,8 +516,7 @@ final class Reference {
     KnownBucket bucket = bucket(key);
     long nowNanos = bucket.nowNanos();
     long lostNanos = bucket.tatNanos - Math.max(bucket.owedNanos(), nowNanos);
-    // Those who move up get what is certain not to be refilled: a round trip less, at most.
-    if (Long.compareUnsigned(bucket.tatNanos, nowNanos) > 0 && lostNanos > afterwardsNanos) {
+    if (Long.compareUnsigned(bucket.tatNanos, nowNanos) > 0 && lostNanos > 0) {
       world.violated(
           () ->
               World.text(
@@ -653,11 +638,6 @@ final class Reference {
   /** Returns whether a bucket was ever written to. */
   boolean everWritten(String key) {
     return bucket(key).everWritten;
-  }
-
-  /** Returns how often a process has spent from a bucket, in vain or not. */
-  int spends(int process, String key) {
-    return bucket(key).spendsBy.getOrDefault(process, 0);
   }
 
   /** Returns whether a bucket is full within some seconds, by whichever clock. */

@@ -38,7 +38,6 @@ final class SimulatedProcess {
   private final Fleet fleet;
   private final Reference reference;
   private final Calls calls;
-  private final FutileTakeJudge denials;
   private final SimulatedTiming timing;
   private final SimulatedTime time;
   private final SimulatedNetwork network;
@@ -63,7 +62,6 @@ final class SimulatedProcess {
     this.fleet = fleet;
     this.reference = reference;
     Conditions conditions = Conditions.of(plan, index);
-    this.denials = new FutileTakeJudge(world);
     SimulatedClock monotonic = monotonic(plan.setting("pacesDiffer") > 0, world, dice.fork(4));
     this.timing = new SimulatedTiming(world, monotonic, dice.fork(1), "p" + index);
     this.time = new SimulatedTime(world, monotonic, dice.fork(5), "p" + index);
@@ -209,7 +207,7 @@ final class SimulatedProcess {
       case MIXED_REFUND -> callers.refund(someOfEachKind(step, step.number(3)));
       case RESET_BATCH -> callers.reset(some(step));
       case DENIED_BATCH -> deniedBatch(step.number(1));
-      case DRAIN -> callers.spend(limiter.transaction("Z", FutileTakeJudge.id(step.number(0))));
+      case DRAIN -> callers.spend(limiter.transaction("Z", "e" + step.number(0)));
       case OBSERVE -> callers.check(List.of(limiter.transaction("A", "o0").withCost(5)));
       case RESERVE -> callers.reserve(List.of(transaction(step)), step.number(3));
       case RESERVE_TOGETHER -> {
@@ -307,12 +305,9 @@ final class SimulatedProcess {
 
   /** A bucket that others look at, and one that is empty for an hour. */
   private void deniedBatch(int partner) {
-    Runnable learns = denials.begun(partner);
     callers.batch(
         List.of(
-            limiter.transaction("A", "o0").withCost(5),
-            limiter.transaction("Z", FutileTakeJudge.id(partner))),
-        learns);
+            limiter.transaction("A", "o0").withCost(5), limiter.transaction("Z", "e" + partner)));
   }
 
   // At the end
@@ -410,20 +405,6 @@ final class SimulatedProcess {
     boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL; // and goes on asking
     require(
         timing.pending() <= (asksSentinel ? 2 : 0), () -> "has " + timing.pending() + " timers");
-  }
-
-  /** A batch that is denied all the time must not take from those who only look. */
-  void requireFewTaken() {
-    int taken = reference.spends(index, FutileTakeJudge.OBSERVED);
-    if (taken > denials.mayTake()
-        && !calls.conditions.hasFaults()
-        && !FutileTakeJudge.isDisturbed(calls.asked())) {
-      world.violated(
-          () ->
-              World.text(
-                  "p%d took %d times from a bucket for batches that it knew to be denied, of %d",
-                  index, taken, taken - denials.mayTake()));
-    }
   }
 
   private void require(boolean right, Supplier<String> otherwise) {

@@ -77,62 +77,8 @@ final class ReferenceTest {
   }
 
   @Test
-  void caller_movesUpIntoAPlaceThatItsProcessLeft_passes() {
-    Granted behind = waitsBehindWhatIsGone();
-    reference.lines().vacates(0, key, 3 * TOKEN);
-    passes(behind);
-    assertThat(world.violation()).isNull();
-  }
-
-  @Test
-  void caller_nobodyLeft_passesTooEarly() {
+  void caller_behindWhatIsGone_passesTooEarly() {
     passes(waitsBehindWhatIsGone());
-    assertThat(world.violation()).contains("before its tokens are in");
-  }
-
-  @Test
-  void caller_anotherProcessWasLeft_passesTooEarly() {
-    Granted behind = waitsBehindWhatIsGone();
-    reference.lines().vacates(1, key, 3 * TOKEN);
-    passes(behind);
-    assertThat(world.violation()).contains("before its tokens are in");
-  }
-
-  @Test
-  void caller_lessWasLeftThanItMovesUpBy_passesTooEarly() {
-    Granted behind = waitsBehindWhatIsGone();
-    reference.lines().vacates(0, key, TOKEN - 1);
-    passes(behind);
-    assertThat(world.violation()).contains("before its tokens are in");
-  }
-
-  @Test
-  void caller_itsProcessWasLeftLongBefore_passesTooEarly() {
-    reference.lines().vacates(0, key, 3 * TOKEN);
-    advance(SimulatedLimits.W.longestWait().toNanos() + 2 * MOST_NANOS);
-    passes(waitsBehindWhatIsGone());
-    assertThat(world.violation()).contains("before its tokens are in");
-  }
-
-  private void twoPassWhereOneLeft(long leftNanos) {
-    Granted behind = waitsBehindWhatIsGone();
-    spend(0, 1);
-    Granted last = told(0, 1);
-    reference.lines().vacates(0, key, leftNanos);
-    passes(behind);
-    assertThat(world.violation()).isNull();
-    passes(last);
-  }
-
-  @Test
-  void twoCallers_moveUpTogether_byWhatWasLeft() {
-    twoPassWhereOneLeft(2 * TOKEN);
-    assertThat(world.violation()).isNull();
-  }
-
-  @Test
-  void twoCallers_moveUpTogether_byMoreThanWasLeft() {
-    twoPassWhereOneLeft(2 * TOKEN - 1);
     assertThat(world.violation()).contains("before its tokens are in");
   }
 

@@ -29,13 +29,8 @@ import org.jspecify.annotations.Nullable;
  * longer then. An act of another process is seen when an entry has reached its greatest age, at the
  * latest.
  *
- * Over several servers a denial may come from a batch that took tokens on one server, is denied on
- * another, and gives back what it took. Such a denial is over in a moment, or in a longer one where
- * the machine or a server is slow. So a denial is kept for as long again as its TAT is known to
- * have stood. At first that is nothing. A bucket that denies for long is asked for after one round
- * trip, two, four and so on, up to the greatest age. Tokens that are missing for a moment deny for
- * two moments at most. Another TAT, in an allowance too, ends the time for which it stood: batches
- * that ask for the same repeatedly leave the same TAT each time.
+ * With several servers nothing is remembered: a denial may come from a batch that took tokens on one
+ * server, is denied on another, and gives the tokens back a moment later.
  */
 
 /**
@@ -45,7 +40,6 @@ import org.jspecify.annotations.Nullable;
 final class DenialMemory {
 
   private final long maxAgeNanos;
-  private final boolean mayBeTentative;
   private final @Nullable TimeSource clock;
   private final Timing timing;
   private final AtomicReferenceArray<@Nullable Entry> entries;
@@ -55,17 +49,9 @@ final class DenialMemory {
    * A memory.
    *
    * @param entries how many places it has; 0 switches it off
-   * @param mayBeTentative whether batches over several servers may take tokens for a moment that
-   *     they give back
    * @param clock the client's, where the store goes by it; null for the server's
    */
-  DenialMemory(
-      int entries,
-      long maxAgeNanos,
-      boolean mayBeTentative,
-      @Nullable TimeSource clock,
-      Timing timing) {
-    this.mayBeTentative = mayBeTentative;
+  DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock, Timing timing) {
     this.timing = timing;
     this.maxAgeNanos = maxAgeNanos;
     this.clock = clock;
@@ -73,20 +59,9 @@ final class DenialMemory {
     this.stamps = new AtomicIntegerArray(entries);
   }
 
-  /**
-   * A denial that the store gave.
-   *
-   * @param since when this TAT was first told, without another one in between
-   */
+  /** A denial that the store gave. */
   private record Entry(
-      String key, long nowNanos, long tatNanos, long sent, long received, int stamp, long since) {
-
-    /** How old it may become, from the moment on at which it was asked for. */
-    long mostNanos(long maxAgeNanos, boolean mayBeTentative) {
-      long stoodNanos = Math.max(sent - since, 0);
-      return mayBeTentative ? Math.min(maxAgeNanos, received - sent + stoodNanos) : maxAgeNanos;
-    }
-  }
+      String key, long nowNanos, long tatNanos, long sent, long received, int stamp) {}
 
   /** Returns the reading of a store that is certain to deny; null where it must be asked. */
   @Nullable Reading denial(Charge charge) {
@@ -100,7 +75,7 @@ final class DenialMemory {
       return null;
     }
     long t = timing.nanoTime();
-    if (t - entry.sent > entry.mostNanos(maxAgeNanos, mayBeTentative)) {
+    if (t - entry.sent > maxAgeNanos) {
       return null;
     }
     long earliest =
@@ -127,19 +102,7 @@ final class DenialMemory {
     }
     int place = place(charge.key());
     Entry last = entries.get(place);
-    Entry before = last != null && last.key.equals(charge.key()) ? last : null;
-    if (charge.passes(reading.nowNanos(), reading.tatNanos())) {
-      if (before != null && charge.op().writes()) {
-        forget(charge.key());
-      } else if (before != null && before.tatNanos != reading.tatNanos()) {
-        entries.compareAndSet(place, before, null);
-      }
-    } else {
-      long received = timing.nanoTime();
-      long since =
-          before != null && before.stamp == stamp && before.tatNanos == reading.tatNanos()
-              ? before.since
-              : received;
+    if (!charge.passes(reading.nowNanos(), reading.tatNanos())) {
       entries.set(
           place,
           new Entry(
@@ -147,9 +110,14 @@ final class DenialMemory {
               reading.nowNanos(),
               charge.tatAfterNanos(reading.nowNanos(), reading.tatNanos(), false),
               sent,
-              received,
-              stamp,
-              since));
+              timing.nanoTime(),
+              stamp));
+    } else if (last != null && last.key.equals(charge.key())) {
+      if (charge.op().writes()) {
+        forget(charge.key());
+      } else if (last.tatNanos != reading.tatNanos()) {
+        entries.compareAndSet(place, last, null);
+      }
     }
   }
 
@@ -161,12 +129,7 @@ final class DenialMemory {
   }
 
   private int place(String key) {
-    return place(key, entries.length());
-  }
-
-  /** Returns where what is known of a bucket stands in a memory of some places. */
-  static int place(String key, int entries) {
     int hash = key.hashCode();
-    return Math.floorMod(hash ^ (hash >>> 16), entries);
+    return Math.floorMod(hash ^ (hash >>> 16), entries.length());
   }
 }

@@ -82,7 +82,7 @@ final class RedisOptions {
       RedisOption.duration(Duration.ZERO, HOUR)
           .reader(text -> text.equals("off") ? Duration.ZERO : GoDuration.parse(text))
           .values("up to 1h, off")
-          .option("denials", "1s", "longest time to remember a denial");
+          .option("denials", "1s", "longest time to remember a denial, with one server");
 
   static final RedisOption<Integer> QUEUE =
       RedisOption.atLeastOne()

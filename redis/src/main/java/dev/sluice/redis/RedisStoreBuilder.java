@@ -220,7 +220,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets for how long a denial may be answered from memory before the server is asked again; 1 s
-   * without it. By then at the latest, a refund or reset by another process is seen.
+   * without it. By then at the latest, a refund or reset by another process is seen. A Cluster and
+   * a ring of several servers are always asked.
    *
    * @param most up to an hour; zero to always ask
    * @return this
@@ -349,9 +350,8 @@ public final class RedisStoreBuilder {
         topology(connector, context),
         context,
         new DenialMemory(
-            denials.isZero() ? 0 : DENIALS,
+            denials.isZero() || uri.isSeveralServers() ? 0 : DENIALS,
             denials.toNanos(),
-            uri.isSeveralServers(),
             options.get(RedisOptions.CLOCK).orElse(null),
             timing),
         () -> {

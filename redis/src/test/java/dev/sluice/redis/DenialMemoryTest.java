@@ -7,12 +7,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
+import java.net.URI;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -23,7 +21,11 @@ final class DenialMemoryTest {
   private final AtomicInteger fromMemory = new AtomicInteger();
 
   private RedisStoreBuilder builder(Duration atMost) {
-    return TestServers.fresh(TestServers.single())
+    return builder(atMost, TestServers.single());
+  }
+
+  private RedisStoreBuilder builder(Duration atMost, URI server) {
+    return TestServers.fresh(server)
         .denials(atMost)
         .observer(
             new RedisObserver() {
@@ -104,6 +106,20 @@ final class DenialMemoryTest {
   }
 
   @Test
+  void resetByAnotherProcess_isSeenByACheckThatMayPass() {
+    RedisStoreBuilder shared = builder(Duration.ofHours(1)).prefix("seen-");
+    try (RedisStore store = shared.open();
+        RedisStore other = shared.open()) {
+      Limiter limiter = Limiter.of(Spending.LIMITS, store);
+      assertThat(limiter.spend(LIMIT, "a", 90).allowed()).isTrue();
+      assertThat(limiter.spend(LIMIT, "a", 20).denied()).isTrue();
+      Limiter.of(Spending.LIMITS, other).reset(LIMIT, "a");
+      assertThat(limiter.check(LIMIT, "a", 10).remaining()).isEqualTo(90);
+      assertThat(limiter.spend(LIMIT, "a", 20).allowed()).isTrue();
+    }
+  }
+
+  @Test
   void switchedOff_alwaysAsks() {
     try (RedisStore store = builder(Duration.ZERO).open()) {
       assertThat(Spending.granted(Limiter.of(Spending.LIMITS, store), "a", 110)).isEqualTo(100);
@@ -129,116 +145,14 @@ final class DenialMemoryTest {
     }
   }
 
-  // Over several servers a denial may come from a batch that is given back a moment later.
-
-  private static final String BUCKET = "1:a";
-  private static final long NOW = 1_700_000_000_000_000_000L;
-  private static final long TAKEN = NOW + Spending.BURST * 3_600_000_000_000L;
-
-  private final Moments moments = new Moments();
-  private final DenialMemory overServers =
-      new DenialMemory(16, Duration.ofSeconds(1).toNanos(), true, null, moments);
-
-  /** A time that only this test moves. */
-  private static final class Moments implements Timing {
-    private long nanos;
-
-    @Override
-    public long nanoTime() {
-      return nanos;
-    }
-
-    @Override
-    public void after(long nanos, Runnable task) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void every(long nanos, Runnable task) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public <T> T await(CompletableFuture<T> future, long nanos) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void elsewhere(Runnable task) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void close() {}
-  }
-
-  private boolean isDenied(double millis) {
-    moments.nanos = nanos(millis);
-    return overServers.denial(Charges.check(BUCKET).get(0)) != null;
-  }
-
-  /** An answer after a round trip of a millisecond. */
-  private void found(double sentMillis, long tatNanos) {
-    moments.nanos = nanos(sentMillis + 1);
-    Charge check = Charges.check(BUCKET).get(0);
-    overServers.learn(
-        check,
-        new Reading(NOW + nanos(sentMillis), tatNanos),
-        nanos(sentMillis),
-        overServers.stamp(BUCKET));
-  }
-
-  private static long nanos(double millis) {
-    return (long) (millis * 1_000_000);
-  }
-
+  /** A batch over several servers may have taken the tokens for a moment. */
   @Test
-  void overServers_aDenialFoundOnce_isAskedForAgain() {
-    found(0, TAKEN);
-    assertThat(isDenied(1.1)).isFalse();
-  }
-
-  @Test
-  void overServers_aDenialFoundTwice_isKeptForAsLongAgainAsItStood() {
-    found(0, TAKEN);
-    found(6, TAKEN); // five milliseconds after the first answer
-    assertThat(isDenied(11.9)).isTrue();
-    assertThat(isDenied(12.1)).isFalse();
-  }
-
-  @Test
-  void overServers_aDenialThatStands_isAskedForMoreAndMoreSeldom() {
-    int asked = 0;
-    for (int millis = 0; millis < 10_000; millis++) {
-      if (!isDenied(millis)) {
-        found(millis, TAKEN);
-        asked++;
-      }
+  void overSeveralServers_alwaysAsks() {
+    RedisStoreBuilder ring = builder(Duration.ofHours(1), TestServers.ring());
+    try (RedisStore store = ring.open()) {
+      assertThat(Spending.granted(Limiter.of(Spending.LIMITS, store), "a", 110)).isEqualTo(100);
+      assertCalls(110);
+      assertThat(fromMemory).hasValue(0);
     }
-    assertThat(asked).isBetween(15, 22); // ten until a second has passed, then one each second
-  }
-
-  /** Batches that come again and again leave the same TAT each time, if they ask for as much. */
-  @Test
-  void overServers_anotherTatInBetween_beginsAnew() {
-    found(0, TAKEN);
-    found(20, NOW);
-    found(40, TAKEN);
-    assertThat(isDenied(41.1)).isFalse();
-  }
-
-  @Test
-  void overServers_aLaterTat_beginsAnew() {
-    found(0, TAKEN - 5);
-    found(20, TAKEN);
-    assertThat(isDenied(21.1)).isFalse();
-  }
-
-  @Test
-  void overServers_aRefundInBetween_beginsAnew() {
-    found(0, TAKEN);
-    overServers.forget(BUCKET);
-    found(40, TAKEN);
-    assertThat(isDenied(41.1)).isFalse();
   }
 }

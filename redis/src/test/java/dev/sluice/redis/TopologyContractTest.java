@@ -5,49 +5,44 @@ import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.BucketStoreContract;
-import org.junit.jupiter.api.Nested;
+import java.net.URI;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.params.Parameter;
+import org.junit.jupiter.params.ParameterizedClass;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** The whole contract, over RESP3, where a store has more than one server. */
 @Tag("slow")
-final class TopologyContractTest {
+@ParameterizedClass
+@EnumSource(mode = EnumSource.Mode.EXCLUDE, names = "SINGLE")
+final class TopologyContractTest extends BucketStoreContract {
 
-  @Nested
-  final class Sentinel extends BucketStoreContract {
-    @Override
-    public BucketStore newStore(TimeSource time) {
-      return TestServers.fresh(TestServers.sentinel(), time).protocol(Protocol.RESP3).open();
-    }
+  @Parameter Servers servers;
 
-    @Override
-    public int histories() {
-      return 1;
-    }
-  }
+  /** The servers of a store. */
+  enum Servers {
+    SINGLE,
+    SENTINEL,
+    CLUSTER,
+    RING;
 
-  @Nested
-  final class Cluster extends BucketStoreContract {
-    @Override
-    public BucketStore newStore(TimeSource time) {
-      return TestServers.fresh(TestServers.cluster(), time).protocol(Protocol.RESP3).open();
-    }
-
-    @Override
-    public int histories() {
-      return 1;
+    URI uri() {
+      return switch (this) {
+        case SINGLE -> TestServers.single();
+        case SENTINEL -> TestServers.sentinel();
+        case CLUSTER -> TestServers.cluster();
+        case RING -> TestServers.ring();
+      };
     }
   }
 
-  @Nested
-  final class Ring extends BucketStoreContract {
-    @Override
-    public BucketStore newStore(TimeSource time) {
-      return TestServers.fresh(TestServers.ring(), time).protocol(Protocol.RESP3).open();
-    }
+  @Override
+  public BucketStore newStore(TimeSource time) {
+    return TestServers.fresh(servers.uri(), time).protocol(Protocol.RESP3).open();
+  }
 
-    @Override
-    public int histories() {
-      return 1;
-    }
+  @Override
+  public int histories() {
+    return 1;
   }
 }

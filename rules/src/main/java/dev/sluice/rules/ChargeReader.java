@@ -111,7 +111,7 @@ final class ChargeReader<C> {
     Template<C> id = id(fields, name);
     Cost<C> cost = cost(fields.find("cost"), name);
     Boolean shadow = Values.bool(fields.find("shadow"), problems);
-    Excess excess = excess(fields);
+    Excess excess = excess(fields, name);
     requireOnce(fields, shadow != null && shadow);
     if (name != null && id != null && cost != null) {
       target.add(
@@ -134,7 +134,7 @@ final class ChargeReader<C> {
       // Without the format, the placeholders can be checked all the same.
       IdFormat format = name == null ? IdFormat.string() : name.id();
       Template<C> template = Template.parse(text, format, placeholders);
-      return ofDescriptors ? template.insteadOfEmpty(JoinedIds.EVERYBODY) : template;
+      return ofDescriptors ? template.ofEverybody() : template;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
       return null;
@@ -196,7 +196,7 @@ final class ChargeReader<C> {
     }
   }
 
-  private @Nullable Excess excess(Fields fields) {
+  private @Nullable Excess excess(Fields fields, @Nullable LimitName name) {
     Node node = fields.find("excess");
     if (node != null && !ofDescriptors) {
       problems.mistake(
@@ -211,7 +211,12 @@ final class ChargeReader<C> {
     return switch (text) {
       case "reject" -> Excess.REJECT;
       case "drain" -> Excess.DRAIN;
-      case "debt" -> Excess.DEBT;
+      case "debt" -> {
+        if (name != null) {
+          limits.requireDebt(node, name);
+        }
+        yield Excess.DEBT;
+      }
       default -> {
         problems.mistake(
             node,

@@ -28,6 +28,26 @@ public final class JoinedIds {
         : values.stream().map(JoinedIds::escaped).collect(Collectors.joining(":"));
   }
 
+  /**
+   * Returns the id of a single value. No value is {@link #EVERYBODY}, so a value that consists of
+   * stars gets one more star.
+   *
+   * @param value the value; empty for none
+   * @return the id, not empty
+   */
+  public static String ofOne(String value) {
+    return isStars(value) ? value + EVERYBODY : value;
+  }
+
+  private static boolean isStars(String value) {
+    return value.chars().allMatch(c -> c == '*');
+  }
+
+  /** The value that makes such an id. */
+  static String oneOf(String id) {
+    return !id.isEmpty() && isStars(id) ? id.substring(1) : id;
+  }
+
   static String escaped(String value) {
     return value.indexOf('%') < 0 && value.indexOf(':') < 0
         ? value

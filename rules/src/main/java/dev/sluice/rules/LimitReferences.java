@@ -85,6 +85,24 @@ final class LimitReferences {
     }
   }
 
+  /** Another process that reads the limits would forgive a debt that they do not declare. */
+  void requireDebt(Node node, LimitName name) {
+    if (!known || limits.debtOf(name) > 0) {
+      return;
+    }
+    if (limits.defaultFor(name) != null) {
+      problems.mistake(
+          node,
+          "found debt, but the limit %s may owe nothing; add the line \"debt: %s\" below %s in the limit file (the most bursts that a bucket may owe, 1 to %s)"
+              .formatted(name, Limits.DEEPEST_DEBT, name, Limits.DEEPEST_DEBT));
+    } else if (name.overridesOnly()) {
+      problems.mistake(
+          node,
+          "found debt, expected reject or drain: %s has overrides only, and a debt is declared by a default"
+              .formatted(name));
+    }
+  }
+
   void requireWithinBurst(Node node, long cost, LimitName name) {
     Quota quota = limits.defaultFor(name);
     if (quota != null && cost > quota.burst()) {

@@ -17,8 +17,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
-import java.util.TreeSet;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -40,7 +38,13 @@ public final class Replacements {
   /** Books with so many circles have one reason for all of them. */
   private static final int MOST_TOLD = 20;
 
-  private record Rule(@Nullable String domain, Set<String> own, Set<String> replaced, Node at) {}
+  private record Rule(
+      @Nullable String domain, Set<String> own, Set<String> replaced, Node at, String elsewhere) {
+
+    String place() {
+      return at.line() + (elsewhere.isEmpty() ? "" : " of " + elsewhere);
+    }
+  }
 
   private final List<Rule> rules = new ArrayList<>();
   private final Set<String> told = new HashSet<>();
@@ -55,11 +59,18 @@ public final class Replacements {
    * @param own the limits that it charges
    * @param replaced the limits that other descriptors are not charged where it matches
    * @param at where it starts
+   * @param elsewhere the file where it stands, if that is another one, whose own mistakes were
+   *     reported; else empty
    */
   public void add(
-      @Nullable String domain, Collection<String> own, Collection<String> replaced, Node at) {
+      @Nullable String domain,
+      Collection<String> own,
+      Collection<String> replaced,
+      Node at,
+      String elsewhere) {
     if (!replaced.isEmpty()) {
-      rules.add(new Rule(domain, new LinkedHashSet<>(own), new LinkedHashSet<>(replaced), at));
+      rules.add(
+          new Rule(domain, new LinkedHashSet<>(own), new LinkedHashSet<>(replaced), at, elsewhere));
     }
   }
 
@@ -72,7 +83,7 @@ public final class Replacements {
   public void report(Problems problems) {
     for (Rule rule : rules) {
       for (String name : rule.replaced) {
-        if (rule.own.contains(name)) {
+        if (rule.own.contains(name) && rule.elsewhere.isEmpty()) {
           problems.mistake(
               rule.at,
               "the rule on line %s replaces %s, which it charges itself: two such descriptors in one request would both be charged nothing"
@@ -171,11 +182,11 @@ public final class Replacements {
     for (int i = 0; i < circle.size(); i++) {
       String own = circle.get(i);
       String replaced = circle.get((i + 1) % circle.size());
-      Set<Integer> lines = new TreeSet<>();
+      Set<String> lines = new LinkedHashSet<>();
       for (Rule rule : met) {
         if (rule.own.contains(own) && rule.replaced.contains(replaced)) {
-          lines.add(rule.at.line());
-          first = first == null || rule.at.line() < first.line() ? rule.at : first;
+          lines.add(rule.place());
+          first = rule.elsewhere.isEmpty() ? first(first, rule.at) : first;
         }
       }
       steps.add(
@@ -184,13 +195,17 @@ public final class Replacements {
                   SafeText.quote(own),
                   SafeText.quote(replaced),
                   lines.size() == 1 ? "line" : "lines",
-                  lines.stream().map(String::valueOf).collect(Collectors.joining(", "))));
+                  String.join(", ", lines)));
     }
     String message =
         "found limits that replace each other: %s; a request with a descriptor for each of them would be charged nothing"
             .formatted(String.join(", ", steps));
-    if (told.add(message)) {
-      problems.mistake(Objects.requireNonNull(first), message);
+    if (first != null && told.add(message)) {
+      problems.mistake(first, message);
     }
+  }
+
+  private static Node first(@Nullable Node first, Node at) {
+    return first == null || at.line() < first.line() ? at : first;
   }
 }

@@ -2,7 +2,6 @@
 package dev.sluice.rules;
 
 import dev.sluice.limit.IpAddress;
-import dev.sluice.rules.DescriptorRule.ValuePattern;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.RuleCharging;
 import dev.sluice.rules.Template.Source;

@@ -12,8 +12,6 @@ import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.rules.RuleBook.Explanation.PassedOver;
 import dev.sluice.rules.RuleBook.Explanation.Unusable;
 import dev.sluice.rules.RuleFinder.AnyRule;
-import dev.sluice.rules.RuleMatch.Excess;
-import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.rules.RuleMatch.Verdict;
 import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
@@ -25,7 +23,6 @@ import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.Collection;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
@@ -197,19 +194,6 @@ public final class RuleBook implements RequestRules {
    */
   public @Nullable String doubt(LimitName name, String id) {
     return asked.doubt(name, name.id(), id);
-  }
-
-  /** The names of limits that a rule may bring into debt. */
-  Set<String> owing() {
-    Set<String> owing = new HashSet<>();
-    for (AnyRule rule : rules) {
-      for (Charged<?> charged : rule.charging().limits()) {
-        if (charged.excess() == Excess.DEBT) {
-          owing.add(charged.limit());
-        }
-      }
-    }
-    return owing;
   }
 
   /**

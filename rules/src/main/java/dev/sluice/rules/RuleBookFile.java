@@ -6,7 +6,6 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.rules.RuleFinder.AnyRule;
-import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.text.SafeText;
 import dev.sluice.text.Suggestion;
@@ -160,12 +159,6 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
         }
       }
     }
-  }
-
-  /** A debt that a rule makes is meant: no limiter of this generation forgives it. */
-  @Override
-  public Limits joined(Limits limits, RuleBook book) {
-    return limits.withDebts(book.owing(), Excess.DEEPEST_DEBT).with(type(), book);
   }
 
   /**

@@ -108,10 +108,10 @@ final class RuleFinder {
   private static List<List<String>> values(DescriptorRule rule) {
     List<String> values = new ArrayList<>(rule.wanted().size());
     for (DescriptorRule.Wanted wanted : rule.wanted()) {
-      if (wanted.value().open()) {
+      if (wanted.value().isOpen()) {
         return List.of();
       }
-      values.add(wanted.value().text());
+      values.add(wanted.value().value());
     }
     return List.of(values);
   }

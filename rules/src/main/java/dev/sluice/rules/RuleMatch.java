@@ -118,11 +118,11 @@ public record RuleMatch(
     REJECT,
     /** The request is denied, and takes what is left of the bucket. */
     DRAIN,
-    /** The whole cost is charged; the bucket is in debt until it has refilled. */
-    DEBT;
-
-    /** How many bursts a bucket may owe by {@link #DEBT}. */
-    public static final int DEEPEST_DEBT = 10;
+    /**
+     * The whole cost is charged, as far as the limit's {@code debt} allows; the bucket is in debt
+     * until it has refilled.
+     */
+    DEBT
   }
 
   /**

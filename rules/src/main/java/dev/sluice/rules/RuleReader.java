@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
-import dev.sluice.rules.DescriptorRule.ValuePattern;
 import dev.sluice.rules.DescriptorRule.Wanted;
 import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleFinder.AnyRule;
@@ -27,7 +26,8 @@ import org.jspecify.annotations.Nullable;
 final class RuleReader {
 
   private static final List<String> CHARGES =
-      List.of("unlimited", "deny", "limits", "limit", "id", "cost", "shadow", "excess");
+      List.of(
+          "unlimited", "deny", "unmatched", "limits", "limit", "id", "cost", "shadow", "excess");
   private static final List<String> OF_DESCRIPTORS = List.of("domain", "entries", "replaces");
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
@@ -101,7 +101,7 @@ final class RuleReader {
         ChargeReader.ofDescriptors(whole ? wanted : List.of(), limits, problems);
     List<String> replaces = replaces(fields.find("replaces"));
     RuleCharging<List<DescriptorEntry>> charging = charging(fields, charges);
-    replacements.add(name, charges.limits(), replaces, fields.owner());
+    replacements.add(name, charges.limits(), replaces, fields.owner(), "");
     return new DescriptorRule(name, wanted, replaces, charging);
   }
 
@@ -265,6 +265,9 @@ final class RuleReader {
     }
     if (isAlone(fields, "deny")) {
       return new RuleCharging<>(line, Verdict.DENIES, List.of());
+    }
+    if (isAlone(fields, "unmatched")) { // no limits: answered like what no rule is for
+      return new RuleCharging<>(line, Verdict.CHARGES, List.of());
     }
     Node list = fields.find("limits");
     List<Charged<C>> charged = new ArrayList<>();

@@ -67,18 +67,18 @@ final class Template<C> {
   private final String text;
   private final List<List<Piece<C>>> parts;
   private final List<Pattern> forms;
-  private final String ifEmpty;
+  private final boolean ofEverybody;
 
-  private Template(String text, List<List<Piece<C>>> parts, String ifEmpty) {
+  private Template(String text, List<List<Piece<C>>> parts, boolean ofEverybody) {
     this.text = text;
     this.parts = parts;
     this.forms = parts.stream().map(Template::form).toList();
-    this.ifEmpty = ifEmpty;
+    this.ofEverybody = ofEverybody;
   }
 
-  /** Returns the same template with another id in place of an empty one. */
-  Template<C> insteadOfEmpty(String id) {
-    return new Template<>(text, parts, id);
+  /** Returns the same template, by which an empty value is {@link JoinedIds#EVERYBODY}. */
+  Template<C> ofEverybody() {
+    return new Template<>(text, parts, true);
   }
 
   /**
@@ -105,7 +105,7 @@ final class Template<C> {
         var unused = part.canonical(known, Strictness.LENIENT);
       }
     }
-    return new Template<>(text, parts, "");
+    return new Template<>(text, parts, false);
   }
 
   private static <C> List<Piece<C>> pieces(String text, Function<String, Source<C>> placeholders) {
@@ -198,7 +198,15 @@ final class Template<C> {
       }
       texts.add(text);
     }
-    return texts.equals(EMPTY) ? List.of(ifEmpty) : texts;
+    if (ofEverybody && (isOneValue() || texts.equals(EMPTY))) {
+      return List.of(JoinedIds.ofOne(texts.get(0)));
+    }
+    return texts;
+  }
+
+  /** Whether the id is a value and nothing else. */
+  private boolean isOneValue() {
+    return parts.size() == 1 && parts.get(0).size() == 1 && parts.get(0).get(0).source() != null;
   }
 
   private static <C> @Nullable String text(List<Piece<C>> part, C context) {
@@ -224,6 +232,11 @@ final class Template<C> {
    *     none like it
    */
   @Nullable List<String> nearest(List<String> given) {
+    if (ofEverybody && isOneValue()) {
+      String value = JoinedIds.oneOf(given.get(0));
+      String nearest = value.isEmpty() ? value : nearest(parts.get(0), forms.get(0), value);
+      return nearest == null ? null : List.of(JoinedIds.ofOne(nearest));
+    }
     List<String> nearest = new ArrayList<>(given.size());
     for (int i = 0; i < given.size(); i++) {
       String part = nearest(parts.get(i), forms.get(i), given.get(i));
@@ -232,8 +245,7 @@ final class Template<C> {
       }
       nearest.add(part);
     }
-    boolean mayBeEmpty = parts.get(0).stream().allMatch(piece -> piece.source() != null);
-    return mayBeEmpty && given.equals(List.of(ifEmpty)) ? given : nearest;
+    return nearest;
   }
 
   private static <C> boolean hasSeveral(List<Piece<C>> part) {

@@ -21,8 +21,8 @@ final class RuleBookFixture {
         - {number: 205, name: Free, id: string}
         - {number: 206, name: Forgotten, id: string}
       PerIp: {burst: 10, count: 10, period: 1s}
-      PerKey: {burst: 100, count: 100, period: 1m}
-      PerUserAtIp: {burst: 5, count: 5, period: 1m}
+      PerKey: {burst: 100, count: 100, period: 1m, debt: 10}
+      PerUserAtIp: {burst: 5, count: 5, period: 1m, debt: 1}
       PerRange: {burst: 50, count: 50, period: 1m}
       Free: {unlimited: true}
       """;

@@ -3,7 +3,6 @@ package dev.sluice.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.rules.DescriptorRule.ValuePattern;
 import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleBook.Explanation;
 import dev.sluice.rules.RuleFinder.AnyRule;

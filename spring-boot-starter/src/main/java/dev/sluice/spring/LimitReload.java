@@ -27,11 +27,21 @@ final class LimitReload implements AutoCloseable {
     this.watcher = watcher;
   }
 
+  /** Counts reloads. */
+  interface Meters {
+
+    void loaded(Instant at);
+
+    void failed(int mistakes);
+
+    void broke();
+  }
+
   static LimitReload start(
       @Nullable LimitFiles files,
       @Nullable CurrentLimits limits,
       Duration interval,
-      @Nullable ReloadMeters meters) {
+      @Nullable Meters meters) {
     if (interval.isNegative() || interval.compareTo(LONGEST) > 0) {
       throw new SluiceConfigurationException(
           List.of("sluice.files.reload: found %s, expected 0 to 292 years".formatted(interval)),
@@ -50,7 +60,7 @@ final class LimitReload implements AutoCloseable {
     }
   }
 
-  private record Listener(@Nullable ReloadMeters meters) implements ReloadListener {
+  private record Listener(@Nullable Meters meters) implements ReloadListener {
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {

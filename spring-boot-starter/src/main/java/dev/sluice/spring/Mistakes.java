@@ -81,8 +81,7 @@ final class Mistakes {
               .missingDefault(properties.missingDefault());
       result(
           () -> {
-            FailureRuleProperties.apply(
-                properties.onFailure(), limits, limiter, Binder.get(environment));
+            properties.onFailure().apply(limits, limiter, Binder.get(environment));
             return limiter;
           });
       Limiter checking =

@@ -5,7 +5,6 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.Reservation;
 import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -14,15 +13,14 @@ import dev.sluice.limit.Limits;
 import dev.sluice.spring.RateLimitedMethod.Fallback;
 import dev.sluice.spring.RateLimitedMethod.Spend;
 import dev.sluice.store.StoreException;
+import dev.sluice.web.Batch;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.reflect.InvocationTargetException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -31,7 +29,6 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
-import java.util.function.Predicate;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
@@ -66,89 +63,44 @@ final class RateLimitedCall {
     this.beans = beans;
   }
 
-  /** The spends of a call: each bucket once, at the highest cost. */
-  record Batch(Map<String, Transaction> byBucket, Map<String, List<Spend>> spends) {
-
-    List<Transaction> transactions() {
-      return List.copyOf(byBucket.values());
-    }
-
-    boolean isConditional() {
-      return spends.values().stream()
-          .anyMatch(ofBucket -> ofBucket.stream().allMatch(Spend::isConditional));
-    }
-
-    /** The transactions to give back after such an ending. */
-    Predicate<Transaction> isFree(@Nullable Throwable failure) {
-      return transaction ->
-          spends.getOrDefault(transaction.bucketKey(), List.of()).stream()
-              .noneMatch(spend -> spend.counts(failure));
-    }
-  }
-
-  /** The decision on a batch, with its reservation where exceptions decide what counts. */
-  record Admission(Batch batch, Decision decision, @Nullable Reservation reservation) {
+  /** The decision on a call, whose outcome may give tokens of its batch back. */
+  record Admission(Batch<Throwable> batch, Decision decision) {
 
     boolean denied() {
       return decision.denied();
     }
 
-    void settle(@Nullable Throwable failure) {
-      if (reservation != null) {
-        try {
-          reservation.cancel(batch.isFree(failure));
-        } catch (StoreException e) {
-          notGivenBack(e);
-        } finally {
-          reservation.close();
-        }
-      }
-    }
-
+    /**
+     * Gives back what an ending does not count.
+     *
+     * @param failure null where the method did not fail, or was not called
+     */
     @CanIgnoreReturnValue
     CompletionStage<Void> settleAsync(@Nullable Throwable failure) {
-      return reservation == null
-          ? CompletableFuture.completedFuture(null)
-          : reservation
-              .cancelAsync(batch.isFree(failure))
-              .exceptionally(
-                  notGivenBack -> {
-                    notGivenBack(notGivenBack);
-                    return null;
-                  });
+      return batch.settleAsync(failure, RateLimitedCall::notGivenBack);
     }
 
     /** The method was not called, so it has not failed either. */
     void neverRan() {
       settleAsync(null);
     }
+  }
 
-    void leaveSpent() {
-      if (reservation != null) {
-        reservation.close();
-      }
-    }
-
-    private static void notGivenBack(Throwable failure) {
-      LOG.log(Level.WARNING, "tokens were not given back: {0}", failure.getMessage());
-    }
+  private static void notGivenBack(StoreException failure) {
+    LOG.log(Level.WARNING, "tokens were not given back: {0}", failure.getMessage());
   }
 
   /** Evaluates the expressions. */
-  Batch batch(Limits limits) {
+  Batch<Throwable> batch(Limits limits) {
     MethodBasedEvaluationContext context =
         new MethodBasedEvaluationContext(
             call.getThis(), method.method(), call.getArguments(), MethodParser.NAMES);
     context.setBeanResolver(beans);
-    Map<String, Transaction> byBucket = new LinkedHashMap<>();
-    Map<String, List<Spend>> spends = new LinkedHashMap<>();
+    Batch<Throwable> batch = new Batch<>();
     for (Spend spend : method.spends()) {
-      Transaction transaction = transaction(spend, context, limits);
-      String bucket = transaction.bucketKey();
-      byBucket.merge(bucket, transaction, (one, two) -> two.cost() > one.cost() ? two : one);
-      spends.computeIfAbsent(bucket, key -> new ArrayList<>(1)).add(spend);
+      batch.add(transaction(spend, context, limits), spend.isConditional() ? spend::counts : null);
     }
-    return new Batch(byBucket, spends);
+    return batch;
   }
 
   private Transaction transaction(
@@ -209,50 +161,40 @@ final class RateLimitedCall {
 
   /** Waits for the store in the caller's thread, and runs the method there. */
   @Nullable Object block(Limiter limiter) throws Throwable {
-    Batch batch = batch(limiter.limits().get());
-    Admission admission;
-    if (batch.isConditional()) {
-      Reservation reservation = limiter.reserve(batch.transactions());
-      admission = new Admission(batch, reservation.decision(), reservation);
-    } else {
-      admission = new Admission(batch, limiter.spend(batch.transactions()), null);
-    }
-    if (admission.denied()) {
-      return denied(admission.decision());
+    Batch<Throwable> batch = batch(limiter.limits().get());
+    Decision decision = batch.spend(limiter);
+    if (decision.denied()) {
+      return denied(decision);
     }
     Object result;
     try {
       result = call.proceed();
     } catch (Throwable failure) {
-      admission.settle(failure);
+      batch.settle(failure, RateLimitedCall::notGivenBack);
       throw failure;
     }
-    admission.settle(null);
+    batch.settle(null, RateLimitedCall::notGivenBack);
     return result;
   }
 
   /** Decides without blocking. */
-  CompletableFuture<Admission> admit(AsyncLimiter limiter, Batch batch) {
-    if (batch.isConditional()) {
-      CompletableFuture<Reservation> asked =
-          limiter.reserve(batch.transactions()).toCompletableFuture();
-      CompletableFuture<Admission> outcome = new CompletableFuture<>();
-      Stages.onEnd(
-          asked,
-          (made, failure) -> {
-            if (failure != null) {
-              outcome.completeExceptionally(failure);
-              return;
-            }
-            Admission admission = new Admission(batch, made.decision(), made);
-            if (!outcome.complete(admission)) {
+  CompletableFuture<Admission> admit(AsyncLimiter limiter, Batch<Throwable> batch) {
+    CompletableFuture<Decision> decided =
+        batch.spendAsync(limiter, late -> late.settleAsync(null, RateLimitedCall::notGivenBack));
+    CompletableFuture<Admission> admitted = new CompletableFuture<>();
+    Stages.onEnd(
+        decided,
+        (decision, failure) -> {
+          if (decision == null) {
+            admitted.completeExceptionally(failure);
+          } else {
+            Admission admission = new Admission(batch, decision);
+            if (!admitted.complete(admission)) {
               admission.neverRan();
             }
-          });
-      return linked(asked, outcome);
-    }
-    CompletableFuture<Decision> asked = limiter.spend(batch.transactions()).toCompletableFuture();
-    return linked(asked, asked.thenApply(decision -> new Admission(batch, decision, null)));
+          }
+        });
+    return linked(decided, admitted);
   }
 
   /** A caller that gives up the outcome gives up the charge, if it was not sent yet. */
@@ -307,7 +249,7 @@ final class RateLimitedCall {
       } catch (Throwable failure) {
         body = CompletableFuture.failedFuture(failure);
       }
-      if (admission.reservation() == null) {
+      if (!admission.batch().isOpen()) {
         return body;
       }
       return body.handle(

@@ -2,6 +2,11 @@
 package dev.sluice.spring;
 
 import dev.sluice.Decision;
+import dev.sluice.DeniedException;
+import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.ProblemDetails;
+import dev.sluice.web.Refusal;
+import java.util.Map;
 
 /**
  * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux answer
@@ -26,5 +31,23 @@ public final class RateLimitedException extends RuntimeException {
    */
   public Decision decision() {
     return decision;
+  }
+
+  /** The response for an exception of a {@link RateLimited} method. */
+  static Refusal refusal(RuntimeException failure, HeaderProfile profile) {
+    if (failure instanceof RateLimitedException denial) {
+      return Refusal.denied(denial.decision(), profile);
+    }
+    if (failure instanceof DeniedException denial) {
+      return Refusal.denied(denial.decision(), profile);
+    }
+    if (failure instanceof UnusableIdException) {
+      // The message may have what the client sent, and names the method.
+      return new Refusal(
+          400,
+          Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),
+          ProblemDetails.badRequest("the request has an unusable value, which its limit needs"));
+    }
+    return Refusal.storeFailed();
   }
 }

@@ -2,9 +2,12 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import dev.sluice.limit.Requirement;
 import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.spring.RateLimitedMethod.Spend;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -13,24 +16,33 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
+import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.SmartInitializingSingleton;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.expression.BeanFactoryResolver;
+import org.springframework.core.MethodIntrospector;
 import org.springframework.core.annotation.AnnotatedElementUtils;
+import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.util.ClassUtils;
 
-/** The {@link RateLimited} methods of all beans, each parsed once. Thread-safe. */
-final class RateLimitedMethods {
+/**
+ * The {@link RateLimited} methods of all beans, each parsed once. Checks those of all beans at
+ * start, lazy ones too, and keeps a reload from taking away a limit that one of them names.
+ * Thread-safe.
+ */
+final class RateLimitedMethods implements SmartInitializingSingleton, AutoCloseable {
 
   private final Limiter limiter;
-  private final BeanFactory beans;
+  private final ConfigurableListableBeanFactory beans;
   private final BeanFactoryResolver resolver;
   private final Map<Key, RateLimitedMethod> methods = new ConcurrentHashMap<>();
+  private final List<Requirement> required = new ArrayList<>();
   private volatile @Nullable Executor executor;
 
   private record Key(Method method, Class<?> type) {}
 
-  RateLimitedMethods(Limiter limiter, BeanFactory beans) {
+  RateLimitedMethods(Limiter limiter, ConfigurableListableBeanFactory beans) {
     this.limiter = limiter;
     this.beans = beans;
     this.resolver = new BeanFactoryResolver(beans);
@@ -42,12 +54,61 @@ final class RateLimitedMethods {
         AopUtils.getMostSpecificMethod(method, type), RateLimited.class, RateLimited.All.class);
   }
 
-  Limiter limiter() {
-    return limiter;
+  @Override
+  public void afterSingletonsInstantiated() {
+    List<String> problems = new ArrayList<>();
+    Map<Class<?>, Boolean> seen = new LinkedHashMap<>();
+    for (String name : beans.getBeanNamesForType(Object.class, true, false)) {
+      Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
+      if (type != null && seen.putIfAbsent(ClassUtils.getUserClass(type), true) == null) {
+        check(ClassUtils.getUserClass(type), problems);
+      }
+    }
+    if (!problems.isEmpty()) {
+      throw new SluiceConfigurationException(
+          problems,
+          "Correct the annotations, or configure the limits that they name (sluice.limits or"
+              + " sluice.files). Names of your own stand in sluice.names.");
+    }
+    limiter.limits().require(required);
+  }
+
+  private void check(Class<?> type, List<String> problems) {
+    if (!AnnotationUtils.isCandidateClass(type, RateLimited.class)) {
+      return;
+    }
+    Map<Method, Set<RateLimited>> annotated =
+        MethodIntrospector.selectMethods(
+            type,
+            (MethodIntrospector.MetadataLookup<Set<RateLimited>>)
+                method -> {
+                  Set<RateLimited> found = annotations(method, type);
+                  return found.isEmpty() ? null : found;
+                });
+    annotated.keySet().stream()
+        .sorted((one, other) -> one.toString().compareTo(other.toString()))
+        .forEach(
+            method -> {
+              RateLimitedMethod parsed = check(method, type, problems);
+              if (parsed != null) {
+                parsed.spends().stream()
+                    .map(Spend::limit)
+                    .map(
+                        limit ->
+                            new Requirement(
+                                limit, "@RateLimited on " + parsed, limiter.missingDefault()))
+                    .forEach(required::add);
+              }
+            });
+  }
+
+  @Override
+  public void close() {
+    limiter.limits().release(required);
   }
 
   /** Parses a method, and adds what is wrong with it to the problems. */
-  @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
+  private @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
     boolean needsDefaults = limiter.missingDefault() == MissingDefault.REFUSE;
     return new MethodParser(limiter.limits().get(), needsDefaults, beans, method, type, problems)
         .parse();

@@ -31,25 +31,25 @@ final class ReactiveCall {
   }
 
   private static Mono<Object> mono(RateLimitedCall call, Admission admission) {
-    return admission.reservation() == null
+    return !admission.batch().isOpen()
         ? Mono.from(body(call, admission))
         : Mono.usingWhen(
             Mono.just(admission),
             made -> Mono.from(body(call, made)),
             made -> Mono.fromCompletionStage(made.settleAsync(null)),
             (made, failure) -> Mono.fromCompletionStage(made.settleAsync(failure)),
-            made -> Mono.fromRunnable(made::leaveSpent));
+            made -> Mono.fromRunnable(made.batch()::leaveSpent));
   }
 
   private static Flux<Object> flux(RateLimitedCall call, Admission admission) {
-    return admission.reservation() == null
+    return !admission.batch().isOpen()
         ? Flux.from(body(call, admission))
         : Flux.usingWhen(
             Mono.just(admission),
             made -> body(call, made),
             made -> Mono.fromCompletionStage(made.settleAsync(null)),
             (made, failure) -> Mono.fromCompletionStage(made.settleAsync(failure)),
-            made -> Mono.fromRunnable(made::leaveSpent));
+            made -> Mono.fromRunnable(made.batch()::leaveSpent));
   }
 
   @SuppressWarnings("unchecked") // the method's result is one

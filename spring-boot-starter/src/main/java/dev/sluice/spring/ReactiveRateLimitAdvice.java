@@ -34,7 +34,7 @@ class ReactiveRateLimitAdvice implements WebExceptionHandler {
     StoreException.class
   })
   Mono<Void> refuse(RuntimeException failure, ServerWebExchange exchange) {
-    return RateLimitWebFilter.refuse(exchange, Refusals.of(failure, profile));
+    return RateLimitWebFilter.refuse(exchange, RateLimitedException.refusal(failure, profile));
   }
 
   @Override

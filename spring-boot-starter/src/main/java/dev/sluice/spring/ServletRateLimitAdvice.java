@@ -32,6 +32,6 @@ class ServletRateLimitAdvice {
     StoreException.class
   })
   void refuse(RuntimeException failure, HttpServletResponse response) throws IOException {
-    RateLimitFilter.refuse(response, Refusals.of(failure, profile));
+    RateLimitFilter.refuse(response, RateLimitedException.refusal(failure, profile));
   }
 }

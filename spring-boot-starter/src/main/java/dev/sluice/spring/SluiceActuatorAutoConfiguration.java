@@ -3,6 +3,7 @@ package dev.sluice.spring;
 
 import dev.sluice.Limiter;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import org.springframework.boot.actuate.autoconfigure.endpoint.condition.ConditionalOnAvailableEndpoint;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -13,7 +14,10 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** The endpoint {@code sluice}, and the health of the store. */
+/**
+ * The endpoint {@code sluice}, and whether the store answers as the health of the application asks,
+ * which blocks as the store does.
+ */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
 @ConditionalOnClass(Endpoint.class)
 @ConditionalOnBean(Limiter.class)
@@ -30,7 +34,7 @@ class SluiceActuatorAutoConfiguration {
     @ConditionalOnAvailableEndpoint(endpoint = SluiceEndpoint.class)
     SluiceEndpoint sluiceEndpoint(Limiter limiter, SluiceProperties properties) {
       return properties.endpoint().reset()
-          ? new ResettingSluiceEndpoint(limiter)
+          ? new SluiceEndpoint.Resetting(limiter)
           : new SluiceEndpoint(limiter);
     }
   }
@@ -44,8 +48,16 @@ class SluiceActuatorAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(name = "sluiceHealthIndicator")
-    Boot3Health sluiceHealthIndicator(BucketStore store) {
-      return new Boot3Health(store);
+    org.springframework.boot.actuate.health.HealthIndicator sluiceHealthIndicator(
+        BucketStore store) {
+      return () -> {
+        try {
+          store.ping();
+          return org.springframework.boot.actuate.health.Health.up().build();
+        } catch (StoreException e) {
+          return org.springframework.boot.actuate.health.Health.down(e).build();
+        }
+      };
     }
   }
 
@@ -58,8 +70,16 @@ class SluiceActuatorAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean(name = "sluiceHealthIndicator")
-    Boot4Health sluiceHealthIndicator(BucketStore store) {
-      return new Boot4Health(store);
+    org.springframework.boot.health.contributor.HealthIndicator sluiceHealthIndicator(
+        BucketStore store) {
+      return () -> {
+        try {
+          store.ping();
+          return org.springframework.boot.health.contributor.Health.up().build();
+        } catch (StoreException e) {
+          return org.springframework.boot.health.contributor.Health.down(e).build();
+        }
+      };
     }
   }
 }

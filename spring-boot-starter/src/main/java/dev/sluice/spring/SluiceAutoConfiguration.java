@@ -67,7 +67,7 @@ class SluiceAutoConfiguration {
       SluiceProperties properties,
       ObjectProvider<StoreOpener> openers,
       ObjectProvider<TimeSource> time) {
-    if (properties.store().equals(StoreAddress.MEMORY)) {
+    if (properties.store().equals(SluiceProperties.MEMORY)) {
       TimeSource clock = time.getIfUnique();
       return clock == null ? BucketStore.inMemory() : BucketStore.inMemory(clock);
     }
@@ -99,8 +99,7 @@ class SluiceAutoConfiguration {
     if (!all.isEmpty()) {
       limiter.observer(LimiterObserver.all(all));
     }
-    FailureRuleProperties.apply(
-        properties.onFailure(), limits.get(), limiter, Binder.get(environment));
+    properties.onFailure().apply(limits.get(), limiter, Binder.get(environment));
     return limiter.build();
   }
 
@@ -118,7 +117,7 @@ class SluiceAutoConfiguration {
       SluiceProperties properties,
       ObjectProvider<LimitSource> source,
       ObjectProvider<CurrentLimits> limits,
-      ObjectProvider<ReloadMeters> meters) {
+      ObjectProvider<LimitReload.Meters> meters) {
     LimitSource configured = source.getIfAvailable();
     LimitFiles files = configured == null ? null : configured.files();
     return LimitReload.start(
@@ -155,7 +154,7 @@ class SluiceAutoConfiguration {
         ObjectProvider<RedisObserver> observers) {
       try {
         RedisStoreBuilder builder =
-            address.equals(StoreAddress.SPRING_DATA_REDIS)
+            address.equals(SluiceProperties.SPRING_DATA_REDIS)
                 ? SpringDataRedis.builder(environment)
                 : RedisStore.builder(address);
         String prefix = prefix(address, redis, environment);

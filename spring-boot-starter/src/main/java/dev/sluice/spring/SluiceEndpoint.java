@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
@@ -114,6 +115,30 @@ class SluiceEndpoint {
       shown.put("burst", quota.burst());
       shown.put("count", quota.count());
       shown.put("period", quota.period().toString());
+    }
+  }
+
+  /** The same, which resets buckets too: where {@code sluice.endpoint.reset} allows it. */
+  @Endpoint(id = "sluice")
+  static final class Resetting extends SluiceEndpoint {
+
+    Resetting(Limiter limiter) {
+      super(limiter);
+    }
+
+    @DeleteOperation
+    WebEndpointResponse<Map<String, Object>> reset(
+        @Selector(match = Match.ALL_REMAINING) String[] path) {
+      String unknown = unknown(path);
+      if (unknown != null) {
+        return notFound(unknown);
+      }
+      try {
+        limiter().reset(path[0], id(path));
+        return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
+      } catch (InvalidRequestException e) {
+        return bad(e);
+      }
     }
   }
 }

@@ -2,8 +2,12 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import java.lang.reflect.Method;
+import java.util.function.Supplier;
+import org.aopalliance.intercept.MethodInterceptor;
+import org.springframework.aop.framework.autoproxy.AbstractBeanFactoryAwareAdvisingPostProcessor;
 import org.springframework.aop.support.DefaultPointcutAdvisor;
-import org.springframework.beans.factory.BeanFactory;
+import org.springframework.aop.support.StaticMethodMatcherPointcut;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
@@ -13,6 +17,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Role;
+import org.springframework.core.annotation.AnnotationUtils;
 import org.springframework.core.env.Environment;
 
 /** {@link RateLimited}. */
@@ -30,21 +35,50 @@ class SluiceMethodAutoConfiguration {
   /** Static and lazy, as it is made before all other beans. */
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
-  static RateLimitedPostProcessor sluiceRateLimitedPostProcessor(
+  static PostProcessor sluiceRateLimitedPostProcessor(
       ObjectProvider<RateLimitedMethods> methods, Environment environment) {
-    return new RateLimitedPostProcessor(
+    return new PostProcessor(
         methods::getObject,
         environment.getProperty("spring.aop.proxy-target-class", Boolean.class, true));
   }
 
   @Bean
-  RateLimitedMethods sluiceRateLimitedMethods(Limiter limiter, BeanFactory beanFactory) {
+  RateLimitedMethods sluiceRateLimitedMethods(
+      Limiter limiter, ConfigurableListableBeanFactory beanFactory) {
     return new RateLimitedMethods(limiter, beanFactory);
   }
 
-  @Bean
-  RateLimitedCheck sluiceRateLimitedCheck(
-      RateLimitedMethods methods, ConfigurableListableBeanFactory beanFactory) {
-    return new RateLimitedCheck(methods, beanFactory);
+  /**
+   * Puts limits in front of the {@link RateLimited} methods of beans, and before what else stands
+   * there, such as transactions.
+   */
+  static final class PostProcessor extends AbstractBeanFactoryAwareAdvisingPostProcessor {
+
+    private static final long serialVersionUID = 1;
+
+    /**
+     * Makes a processor.
+     *
+     * @param methods called when the first limited method is, so that no bean is made too early
+     * @param proxyTargetClass whether proxies extend the bean's class
+     */
+    PostProcessor(Supplier<RateLimitedMethods> methods, boolean proxyTargetClass) {
+      setProxyTargetClass(proxyTargetClass);
+      setBeforeExistingAdvisors(true);
+      MethodInterceptor interceptor = call -> methods.get().invoke(call);
+      this.advisor = new DefaultPointcutAdvisor(new Limited(), interceptor);
+    }
+
+    private static final class Limited extends StaticMethodMatcherPointcut {
+
+      Limited() {
+        setClassFilter(type -> AnnotationUtils.isCandidateClass(type, RateLimited.class));
+      }
+
+      @Override
+      public boolean matches(Method method, Class<?> type) {
+        return !RateLimitedMethods.annotations(method, type).isEmpty();
+      }
+    }
   }
 }

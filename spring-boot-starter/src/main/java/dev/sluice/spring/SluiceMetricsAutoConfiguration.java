@@ -37,8 +37,8 @@ class SluiceMetricsAutoConfiguration {
 
   @Bean
   @ConditionalOnMissingBean
-  ReloadMeters sluiceReloadMeters(LimiterMetrics metrics) {
-    return new ReloadMeters() {
+  LimitReload.Meters sluiceReloadMeters(LimiterMetrics metrics) {
+    return new LimitReload.Meters() {
       @Override
       public void loaded(Instant at) {
         metrics.filesLoaded(at);

@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import dev.sluice.FailureRule;
+import dev.sluice.Limiter;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement.MissingDefault;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.bind.Name;
 
@@ -24,7 +32,7 @@ record SluiceProperties(
     @Nullable List<Map<String, Object>> overrides,
     @DefaultValue Files files,
     @Nullable String rules,
-    @DefaultValue(StoreAddress.MEMORY) String store,
+    @DefaultValue(SluiceProperties.MEMORY) String store,
     @DefaultValue Redis redis,
     @DefaultValue OnFailure onFailure,
     @DefaultValue("refuse") MissingDefault missingDefault,
@@ -33,6 +41,12 @@ record SluiceProperties(
     @DefaultValue Endpoint endpoint) {
 
   static final String PREFIX = "sluice";
+
+  /** The store in this process. */
+  static final String MEMORY = "memory";
+
+  /** The store that Spring Boot's own properties name. */
+  static final String SPRING_DATA_REDIS = "spring.data.redis";
 
   /** Where the limit files are, and how often they are looked at; zero for once. */
   record Files(
@@ -54,7 +68,53 @@ record SluiceProperties(
    */
   record OnFailure(
       @DefaultValue("fail") @Name("default") String others,
-      @DefaultValue Map<String, String> limits) {}
+      @DefaultValue Map<String, String> limits) {
+
+    private static final Pattern LOCAL = Pattern.compile("local(?:/([1-9][0-9]{0,5}))?");
+
+    /** Sets these rules, and throws all mistakes in them. */
+    void apply(Limits configured, Limiter.Builder limiter, Binder binder) {
+      List<String> problems = new ArrayList<>();
+      try {
+        limiter.onFailure(parse(others));
+      } catch (IllegalArgumentException e) {
+        problems.add("sluice.on-failure.default: " + e.getMessage());
+      }
+      RelaxedNames names =
+          new RelaxedNames(configured.catalogue().names().stream().map(LimitName::name).toList());
+      names
+          .keys(limits, "sluice.on-failure.limits", binder)
+          .forEach(
+              (name, rule) -> {
+                try {
+                  limiter.onFailure(configured.catalogue().get(name), parse(rule));
+                } catch (IllegalArgumentException e) {
+                  problems.add("sluice.on-failure.limits.%s: %s".formatted(name, e.getMessage()));
+                }
+              });
+      if (!problems.isEmpty()) {
+        throw new SluiceConfigurationException(
+            problems, "Write fail, allow, deny, local or local/PROCESSES for a configured limit.");
+      }
+    }
+
+    private static FailureRule parse(String text) {
+      Matcher local = LOCAL.matcher(text);
+      if (local.matches()) {
+        String processes = local.group(1);
+        return FailureRule.local(processes == null ? 1 : Integer.parseInt(processes));
+      }
+      return switch (text) {
+        case "fail" -> FailureRule.fail();
+        case "allow" -> FailureRule.allow();
+        case "deny" -> FailureRule.deny();
+        default ->
+            throw new IllegalArgumentException(
+                "found \"%s\", expected fail, allow, deny, local or local/PROCESSES"
+                    .formatted(text));
+      };
+    }
+  }
 
   /** The filter for requests. */
   record Filter(

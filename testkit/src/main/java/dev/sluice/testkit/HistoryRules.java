@@ -101,7 +101,7 @@ interface HistoryRules extends DrivenStores {
               forwardNanos += Math.max(stepNanos, 0);
               long cost = history.cost(quota);
               if (history.chance(5)) {
-                long before = bench.state().resetInNanos();
+                long before = bench.refund(0).resetInNanos(); // a debt as it is
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));
               } else if (bench.spend(cost).allowed()) {

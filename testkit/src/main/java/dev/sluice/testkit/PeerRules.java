@@ -47,8 +47,8 @@ interface PeerRules extends DrivenStores {
    * number of the step, when the caller of that step passes here.
    *
    * <ul>
-   *   <li>There, who gives up returns only what nobody took behind it, and those behind keep their
-   *       time. Here they move up, and so do those who come later.
+   *   <li>There, a caller that gives up returns the tokens that nobody took behind it. Here it
+   *       returns all of them if nobody took any, and none otherwise.
    *   <li>There, a reservation can be cancelled at the moment of its turn. Here the turn has come.
    *   <li>There, a changed rate is worth other tokens to the debt. Here a bucket keeps the time at
    *       which it will be full, and those who wait keep theirs.
@@ -56,9 +56,8 @@ interface PeerRules extends DrivenStores {
    */
   Map<String, Map<Integer, Long>> OTHERWISE =
       Map.of(
-          "TestCancel0Tokens", Map.of(2, 100_000_000L, 4, 200_000_000L),
           "TestCancel1Token", Map.of(4, 500_000_000L),
-          "TestCancelMulti", Map.of(2, 100_000_000L, 6, 400_000_000L),
+          "TestCancelMulti", Map.of(6, 700_000_000L),
           "TestReserveSetLimit", Map.of(3, 700_000_000L),
           "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 

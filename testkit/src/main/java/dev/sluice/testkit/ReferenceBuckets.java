@@ -48,7 +48,8 @@ final class ReferenceBuckets {
    * @return an answer for each
    */
   List<Answer> check(List<Transaction> transactions) {
-    return transactions.stream().map(this::spendAnswer).toList();
+    boolean isAlone = transactions.size() == 1;
+    return transactions.stream().map(one -> spendAnswer(one, isAlone)).toList();
   }
 
   /**
@@ -62,7 +63,8 @@ final class ReferenceBuckets {
     if (transactions.size() == 1) {
       forgive(transactions.get(0));
     }
-    List<Answer> answers = check(transactions);
+    boolean forgives = transactions.size() == 1 && transactions.get(0).kind() != Kind.SPEND_ONLY;
+    List<Answer> answers = transactions.stream().map(one -> spendAnswer(one, forgives)).toList();
     boolean passes = true;
     for (int i = 0; i < answers.size(); i++) {
       boolean votes = transactions.get(i).kind() != Kind.SPEND_ONLY;
@@ -146,26 +148,35 @@ final class ReferenceBuckets {
       return;
     }
     String key = transaction.bucketKey();
-    BigInteger now = BigInteger.valueOf(time.nanos());
-    String debt = key + " " + size(quota);
-    if (lacking(key).compareTo(size(quota)) > 0
-        && forgivenUntil.getOrDefault(debt, BigInteger.ZERO).compareTo(now) <= 0) {
+    if (isForgivable(key, quota)) {
       put(key, size(quota));
-      forgivenUntil.put(debt, now.add(size(quota)));
+      forgivenUntil.put(debt(key, quota), BigInteger.valueOf(time.nanos()).add(size(quota)));
     }
+  }
+
+  private boolean isForgivable(String key, Quota quota) {
+    BigInteger until = forgivenUntil.getOrDefault(debt(key, quota), BigInteger.ZERO);
+    return lacking(key).compareTo(size(quota)) > 0
+        && until.compareTo(BigInteger.valueOf(time.nanos())) <= 0;
+  }
+
+  private static String debt(String key, Quota quota) {
+    return key + " " + size(quota);
   }
 
   private static boolean spends(Kind kind) {
     return kind == Kind.CHECK_AND_SPEND || kind == Kind.SPEND_ONLY;
   }
 
-  private Answer spendAnswer(Transaction transaction) {
+  /** The answer to a spend; one that is alone sees a debt as it is once it is forgiven. */
+  private Answer spendAnswer(Transaction transaction, boolean isAlone) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
       return Answer.UNLIMITED;
     }
     BigInteger worth = worth(transaction, quota);
-    BigInteger lacking = lacking(transaction.bucketKey());
+    String key = transaction.bucketKey();
+    BigInteger lacking = isAlone && isForgivable(key, quota) ? size(quota) : lacking(key);
     boolean reads = worth.signum() == 0;
     boolean fits = reads || lacking.add(worth).compareTo(size(quota)) <= 0;
     BigInteger after = fits ? lacking.add(worth) : lacking;

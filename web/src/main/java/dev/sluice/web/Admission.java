@@ -5,10 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.store.StoreException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,19 +19,21 @@ public final class Admission {
 
   private final @Nullable Decision decision;
   private final @Nullable Refusal refusal;
-  private final List<Batch> open;
+  private final List<Batch<Integer>> open;
   private final QuietLog log;
-  private final AtomicBoolean settled = new AtomicBoolean();
 
   private Admission(
-      @Nullable Decision decision, @Nullable Refusal refusal, List<Batch> open, QuietLog log) {
+      @Nullable Decision decision,
+      @Nullable Refusal refusal,
+      List<Batch<Integer>> open,
+      QuietLog log) {
     this.decision = decision;
     this.refusal = refusal;
     this.open = open;
     this.log = log;
   }
 
-  static Admission passed(@Nullable Decision decision, List<Batch> spent, QuietLog log) {
+  static Admission passed(@Nullable Decision decision, List<Batch<Integer>> spent, QuietLog log) {
     return new Admission(decision, null, spent.stream().filter(Batch::isOpen).toList(), log);
   }
 
@@ -78,7 +77,7 @@ public final class Admission {
    * @param status the status that the application answered with
    */
   public void settle(int status) {
-    end(batch -> batch.settle(status));
+    open.forEach(batch -> batch.settle(status, this::notGivenBack));
   }
 
   /**
@@ -89,12 +88,9 @@ public final class Admission {
    * @return done when it is given back; never fails because of the store
    */
   public CompletionStage<Void> settleAsync(int status) {
-    if (!settled.compareAndSet(false, true)) {
-      return CompletableFuture.completedFuture(null);
-    }
     return CompletableFuture.allOf(
         open.stream()
-            .map(batch -> batch.settleAsync(status).exceptionally(this::notGivenBack))
+            .map(batch -> batch.settleAsync(status, this::notGivenBack))
             .map(CompletionStage::toCompletableFuture)
             .toArray(CompletableFuture<?>[]::new));
   }
@@ -104,29 +100,11 @@ public final class Admission {
    * call that ends the admission does anything.
    */
   public void leaveSpent() {
-    end(Batch::leaveSpent);
+    open.forEach(Batch::leaveSpent);
   }
 
-  private void end(Consumer<Batch> how) {
-    if (!settled.compareAndSet(false, true)) {
-      return;
-    }
-    for (Batch batch : open) {
-      try {
-        how.accept(batch);
-      } catch (StoreException e) {
-        // The response is on its way: the tokens stay spent, which errs on the strict side.
-        log.failed("tokens were not given back", e);
-      }
-    }
-  }
-
-  private @Nullable Void notGivenBack(Throwable failure) {
-    Throwable cause = RequestLimiter.cause(failure);
-    if (!(cause instanceof StoreException e)) {
-      throw new CompletionException(cause);
-    }
-    log.failed("tokens were not given back", e);
-    return null;
+  /** The response is on its way: the tokens stay spent, which errs on the strict side. */
+  private void notGivenBack(StoreException failure) {
+    log.failed("tokens were not given back", failure);
   }
 }

@@ -1,74 +1,105 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
 import dev.sluice.async.Stages;
-import java.util.ArrayList;
+import dev.sluice.store.StoreException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.function.IntPredicate;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Consumer;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The transactions that a request spends, all or nothing. Filled by one thread; the rest may be
- * called by others.
+ * The transactions of one piece of work, spent all or nothing. Some tokens may be given back when
+ * the outcome of the work is known: a request by its response's status, a method by its exception.
  *
- * <p>A bucket is charged once for a request: where two rules name it, at the higher cost, and it is
- * given back only if neither wants it to count.
+ * <p>A bucket is charged once: where two rules name it, at the higher cost, and it is given back
+ * only if neither wants the outcome to count.
+ *
+ * <p>One thread adds the transactions; the other methods may be called by other threads. The first
+ * call of {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} ends the batch, the others
+ * do nothing. If the store fails at giving back, the tokens stay spent.
+ *
+ * @param <O> the outcome of the work
  */
-final class Batch {
-
-  /** Every status counts: nothing is given back. */
-  static final IntPredicate ALWAYS = status -> true;
+public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  private final Map<String, List<IntPredicate>> counted = new HashMap<>();
-  private volatile @Nullable Reservation reservation;
+  // Without an entry, no outcome gives tokens back.
+  private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
+  private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
+
+  /** Makes a batch without transactions. */
+  public Batch() {}
 
   /**
-   * Adds what a rule charges.
+   * Adds a transaction whose tokens stay spent, or may be given back.
    *
-   * @param counts whether a response with a status leaves the tokens spent; {@link #ALWAYS} for an
-   *     unconditional rule
+   * @param transaction what is spent
+   * @param counts whether tokens stay spent after an outcome; null if they always do
    */
-  void add(Transaction transaction, IntPredicate counts) {
+  public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     String bucket = transaction.bucketKey();
+    boolean isNew = !byBucket.containsKey(bucket);
     byBucket.merge(bucket, transaction, (one, other) -> other.cost() > one.cost() ? other : one);
-    counted.computeIfAbsent(bucket, b -> new ArrayList<>(1)).add(counts);
+    if (counts == null) {
+      conditions.remove(bucket);
+    } else if (isNew) {
+      conditions.put(bucket, counts);
+    } else {
+      conditions.computeIfPresent(
+          bucket, (b, other) -> outcome -> other.test(outcome) || counts.test(outcome));
+    }
+  }
+
+  /**
+   * Returns what is spent.
+   *
+   * @return one transaction for each bucket
+   */
+  public List<Transaction> transactions() {
+    return List.copyOf(byBucket.values());
   }
 
   boolean isEmpty() {
     return byBucket.isEmpty();
   }
 
-  List<Transaction> transactions() {
-    return List.copyOf(byBucket.values());
+  /**
+   * Spends the tokens. Blocks as long as the store does.
+   *
+   * @param limiter decides
+   * @return the decision
+   */
+  public Decision spend(Limiter limiter) {
+    return conditions.isEmpty()
+        ? limiter.spend(transactions())
+        : keep(limiter.reserve(transactions()));
   }
 
-  private boolean isConditional() {
-    return counted.values().stream().anyMatch(Batch::mayBeGivenBack);
-  }
-
-  private static boolean mayBeGivenBack(List<IntPredicate> ofBucket) {
-    return !ofBucket.contains(ALWAYS);
-  }
-
-  Decision spend(Limiter limiter) {
-    return isConditional() ? keep(limiter.reserve(transactions())) : limiter.spend(transactions());
-  }
-
-  /** Spends without blocking. To give up, cancel the future that is returned. */
-  CompletableFuture<Decision> spendAsync(AsyncLimiter limiter) {
-    if (!isConditional()) {
+  /**
+   * Spends the tokens without blocking. To give up, cancel the future: what was not sent to the
+   * store then is not charged.
+   *
+   * @param limiter decides
+   * @param late ends this batch if its tokens were spent although the caller had given up
+   * @return the decision
+   */
+  public CompletableFuture<Decision> spendAsync(
+      AsyncLimiter limiter, Consumer<? super Batch<O>> late) {
+    if (conditions.isEmpty()) {
       return limiter.spend(transactions()).toCompletableFuture();
     }
     CompletableFuture<Reservation> reserved = limiter.reserve(transactions()).toCompletableFuture();
@@ -77,51 +108,92 @@ final class Batch {
         decided,
         (decision, failure) -> {
           if (decision == null && !reserved.cancel(false)) {
-            Stages.onSuccess(reserved, Reservation::close); // its caller gave up
+            Stages.onSuccess(
+                reserved,
+                made -> {
+                  reservation.set(made);
+                  late.accept(this);
+                });
           }
         });
     return decided;
   }
 
   private Decision keep(Reservation made) {
-    reservation = made;
+    if (made.allowed()) {
+      reservation.set(made);
+    }
     return made.decision();
   }
 
-  /** Whether the response's status still has a say. */
-  boolean isOpen() {
-    Reservation made = reservation;
-    return made != null && made.allowed();
+  /**
+   * Returns whether the outcome decides what is given back, so that this batch must be ended.
+   *
+   * @return false for a batch that was denied, or has been ended
+   */
+  public boolean isOpen() {
+    return reservation.get() != null;
   }
 
-  /** Gives back nothing, now or later. */
-  void leaveSpent() {
-    Reservation made = reservation;
+  /**
+   * Gives back what an outcome does not count. Blocks as long as the store does.
+   *
+   * @param outcome how the work ended; null for an outcome that has no value, if the conditions
+   *     accept that
+   * @param failed told of a store that could not give back
+   */
+  public void settle(@Nullable O outcome, Consumer<StoreException> failed) {
+    Reservation made = reservation.getAndSet(null);
     if (made != null) {
-      made.close();
+      try (made) {
+        made.cancel(isFree(outcome));
+      } catch (StoreException e) {
+        failed.accept(e);
+      }
     }
   }
 
-  /** Gives back what this status does not count. */
-  void settle(int status) {
-    Reservation made = reservation;
-    if (made != null) {
-      made.cancel(isFree(status));
-      made.close();
-    }
-  }
-
-  /** Gives back without blocking what this status does not count. */
-  CompletionStage<Void> settleAsync(int status) {
-    Reservation made = reservation;
+  /**
+   * Gives back what an outcome does not count, without blocking.
+   *
+   * @param outcome as in {@link #settle}
+   * @param failed as in {@link #settle}
+   * @return done when it is given back; never fails because of the store
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Void> settleAsync(@Nullable O outcome, Consumer<StoreException> failed) {
+    Reservation made = reservation.getAndSet(null);
     return made == null
         ? CompletableFuture.completedFuture(null)
-        : made.cancelAsync(isFree(status));
+        : made.cancelAsync(isFree(outcome))
+            .exceptionally(
+                failure -> {
+                  if (cause(failure) instanceof StoreException e) {
+                    failed.accept(e);
+                    return null;
+                  }
+                  throw new CompletionException(cause(failure));
+                });
   }
 
-  private Predicate<Transaction> isFree(int status) {
-    return transaction ->
-        counted.getOrDefault(transaction.bucketKey(), List.of()).stream()
-            .noneMatch(counts -> counts.test(status));
+  /** Gives nothing back: nobody knows how the work ends. Never blocks. */
+  public void leaveSpent() {
+    Reservation made = reservation.getAndSet(null);
+    if (made != null) {
+      made.close();
+    }
+  }
+
+  private Predicate<Transaction> isFree(@Nullable O outcome) {
+    return transaction -> {
+      Predicate<? super O> counts = conditions.get(transaction.bucketKey());
+      return counts != null && !counts.test(outcome);
+    };
+  }
+
+  /** Returns the cause that a stage was given, without the wrapping of stages in between. */
+  static Throwable cause(Throwable failure) {
+    Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
+    return cause == null ? failure : cause;
   }
 }

@@ -147,7 +147,7 @@ public final class ClientAddress {
   }
 
   private static @Nullable IpAddress parsed(@Nullable String peer) {
-    return peer == null ? null : Nodes.address(withoutZone(peer));
+    return peer == null ? null : ForwardedNode.address(withoutZone(peer));
   }
 
   private boolean isTrusted(IpAddress address) {

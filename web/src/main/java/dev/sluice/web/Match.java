@@ -18,10 +18,10 @@ public final class Match {
 
   private final List<Rule> rules;
   private final boolean denied;
-  private final Batch enforced;
+  private final Batch<Integer> enforced;
   private final List<Trial> trials;
 
-  private Match(List<Rule> rules, boolean denied, Batch enforced, List<Trial> trials) {
+  private Match(List<Rule> rules, boolean denied, Batch<Integer> enforced, List<Trial> trials) {
     this.rules = rules;
     this.denied = denied;
     this.enforced = enforced;
@@ -29,8 +29,8 @@ public final class Match {
   }
 
   static Match of(RequestRules.Charges charges) {
-    Batch enforced = new Batch();
-    charges.enforced().forEach(one -> enforced.add(one, Batch.ALWAYS));
+    Batch<Integer> enforced = new Batch<>();
+    charges.enforced().forEach(one -> enforced.add(one, null));
     List<Trial> trials =
         charges.trials().stream()
             .map(
@@ -38,8 +38,8 @@ public final class Match {
                     new Trial(
                         one.name(),
                         () -> {
-                          Batch batch = new Batch();
-                          batch.add(one, Batch.ALWAYS);
+                          Batch<Integer> batch = new Batch<>();
+                          batch.add(one, null);
                           return batch;
                         }))
             .toList();
@@ -49,7 +49,7 @@ public final class Match {
   static Match of(List<Rule> rules, RequestFacts facts, Limits limits) {
     List<Rule> matched = new ArrayList<>();
     List<Trial> trials = new ArrayList<>();
-    Batch enforced = new Batch();
+    Batch<Integer> enforced = new Batch<>();
     for (Rule rule : rules) {
       List<Rule.Reading> readings = readings(rule, facts);
       if (readings.isEmpty()) {
@@ -99,7 +99,7 @@ public final class Match {
     return enforced.transactions();
   }
 
-  Batch enforced() {
+  Batch<Integer> enforced() {
     return enforced;
   }
 
@@ -112,8 +112,8 @@ public final class Match {
     return denied;
   }
 
-  private static Batch trial(Rule rule, List<Rule.Reading> readings, Limits limits) {
-    Batch batch = new Batch();
+  private static Batch<Integer> trial(Rule rule, List<Rule.Reading> readings, Limits limits) {
+    Batch<Integer> batch = new Batch<>();
     for (Transaction transaction : rule.transactions(limits, readings)) {
       batch.add(transaction.inShadow(), rule.counts());
     }
@@ -127,9 +127,9 @@ public final class Match {
    * @param charges computes what it charges from the buckets of trials; throws an {@link
    *     UnusableRequestException} if the request lacks what the rule needs
    */
-  record Trial(Object rule, Supplier<Batch> charges) {
+  record Trial(Object rule, Supplier<Batch<Integer>> charges) {
 
-    Batch batch() {
+    Batch<Integer> batch() {
       return charges.get();
     }
   }

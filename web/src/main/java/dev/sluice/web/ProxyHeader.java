@@ -13,14 +13,14 @@ public enum ProxyHeader {
   FORWARDED("Forwarded") {
     @Override
     @Nullable IpAddress address(String element) {
-      return Nodes.ofForwarded(element);
+      return ForwardedNode.ofForwarded(element);
     }
   },
   /** {@code X-Forwarded-For: 192.0.2.60, 2001:db8::1}; ports are understood. */
   X_FORWARDED_FOR("X-Forwarded-For") {
     @Override
     @Nullable IpAddress address(String element) {
-      return Nodes.address(element);
+      return ForwardedNode.address(element);
     }
   };
 

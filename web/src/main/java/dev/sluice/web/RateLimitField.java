@@ -13,6 +13,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class RateLimitField {
 
+  /** As an Integer of a structured field has (RFC 9651, section 3.3.1). */
+  private static final int MOST_DIGITS = 15;
+
   private static final String TOKEN = "!#$%&'*+-.^_`|~:/";
 
   private final String text;
@@ -61,7 +64,20 @@ final class RateLimitField {
   }
 
   private static long number(@Nullable String value) {
-    return value == null ? -1 : Digits.orMinusOne(value);
+    return value == null ? -1 : wholeNumber(value);
+  }
+
+  /** Returns a number that is not negative, -1 for what is none. */
+  static long wholeNumber(String text) {
+    if (text.isEmpty() || text.length() > MOST_DIGITS) {
+      return -1;
+    }
+    for (int i = 0; i < text.length(); i++) {
+      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+        return -1;
+      }
+    }
+    return Long.parseLong(text);
   }
 
   private Map<String, String> parameters() throws UnreadableException {

@@ -83,6 +83,7 @@ public final class RequestFacts {
 
   private final WebRequest request;
   private final ClientAddress client;
+  private final boolean methodOverride;
   private final @Nullable String override;
   private final Spelling spelling;
   private @Nullable List<List<String>> paths;
@@ -99,8 +100,21 @@ public final class RequestFacts {
    * @param client how the client's address is found
    */
   public RequestFacts(WebRequest request, ClientAddress client) {
+    this(request, client, true);
+  }
+
+  /**
+   * Starts to look at a request for rules of which perhaps none looks at the method.
+   *
+   * @param request the request
+   * @param client how the client's address is found
+   * @param methodOverride whether to look for methods that the request asks to have; false where no
+   *     rule looks at the method
+   */
+  public RequestFacts(WebRequest request, ClientAddress client, boolean methodOverride) {
     this.request = request;
     this.client = client;
+    this.methodOverride = methodOverride;
     this.override = null;
     this.spelling = Spelling.AS_SENT;
   }
@@ -112,6 +126,7 @@ public final class RequestFacts {
       Spelling spelling) {
     this.request = facts.request;
     this.client = facts.client;
+    this.methodOverride = facts.methodOverride;
     this.override = override;
     this.spelling = spelling;
     this.paths = paths;
@@ -140,7 +155,7 @@ public final class RequestFacts {
     List<RequestFacts> each = readings;
     if (each == null) {
       List<List<String>> all = paths();
-      Set<String> overrides = overrides();
+      Set<String> overrides = methodOverride ? overrides() : Set.of();
       if (all.size() * (1 + overrides.size()) > MOST_READINGS) {
         throw new UnusableRequestException(
             "the request asks for many methods, and can be read in too many ways");

@@ -74,11 +74,11 @@ public final class RequestLimiter implements AutoCloseable {
       if (decision != null && decision.denied()) {
         return denied(decision);
       }
-      List<Batch> spent = new ArrayList<>();
+      List<Batch<Integer>> spent = new ArrayList<>();
       spent.add(match.enforced());
       for (Trial trial : match.trials()) {
         try {
-          Batch batch = trial.batch();
+          Batch<Integer> batch = trial.batch();
           if (!batch.isEmpty()) {
             report(trial, batch.spend(limiter));
             spent.add(batch);
@@ -113,7 +113,7 @@ public final class RequestLimiter implements AutoCloseable {
     CompletableFuture<@Nullable Decision> spent =
         match.enforced().isEmpty()
             ? CompletableFuture.completedFuture(null)
-            : match.enforced().spendAsync(async);
+            : match.enforced().spendAsync(async, Batch::leaveSpent);
     CompletableFuture<Admission> admission = new CompletableFuture<>();
     Stages.onEnd(
         spent
@@ -121,7 +121,7 @@ public final class RequestLimiter implements AutoCloseable {
             .thenCompose(stage -> stage),
         (made, failure) -> {
           if (made == null) {
-            admission.completeExceptionally(cause(failure));
+            admission.completeExceptionally(Batch.cause(failure));
           } else if (!admission.complete(made)) {
             made.leaveSpent(); // the caller gave up
           }
@@ -133,33 +133,27 @@ public final class RequestLimiter implements AutoCloseable {
   private CompletionStage<Admission> decided(
       Match match, @Nullable Decision decision, @Nullable Throwable failure) {
     if (failure != null) {
-      return cause(failure) instanceof RuntimeException e
+      return Batch.cause(failure) instanceof RuntimeException e
           ? refusedLater(e)
-          : CompletableFuture.failedFuture(cause(failure));
+          : CompletableFuture.failedFuture(Batch.cause(failure));
     }
     return decision != null && decision.denied()
         ? CompletableFuture.completedFuture(denied(decision))
         : spendTrials(match, decision);
   }
 
-  /** Returns the cause that a stage was given, without the wrapping of stages in between. */
-  static Throwable cause(Throwable failure) {
-    Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
-    return cause == null ? failure : cause;
-  }
-
   private CompletableFuture<Admission> spendTrials(Match match, @Nullable Decision decision) {
-    List<Batch> spent = new ArrayList<>();
+    List<Batch<Integer>> spent = new ArrayList<>();
     spent.add(match.enforced());
     List<CompletableFuture<?>> asked = new ArrayList<>();
     for (Trial trial : match.trials()) {
       try {
-        Batch batch = trial.batch();
+        Batch<Integer> batch = trial.batch();
         if (!batch.isEmpty()) {
           spent.add(batch);
           asked.add(
               batch
-                  .spendAsync(async)
+                  .spendAsync(async, Batch::leaveSpent)
                   .thenAccept(made -> report(trial, made))
                   .exceptionally(
                       failure -> {
@@ -183,10 +177,10 @@ public final class RequestLimiter implements AutoCloseable {
 
   /** Nothing that goes wrong in a trial concerns the client. */
   private void failed(Trial trial, Throwable failure) {
-    if (cause(failure) instanceof RuntimeException e) {
+    if (Batch.cause(failure) instanceof RuntimeException e) {
       log.failed("could not decide for the shadow rule on " + trial.rule(), e);
     } else {
-      throw new CompletionException(cause(failure));
+      throw new CompletionException(Batch.cause(failure));
     }
   }
 

@@ -68,7 +68,7 @@ public final class RetryAdvice {
   }
 
   private static @Nullable Duration retryAfter(String value, Instant sent) {
-    long seconds = Digits.orMinusOne(value);
+    long seconds = RateLimitField.wholeNumber(value);
     if (seconds >= 0) {
       return Duration.ofSeconds(seconds);
     }
@@ -79,10 +79,10 @@ public final class RetryAdvice {
   /** The older families: what is left, and when it is reset, in seconds from now or as a date. */
   private static Duration untilReset(
       Function<String, List<String>> fields, String family, Instant sent) {
-    if (Digits.orMinusOne(one(fields, family + "remaining")) != 0) {
+    if (RateLimitField.wholeNumber(one(fields, family + "remaining")) != 0) {
       return Duration.ZERO;
     }
-    long reset = Digits.orMinusOne(one(fields, family + "reset"));
+    long reset = RateLimitField.wholeNumber(one(fields, family + "reset"));
     if (reset < 0) {
       return Duration.ZERO;
     }

@@ -4,6 +4,7 @@ package dev.sluice.web;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Requirement;
@@ -13,7 +14,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.function.IntPredicate;
+import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -36,7 +37,7 @@ public final class Rule {
   private final Set<String> methods;
   private final List<Spend> spends;
   private final Cost cost;
-  private final IntPredicate counted;
+  private final @Nullable Predicate<Integer> counted;
   private final boolean shadow;
   private final boolean ignoresCase;
   private final boolean methodOverride;
@@ -117,9 +118,16 @@ public final class Rule {
     return transactions;
   }
 
-  /** Whether a response with a status leaves the tokens spent. */
-  IntPredicate counts() {
+  /** Whether a response with a status leaves the tokens spent; null where each does. */
+  @Nullable Predicate<Integer> counts() {
     return counted;
+  }
+
+  /** Whether it matters to this rule which method a request asks to have instead of its own. */
+  boolean readsMethodOverride() {
+    return methodOverride
+        && (!methods.isEmpty()
+            || spends.stream().flatMap(spend -> spend.id().stream()).anyMatch(VaryBy::isMethod));
   }
 
   boolean isShadow() {
@@ -158,13 +166,28 @@ public final class Rule {
     return String.join(", ", paths.stream().map(PathPattern::toString).toList());
   }
 
+  /** The cost of a request: the same each time, or what a function says. Immutable. */
+  private record Cost(long fixed, @Nullable ToLongFunction<WebRequest> ofRequest) {
+
+    Transaction charge(Transaction transaction, WebRequest request) {
+      long tokens = ofRequest == null ? fixed : ofRequest.applyAsLong(request);
+      try {
+        return transaction.withCost(tokens);
+      } catch (InvalidRequestException e) {
+        throw new UnusableRequestException(
+            "the request costs %s, which the limit %s never lets pass"
+                .formatted(tokens, transaction.name()));
+      }
+    }
+  }
+
   /** Makes a {@link Rule}. Not thread-safe. */
   public static final class Builder {
     private final List<PathPattern> paths;
     private final Set<String> methods = new HashSet<>();
     private final List<Spend> spends = new ArrayList<>();
     private Cost cost = new Cost(1, null);
-    private IntPredicate counted = Batch.ALWAYS;
+    private @Nullable Predicate<Integer> counted;
     private boolean shadow;
     private boolean ignoresCase;
     private boolean methodOverride = true;

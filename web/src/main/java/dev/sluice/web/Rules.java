@@ -17,11 +17,13 @@ public final class Rules {
 
   private final List<Rule> rules;
   private final ClientAddress clientAddress;
+  private final boolean readsMethodOverride;
   private final @Nullable RequestRules book;
 
   private Rules(List<Rule> rules, ClientAddress clientAddress, @Nullable RequestRules book) {
     this.rules = rules;
     this.clientAddress = clientAddress;
+    this.readsMethodOverride = rules.stream().anyMatch(Rule::readsMethodOverride);
     this.book = book;
   }
 
@@ -51,7 +53,7 @@ public final class Rules {
    */
   public Match match(WebRequest request, Limits limits) {
     return book == null
-        ? Match.of(rules, new RequestFacts(request, clientAddress), limits)
+        ? Match.of(rules, new RequestFacts(request, clientAddress, readsMethodOverride), limits)
         : Match.of(book.charges(request, clientAddress, limits));
   }
 

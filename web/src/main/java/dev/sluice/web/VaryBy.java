@@ -24,6 +24,8 @@ import org.jspecify.annotations.Nullable;
  */
 public final class VaryBy {
 
+  private static final Source METHOD = (facts, variables) -> List.of(facts.method());
+
   private final String what;
   private final Source source;
   private final @Nullable String pathVariable;
@@ -97,7 +99,9 @@ public final class VaryBy {
     return of(
         "the header " + name,
         (facts, variables) ->
-            facts.headers(name).stream().map(value -> Nodes.withoutPort(name, value)).toList());
+            facts.headers(name).stream()
+                .map(value -> ForwardedNode.withoutPort(name, value))
+                .toList());
   }
 
   /**
@@ -164,7 +168,7 @@ public final class VaryBy {
    * @return the method in upper case
    */
   public static VaryBy method() {
-    return of("the method", (facts, variables) -> List.of(facts.method()));
+    return of("the method", METHOD);
   }
 
   /**
@@ -214,6 +218,11 @@ public final class VaryBy {
    */
   public @Nullable String pathVariable() {
     return pathVariable;
+  }
+
+  /** Whether the value is the method, which a request may ask to override. */
+  boolean isMethod() {
+    return source == METHOD;
   }
 
   /** The ids that are known before there is a request, to be checked against the limit's format. */

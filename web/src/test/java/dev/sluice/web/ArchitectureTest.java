@@ -27,6 +27,7 @@ class ArchitectureTest {
   private static final Set<String> PUBLIC =
       Set.of(
           "Admission",
+          "Batch",
           "ClientAddress",
           "HeaderProfile",
           "Match",

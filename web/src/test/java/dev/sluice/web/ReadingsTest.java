@@ -368,4 +368,27 @@ final class ReadingsTest {
     assertThat(RequestWord.host(WebRequest.builder("GET", "/").header("Host", "").build()))
         .isNull();
   }
+
+  /** Sixteen methods are one too many for a rule that looks at them. */
+  @Test
+  void methodThatIsAskedFor_isNotLookedAt_whereNoRuleDependsOnIt() {
+    String many = "M,N,O,P,Q,R,S,T,U,V,W,X,Y,Z,AA,AB";
+    WebRequest asking =
+        WebRequest.builder("POST", "/").header("X-HTTP-Method-Override", many).build();
+    Rule.Builder byKey = Rule.on("/").limit("PerKey", VaryBy.constant("a"));
+    Rule.Builder byMethod = Rule.on("/").limit("PerKey", VaryBy.method());
+    List<Rule> neither = List.of(byKey.build(), byMethod.methodOverride(false).build());
+    Rule reading = Rule.on("/").limit("PerKey", VaryBy.method().orSkip()).build();
+    Rule restricted = Rule.on("/").methods("PUT").limit("PerKey", VaryBy.constant("a")).build();
+
+    assertThat(match(neither, asking).rules()).hasSize(2);
+    assertThatThrownBy(() -> match(List.of(reading), asking))
+        .isInstanceOf(UnusableRequestException.class);
+    assertThatThrownBy(() -> match(List.of(restricted), asking))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
+  private static Match match(List<Rule> rules, WebRequest request) {
+    return Rules.of(rules, ClientAddress.direct()).match(request, Limiters.limits());
+  }
 }

@@ -190,6 +190,31 @@ class RequestLimiterTest {
     assertThat(failedLeft()).isEqualTo(28);
   }
 
+  /** A limit on failed logins would open if a rule that does not count the status could decide. */
+  @ParameterizedTest
+  @EnumSource
+  void twoConditionalRulesOnOneBucket_giveBackOnlyWhatNeitherCounts(Way way) {
+    Rule forbidden =
+        Rule.on("/login").limit("FailedPerAddress", VaryBy.clientAddress()).countOnly(403).build();
+    for (List<Rule> order :
+        List.of(List.of(failed("/login"), forbidden), List.of(forbidden, failed("/login")))) {
+      RequestLimiter requests = requests(order.toArray(Rule[]::new));
+      for (int status : new int[] {401, 403, 200}) {
+        long before = failedLeft();
+        Admission admitted = way.admit(requests, get("/login"));
+        assertThat(failedLeft()).as("charged once").isEqualTo(before - 1);
+        if (way == Way.SYNC) {
+          admitted.settle(status);
+        } else {
+          admitted.settleAsync(status).toCompletableFuture().join();
+        }
+        assertThat(failedLeft())
+            .as("after a %s", status)
+            .isEqualTo(before - (status == 200 ? 0 : 1));
+      }
+    }
+  }
+
   @Test
   void settlement_whoseStoreFails_leavesTheTokensSpent() {
     RequestLimiter requests = requests(failed("/login"));

@@ -11,18 +11,22 @@ import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.web.RuleBuilder;
 import dev.sluice.web.WebRequest;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.springframework.core.Ordered;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.server.reactive.ServerHttpResponse;
 import org.springframework.web.server.ServerWebExchange;
 import org.springframework.web.server.WebFilter;
 import org.springframework.web.server.WebFilterChain;
+import org.springframework.web.util.DisconnectedClientHelper;
 import reactor.core.publisher.Mono;
 import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
@@ -53,6 +57,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   /** The order of a filter that does not name one: before Spring Security, which is at -100. */
   public static final int DEFAULT_ORDER = -110;
 
+  private static final int MOST_CAUSES = 20;
   private static final AtomicInteger INSTANCES = new AtomicInteger();
 
   private final RequestLimiter limiter;
@@ -169,8 +174,19 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     response.beforeCommit(() -> answer(admission.settleAsync(status(response))));
     return chain
         .filter(exchange)
-        .doOnError(Endings::isOfTheConnection, failure -> admission.leaveSpent())
+        .doOnError(RateLimitWebFilter::isOfTheConnection, failure -> admission.leaveSpent())
         .doOnCancel(admission::leaveSpent);
+  }
+
+  /**
+   * Whether a failure is one of the connection, or cannot be told from one: then the 500 that
+   * follows is not what the application found out.
+   */
+  private static boolean isOfTheConnection(Throwable failure) {
+    return DisconnectedClientHelper.isClientDisconnectedException(failure)
+        || Stream.iterate(failure, cause -> cause != null, Throwable::getCause)
+            .limit(MOST_CAUSES)
+            .anyMatch(cause -> cause instanceof IOException || cause instanceof TimeoutException);
   }
 
   private static int status(ServerHttpResponse response) {

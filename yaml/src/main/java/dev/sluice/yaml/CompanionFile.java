@@ -33,6 +33,17 @@ public interface CompanionFile<T> {
   }
 
   /**
+   * Returns whether the file may have anchors ({@code &name}), aliases ({@code *name}) and merged
+   * maps ({@code <<: *name}), as files of other systems do. A value that an alias stands for has
+   * the place of its anchor.
+   *
+   * @return false for files of ours, in which each value has one place
+   */
+  default boolean hasAliases() {
+    return false;
+  }
+
+  /**
    * Describes the content of a file, for messages about one that is empty.
    *
    * @return such as {@code a map with the one field rules; write rules: [] for none}

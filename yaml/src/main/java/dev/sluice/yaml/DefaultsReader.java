@@ -3,6 +3,7 @@ package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -23,13 +24,15 @@ final class DefaultsReader {
 
   private static final String UNLIMITED = "unlimited";
   private static final String LONGEST_RESERVATION = "longestReservation";
+  private static final String DEBT = "debt";
   private static final List<String> FIELDS =
-      List.of("burst", "count", "period", LONGEST_RESERVATION, UNLIMITED);
+      List.of("burst", "count", "period", DEBT, LONGEST_RESERVATION, UNLIMITED);
 
   private final KnownNames names;
   private final Problems problems;
   private final Map<LimitName, Quota> quotas = new LinkedHashMap<>();
   private final Set<LimitName> unlimited = new LinkedHashSet<>();
+  private final Map<String, Integer> debts = new HashMap<>();
   private final Map<String, Duration> longestReservations = new HashMap<>();
 
   DefaultsReader(KnownNames names, Problems problems) {
@@ -40,6 +43,13 @@ final class DefaultsReader {
   /** The quotas that have no mistake, by name. */
   Map<LimitName, Quota> quotas() {
     return quotas;
+  }
+
+  /** Adds what was read, as far as it has no mistake. */
+  void addTo(Limits.Builder limits) {
+    quotas.forEach((name, quota) -> limits.limit(name.name(), quota));
+    unlimited.forEach(name -> limits.unlimited(name.name()));
+    debts.forEach(limits::debt);
   }
 
   /** How long reservations may last at most, where the file says so. */
@@ -80,6 +90,7 @@ final class DefaultsReader {
     boolean isUnlimited = fields != null && isUnlimited(fields);
     Quota quota = fields == null || isUnlimited ? null : Quotas.read(fields, problems);
     Duration longest = fields == null ? null : longestReservation(fields);
+    Integer debt = fields == null ? null : debt(fields);
     if (name == null || !isFirst) {
       return;
     }
@@ -93,6 +104,9 @@ final class DefaultsReader {
       if (longest != null) {
         longestReservations.put(name.name(), longest);
       }
+      if (debt != null) {
+        debts.put(name.name(), debt);
+      }
     }
   }
 
@@ -105,6 +119,15 @@ final class DefaultsReader {
       return null;
     }
     return longest;
+  }
+
+  private @Nullable Integer debt(Fields fields) {
+    Long bursts = Values.wholeNumber(fields.find(DEBT), problems);
+    if (bursts != null && (bursts < 0 || bursts > Limits.DEEPEST_DEBT)) {
+      problems.wrong(fields.at(DEBT), "a whole number of bursts from 0 to " + Limits.DEEPEST_DEBT);
+      return null;
+    }
+    return bursts == null ? null : bursts.intValue();
   }
 
   private @Nullable Fields fields(Node.Entry entry) {
@@ -129,6 +152,7 @@ final class DefaultsReader {
           value, "found unlimited: false, expected true, or burst, count and period instead");
     }
     List<String> others = new ArrayList<>(Quotas.FIELDS);
+    others.add(DEBT);
     others.add(LONGEST_RESERVATION);
     for (String field : others) {
       Node other = fields.find(field);

@@ -69,8 +69,7 @@ public final class LimitProperties {
     DefaultsReader quotas = new DefaultsReader(known, problems);
     if (limits != null) {
       quotas.read(node(limits, prefix + "." + LIMITS));
-      quotas.quotas().forEach((name, quota) -> built.limit(name.name(), quota));
-      quotas.unlimited().forEach(name -> built.unlimited(name.name()));
+      quotas.addTo(built);
     }
     if (overrides != null) {
       new OverridesReader(known, Strictness.LENIENT, problems.mistaken() ? null : quotas, problems)

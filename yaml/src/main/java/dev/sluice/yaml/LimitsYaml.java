@@ -37,6 +37,10 @@ public final class LimitsYaml {
         none = false;
         target.append(name.name()).append(":\n");
         writeQuota(quota, "  ", target);
+        int debt = limits.debtOf(name);
+        if (debt > 0) {
+          target.append("  debt: ").append(Integer.toString(debt)).append('\n');
+        }
       } else if (limits.coverage(name) == Coverage.UNLIMITED) {
         none = false;
         target.append(name.name()).append(":\n  unlimited: true\n");

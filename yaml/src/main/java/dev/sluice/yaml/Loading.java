@@ -89,8 +89,7 @@ final class Loading {
         new DefaultsReader(known, quotasAt == null ? new Problems("") : quotasAt.problems());
     if (quotasAt != null) {
       quotas.read(quotasAt.node());
-      quotas.quotas().forEach((name, quota) -> limits.limit(name.name(), quota));
-      quotas.unlimited().forEach(name -> limits.unlimited(name.name()));
+      quotas.addTo(limits);
     }
     Place overridesAt = overrides(overrides, defaults);
     if (overridesAt != null) {
@@ -128,7 +127,8 @@ final class Loading {
     return path == null || content == null
         ? null
         : sources.computeIfAbsent(
-            path, any -> new Source(content, expected + "; write " + none + " for none", true));
+            path,
+            any -> new Source(content, expected + "; write " + none + " for none", true, false));
   }
 
   /** The files of the companions, null for one that has none of its own. */
@@ -145,8 +145,8 @@ final class Loading {
       FileContent content = snapshot.companions().get(next++);
       companions.add(
           one.reader().sections().isEmpty()
-              ? new Source(content, expected, false)
-              : sources.computeIfAbsent(path, any -> new Source(content, expected, true)));
+              ? new Source(content, expected, false, one.reader().hasAliases())
+              : sources.computeIfAbsent(path, any -> new Source(content, expected, true, false)));
     }
     return companions;
   }
@@ -407,10 +407,10 @@ final class Loading {
     /** Whether there is nothing to read: no file, an empty one, or comments alone. */
     final boolean isLacking;
 
-    Source(FileContent content, String expected, boolean isSplit) {
+    Source(FileContent content, String expected, boolean isSplit, boolean hasAliases) {
       this.file = content.file();
       this.problems = new Problems(file);
-      NodeReader.Content read = read(content, problems);
+      NodeReader.Content read = read(content, hasAliases, problems);
       this.root = read.root();
       this.sections = isSplit ? Sections.of(root, problems) : Sections.none(root);
       this.whole = read.whole() && root != null;
@@ -443,14 +443,15 @@ final class Loading {
       return "%s, line %s".formatted(file, entry.key().line());
     }
 
-    private static NodeReader.Content read(FileContent content, Problems problems) {
+    private static NodeReader.Content read(
+        FileContent content, boolean hasAliases, Problems problems) {
       String fault = content.fault();
       if (fault != null) {
         problems.mistake(fault);
         return UNREAD;
       }
       String text = Utf8.decode(content.bytes(), problems);
-      return text == null ? UNREAD : NodeReader.read(text, problems);
+      return text == null ? UNREAD : NodeReader.read(text, hasAliases, problems);
     }
   }
 }

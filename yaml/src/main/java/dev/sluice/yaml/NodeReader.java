@@ -4,12 +4,17 @@ package dev.sluice.yaml;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.api.LoadSettings;
+import org.snakeyaml.engine.v2.common.Anchor;
 import org.snakeyaml.engine.v2.events.AliasEvent;
 import org.snakeyaml.engine.v2.events.CollectionStartEvent;
 import org.snakeyaml.engine.v2.events.Event;
@@ -31,7 +36,8 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  *
  * - nesting is bounded (limit files need seven levels), and so is the number of nodes;
  * - anchors, aliases and tags are refused. Nothing can then grow beyond the file's size, and every
- *   mistake has one place;
+ *   mistake has one place. In files of other systems, aliases are followed: what they stand for
+ *   counts as often as it is used;
  * - a key that is not a single value is refused.
  *
  * A rejected value becomes a Broken node or none, and reading goes on, so that all mistakes are
@@ -67,24 +73,41 @@ final class NodeReader {
 
   private final Parser events;
   private final Problems problems;
+  private final boolean hasAliases;
+  private final Map<String, Anchored> anchors = new HashMap<>();
   private final Deque<List<?>> open = new ArrayDeque<>();
   private @Nullable Node root;
   private int nodes;
+  private int deepest;
 
-  private NodeReader(Parser events, Problems problems) {
+  private NodeReader(Parser events, boolean hasAliases, Problems problems) {
     this.events = events;
+    this.hasAliases = hasAliases;
     this.problems = problems;
   }
 
-  /** Reads a text; what is wrong with it is a problem, never thrown. */
-  static Content read(String text, Problems problems) {
+  /**
+   * A value with a name.
+   *
+   * @param nodes how many it consists of
+   * @param levels how deep it is
+   */
+  private record Anchored(Node node, int nodes, int levels) {}
+
+  /**
+   * Reads a text; what is wrong with it is a problem, never thrown.
+   *
+   * @param hasAliases whether aliases are followed; otherwise they are mistakes
+   */
+  static Content read(String text, boolean hasAliases, Problems problems) {
     LoadSettings settings =
         LoadSettings.builder()
             .setCodePointLimit(FileContent.MAX_BYTES)
             .setBufferSize(Math.max(1024, Math.min(text.length() + 1, MAX_BUFFER)))
             .build();
     NodeReader reader =
-        new NodeReader(new ParserImpl(settings, new StreamReader(settings, text)), problems);
+        new NodeReader(
+            new ParserImpl(settings, new StreamReader(settings, text)), hasAliases, problems);
     boolean whole = false;
     try {
       reader.document();
@@ -147,24 +170,63 @@ final class NodeReader {
    */
   private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();
-    int line = line(event.getStartMark());
-    int column = column(event.getStartMark());
+    requireBounded(event, 1, depth);
+    if (event instanceof AliasEvent alias) {
+      taker.accept(anchored(alias, depth));
+      return;
+    }
+    String anchor = anchor(event);
+    if (anchor == null) {
+      value(event, depth, taker);
+      return;
+    }
+    int before = nodes;
+    int deepestBefore = deepest;
+    deepest = depth;
+    List<Node> made = new ArrayList<>(1);
+    value(
+        event,
+        depth,
+        node -> {
+          made.add(node);
+          taker.accept(node);
+        });
+    anchors.put(anchor, new Anchored(made.get(0), nodes - before + 1, deepest - depth + 1));
+    deepest = Math.max(deepest, deepestBefore);
+  }
+
+  private void requireBounded(NodeEvent event, int more, int depth) {
+    deepest = Math.max(deepest, depth);
+    nodes += more;
     if (depth > MAX_DEPTH) {
       throw new TooMuchException(event, MAX_DEPTH + " levels of nesting");
     }
-    if (++nodes > MAX_NODES) {
+    if (nodes > MAX_NODES) {
       throw new TooMuchException(event, MAX_NODES + " values");
     }
-    if (event instanceof AliasEvent alias) {
-      problems.mistake(
-          line,
-          column,
-          "found the alias *%s, expected the value written out"
-              .formatted(shown(alias.getAlias().getValue())),
-          "found an alias, expected the value written out");
-      taker.accept(new Node.Broken(line, column));
-      return;
+  }
+
+  private Node anchored(AliasEvent alias, int depth) {
+    int line = line(alias.getStartMark());
+    int column = column(alias.getStartMark());
+    String name = alias.getAlias().getValue();
+    Anchored known = anchors.get(name);
+    if (hasAliases && known != null) {
+      requireBounded(alias, known.nodes - 1, depth + known.levels - 1);
+      return known.node;
     }
+    String expected = hasAliases ? "an anchor &%1$s before it" : "the value written out";
+    problems.mistake(
+        line,
+        column,
+        ("found the alias *%1$s, expected " + expected).formatted(shown(name)),
+        "found an alias, expected " + (hasAliases ? "an anchor before it" : expected));
+    return new Node.Broken(line, column);
+  }
+
+  private void value(NodeEvent event, int depth, Consumer<Node> taker) {
+    int line = line(event.getStartMark());
+    int column = column(event.getStartMark());
     refuseProperties(event, line, column);
     if (event instanceof ScalarEvent scalar) {
       taker.accept(value(scalar, line, column));
@@ -175,6 +237,9 @@ final class NodeReader {
         taker.accept(map);
       }
       readEntries(depth, entries);
+      if (hasAliases) {
+        merge(entries);
+      }
       if (depth > 1) {
         taker.accept(map);
       }
@@ -182,6 +247,34 @@ final class NodeReader {
       List<Node> items = new ArrayList<>();
       taker.accept(new Node.Sequence(line, column, items));
       readItems(depth, items);
+    }
+  }
+
+  /** Adds the entries of {@code <<} whose keys the map does not have itself. */
+  private void merge(List<Node.Entry> entries) {
+    List<Node> merged = new ArrayList<>();
+    for (Node.Entry entry : List.copyOf(entries)) {
+      if (entry.key().plain() && entry.key().text().equals("<<")) {
+        merged.addAll(
+            entry.value() instanceof Node.Sequence list ? list.items() : List.of(entry.value()));
+        entries.remove(entry);
+      }
+    }
+    if (merged.isEmpty()) {
+      return;
+    }
+    Set<String> keys = new HashSet<>();
+    entries.forEach(entry -> keys.add(entry.key().text()));
+    for (Node node : merged) {
+      if (node instanceof Node.Mapping map) {
+        for (Node.Entry entry : map.entries()) {
+          if (keys.add(entry.key().text())) {
+            entries.add(entry);
+          }
+        }
+      } else if (!(node instanceof Node.Broken)) {
+        problems.wrong(node, "a map, whose entries << merges");
+      }
     }
   }
 
@@ -203,17 +296,24 @@ final class NodeReader {
     return word.length() <= 40 ? word : "…";
   }
 
+  private @Nullable String anchor(NodeEvent event) {
+    String name = event.getAnchor().map(Anchor::getValue).orElse(null);
+    return hasAliases ? name : null;
+  }
+
   private void refuseProperties(NodeEvent event, int line, int column) {
-    event
-        .getAnchor()
-        .ifPresent(
-            anchor ->
-                problems.mistake(
-                    line,
-                    column,
-                    "found the anchor &%s, expected none: limit files have no aliases"
-                        .formatted(shown(anchor.getValue())),
-                    "found an anchor, expected none: limit files have no aliases"));
+    if (!hasAliases) {
+      event
+          .getAnchor()
+          .ifPresent(
+              anchor ->
+                  problems.mistake(
+                      line,
+                      column,
+                      "found the anchor &%s, expected none: limit files have no aliases"
+                          .formatted(shown(anchor.getValue())),
+                      "found an anchor, expected none: limit files have no aliases"));
+    }
     Optional<String> tag =
         event instanceof ScalarEvent scalar
             ? scalar.getTag()

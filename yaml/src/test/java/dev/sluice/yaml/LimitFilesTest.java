@@ -62,6 +62,29 @@ class LimitFilesTest {
   }
 
   @Test
+  void load_ofADebt_letsTheBucketsOfTheLimitOwe_alsoUnderAnOverride() throws IOException {
+    Path file =
+        TestFiles.write(
+            folder.resolve("limits.yml"),
+            """
+            limits:
+              LoginsPerIPAddress: {burst: 9, count: 9, period: 1m, debt: 10}
+              ApiCallsPerKey: {burst: 9, count: 9, period: 1m, debt: 0}
+            overrides:
+              - LoginsPerIPAddress: {burst: 5, count: 5, period: 1m, ids: [192.0.2.99]}
+            """);
+    Limits limits = LimitFiles.builder().defaults(file).build().load();
+    LimitName logins = limits.catalogue().get("LoginsPerIPAddress");
+    assertThat(limits.debtOf(logins)).isEqualTo(10);
+    assertThat(limits.debtOf(limits.catalogue().get("ApiCallsPerKey"))).isZero();
+    StringBuilder written = new StringBuilder();
+    LimitsYaml.writeDefaults(limits, written);
+    Path copy = TestFiles.write(folder.resolve("copy.yml"), written.toString());
+    Limits again = LimitFiles.builder().defaults(copy).build().load();
+    assertThat(again.debtOf(logins)).isEqualTo(10);
+  }
+
+  @Test
   void overridesAlone_thatAreToHold_warnOfALimitThatIsOpenForOthers() {
     Path overrides =
         TestFiles.write(

@@ -9,13 +9,10 @@ import dev.sluice.proof.Folder;
 import dev.sluice.proof.HttpAnswer;
 import dev.sluice.proof.Report;
 import dev.sluice.proof.Server;
-import dev.sluice.proof.TlsIdentity;
-import dev.sluice.proof.Trust;
 import dev.sluice.proof.attacks.WellBehaved.Figures;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
@@ -34,7 +31,6 @@ final class AttacksReport {
   private static final int PAUSE_AT_ALL_DOORS_MILLIS = 20;
   private static final long CALM_AT_ALL_DOORS_MILLIS = 4_000;
   private static final long SETTLING_MILLIS = 500;
-  private static final Pattern HEAP = Pattern.compile("\\d+[mg]");
 
   private final Server.Launch launch;
   private final Report report;
@@ -44,40 +40,21 @@ final class AttacksReport {
     this.report = report;
   }
 
-  public static void main(String[] args) throws Exception {
-    List<String> wanted = new ArrayList<>(List.of(args));
-    boolean tls = wanted.remove("--tls");
-    Server.Launch launch = sized(wanted);
+  public static void main(String[] words) throws Exception {
+    Report.Arguments arguments = new Report.Arguments("attacks", words);
+    boolean tls = arguments.takes("--tls");
+    String heap = arguments.value("--heap", "\\d+[mg]", "a size such as 256m");
     List<String> known =
         Stream.of(Attack.values(), Scenario.values(), Target.values())
             .<Enum<?>>flatMap(Stream::of)
             .map(Enum::name)
             .toList();
-    Report report = Report.of("attacks", wanted, known);
+    Report report = arguments.report(known);
+    Server.Launch launch = heap == null ? Server.Launch.SMALL : Server.Launch.SMALL.withHeap(heap);
     try (Folder folder = Folder.make()) {
-      if (tls) {
-        TlsIdentity identity = TlsIdentity.make(folder);
-        identity.install(folder);
-        launch = launch.withTls(folder, Trust.in(identity));
-      }
-      new AttacksReport(launch, report).run();
+      new AttacksReport(tls ? launch.withTls(folder) : launch, report).run();
     }
     report.exit();
-  }
-
-  /** Takes {@code --heap SIZE} out of the arguments. */
-  private static Server.Launch sized(List<String> arguments) {
-    int at = arguments.indexOf("--heap");
-    if (at < 0) {
-      return Server.Launch.SMALL;
-    }
-    if (at + 1 == arguments.size() || !HEAP.matcher(arguments.get(at + 1)).matches()) {
-      System.err.println("sluice prove attacks: expected a size after --heap, such as 256m");
-      System.exit(2);
-    }
-    Server.Launch launch = Server.Launch.SMALL.withHeap(arguments.get(at + 1));
-    arguments.subList(at, at + 2).clear();
-    return launch;
   }
 
   private void run() throws Exception {
@@ -90,6 +67,7 @@ final class AttacksReport {
             MOST_P99_MILLIS,
             MOST_LOG_LINES));
     report.table(
+        1,
         "attack",
         "opened and sent",
         "lives",
@@ -98,14 +76,13 @@ final class AttacksReport {
         "failed",
         "p99 before",
         "p99",
-        "log lines",
-        "promise");
+        "log lines");
     for (Attack attack : Attack.values()) {
       if (report.wants(attack.name())) {
         attack(attack);
       }
     }
-    report.table("attack", "seen", "promise");
+    report.table(1, "attack", "seen");
     for (Scenario scenario : Scenario.values()) {
       report.row(scenario.name(), scenario.text(), () -> scenario.seen(launch));
     }
@@ -114,6 +91,7 @@ final class AttacksReport {
     }
     System.out.printf("%nFuzzed bytes: -Dattacks.seed=%s%n", DoorAttack.seed());
     report.table(
+        2,
         "door",
         "attack",
         "seen",
@@ -123,8 +101,7 @@ final class AttacksReport {
         "failed",
         "p99 before",
         "p99",
-        "log lines",
-        "promise");
+        "log lines");
     for (Target target : Target.values()) {
       if (report.wants(target.name())) {
         attack(target);

@@ -166,17 +166,9 @@ enum Scenario {
       for (int i = 0; i < CLIENTS; i++) {
         clients.add(Spender.start(Door.HTTP, "client-" + i, server));
       }
-      for (Spender client : clients) {
-        client.awaitWarm();
-      }
-      long stop = System.nanoTime();
-      server.terminate();
-      int answered = 0;
-      for (Spender client : clients) {
-        answered += client.answeredUntilTheEnd(stop);
-      }
-      require(STOPPED, server.exitCode());
-      return answered;
+      return Spender.stopUnderLoad(server, clients).answered().stream()
+          .mapToInt(Integer::intValue)
+          .sum();
     }
   }
 

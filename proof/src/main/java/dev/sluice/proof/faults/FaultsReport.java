@@ -15,8 +15,8 @@ final class FaultsReport {
 
   public static void main(String[] args) throws Exception {
     List<String> known = Stream.of(Trial.values()).map(Trial::name).toList();
-    Report report = Report.of("faults", List.of(args), known);
-    report.table("fault", "seen", "promise");
+    Report report = new Report.Arguments("faults", args).report(known);
+    report.table(1, "fault", "seen");
     for (Trial trial : Trial.values()) {
       report.row(trial.name(), trial.text(), trial::seen);
     }

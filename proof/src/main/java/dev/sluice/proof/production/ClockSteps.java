@@ -10,8 +10,6 @@ import dev.sluice.proof.HttpAnswer;
 import dev.sluice.proof.NotTried;
 import dev.sluice.proof.Report;
 import dev.sluice.proof.Server;
-import dev.sluice.proof.TlsIdentity;
-import dev.sluice.proof.Trust;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -58,8 +56,6 @@ final class ClockSteps implements ProductionReport.Drill {
             .findFirst()
             .orElseThrow(() -> new NotTried("install faketime"));
     try (Folder folder = Folder.make()) {
-      TlsIdentity certificate = TlsIdentity.make(folder);
-      certificate.install(folder);
       step(folder, 0);
       Map<String, String> clock =
           Map.of(
@@ -77,7 +73,7 @@ final class ClockSteps implements ProductionReport.Drill {
       try (Server server =
           Server.Launch.SMALL
               .withEnvironment(clock)
-              .withTls(folder, Trust.in(certificate))
+              .withTls(folder)
               .start("--limits", folder.limits(BURST, 1, "1s"))) {
         return steps(server, folder);
       }

@@ -3,7 +3,6 @@ package dev.sluice.proof.production;
 
 import dev.sluice.proof.Report;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 
 /**
@@ -24,10 +23,8 @@ final class ProductionReport {
   }
 
   public static void main(String[] args) throws Exception {
-    int minutes = SOAK_MINUTES;
-    for (String word : args) {
-      minutes = isNumber(word) ? Integer.parseInt(word) : minutes;
-    }
+    Report.Arguments arguments = new Report.Arguments("production", args);
+    int minutes = arguments.number(SOAK_MINUTES);
     Map<String, Drill> drills = new LinkedHashMap<>();
     drills.put("sigterm", new Sigterm(false));
     drills.put("sigterm-tls", new Sigterm(true));
@@ -37,17 +34,12 @@ final class ProductionReport {
     drills.put("clock", new ClockSteps());
     drills.put("certificate", new CertificateEnds());
     drills.put("soak", new ServerSoak(minutes));
-    List<String> wanted = List.of(args).stream().filter(word -> !isNumber(word)).toList();
-    Report report = Report.of("production", wanted, drills.keySet());
-    report.table("drill", "seen", "promise");
+    Report report = arguments.report(drills.keySet());
+    report.table(1, "drill", "seen");
     for (Map.Entry<String, Drill> drill : drills.entrySet()) {
       String name = drill.getKey();
       report.row(name, "`%s`: %s".formatted(name, drill.getValue().text()), drill.getValue());
     }
     report.exit();
-  }
-
-  private static boolean isNumber(String word) {
-    return word.matches("\\d{1,6}");
   }
 }

@@ -1,15 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules.convert;
 
+import dev.sluice.acme.AcmeLimits;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
+import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
+import dev.sluice.text.GoDuration;
 import dev.sluice.text.SafeText;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problem;
+import dev.sluice.yaml.Severity;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
 
 /**
  * Files that say what another rate limiter's configuration says. Immutable and thread-safe.
@@ -25,20 +42,22 @@ public record Conversion(
    * Converts a configuration of envoyproxy/ratelimit. Needs {@code sluice-acme}, whose names no
    * converted limit may have.
    *
-   * @param configs its files, one for each domain; reading them may block
+   * @param configs its files; those of one domain are merged in their order; reading them may block
    * @return names, limits, overrides if there are any, and rules, of all domains together
    * @throws LimitFilesException with every mistake, if a file is not such a configuration, or two
-   *     have the same domain
+   *     have the same descriptor
    */
   public static Conversion ofEnvoyRateLimit(List<Path> configs) {
     LimitFiles.Builder builder = LimitFiles.builder();
     configs.forEach(config -> builder.companion(config, new EnvoyRateLimitFile()));
     LimitFiles files = builder.build();
-    List<Problem> problems = files.lint();
+    List<Problem> problems = new ArrayList<>(files.lint());
     Domains domains =
         Objects.requireNonNull(files.load().companion(Domains.class), "no mistake, no domains");
     ConvertedFiles converted = DomainWriter.write(domains);
-    return new Conversion(converted.texts(), problems, converted.renamed());
+    problems.addAll(converted.notExpressed());
+    Collections.sort(problems);
+    return new Conversion(converted.texts(), List.copyOf(problems), converted.renamed());
   }
 
   /**
@@ -58,6 +77,153 @@ public record Conversion(
     public String toString() {
       return "%s:%s:%s: note: the limit %s is %s in the files: %s"
           .formatted(file, line, column, SafeText.quote(from), to, why);
+    }
+  }
+
+  /**
+   * The files that a configuration becomes: all domains share them, with running numbers and names
+   * that no two limits have. Not thread-safe.
+   */
+  static final class ConvertedFiles {
+
+    /** Keys at the top of a limit file, which no limit may have as its name. */
+    private static final List<String> SECTIONS =
+        List.of(
+            "names", "limits", "overrides", "rules", "rulesOnly", "ignoreCase", "methodOverride");
+
+    private static final int FIRST_NUMBER = 1001;
+    private static final int LONGEST_NAME = 90;
+
+    private final String head;
+    private final String domains;
+    private final StringBuilder names = new StringBuilder("names:\n");
+    private final StringBuilder limits = new StringBuilder();
+    private final StringBuilder overrides = new StringBuilder();
+    private final List<Supplier<String>> rules =
+        new ArrayList<>(); // written last: they name limits
+    private final Set<String> taken = new HashSet<>();
+    private final Map<String, Integer> times = new HashMap<>();
+    private final List<Renaming> renamed = new ArrayList<>();
+    private final List<Problem> notExpressed = new ArrayList<>();
+    private int numbers = FIRST_NUMBER;
+
+    ConvertedFiles(Domains converted) {
+      taken.addAll(SECTIONS);
+      for (Catalogue known : List.of(Catalogue.samples(), AcmeLimits.bundled().catalogue())) {
+        known.names().forEach(one -> taken.add(one.name()));
+      }
+      this.head = converted.all().stream().map(ConvertedFiles::head).collect(Collectors.joining());
+      this.domains =
+          converted.all().stream().map(one -> quoted(one.name())).collect(Collectors.joining(", "));
+    }
+
+    private static String head(Domain domain) {
+      return "# Converted from %s, domain %s.\n"
+          .formatted(
+              String.join(", ", domain.files()).replaceAll("\\p{Cntrl}", " "),
+              quoted(domain.name()));
+    }
+
+    /**
+     * Adds a limit.
+     *
+     * @param wish what it should be called
+     * @return its name
+     */
+    String limit(String wish, Quota quota) {
+      String name = name(wish);
+      names.append("  - {number: %s, name: %s, id: string}\n".formatted(numbers++, name));
+      limits.append(
+          "%s: {burst: %s, count: %s, period: %s}\n"
+              .formatted(name, quota.burst(), quota.count(), GoDuration.format(quota.period())));
+      return name;
+    }
+
+    private String name(String wish) {
+      String plain = wish.replace("*", "").replaceAll("[^A-Za-z0-9_.-]", "_");
+      String started = plain.matches("[A-Za-z].*") ? plain : "limit_" + plain;
+      String base = started.substring(0, Math.min(started.length(), LONGEST_NAME));
+      String name = base;
+      while (!taken.add(name)) {
+        name = base + "_" + times.merge(base, 2, (known, two) -> known + 1);
+      }
+      return name;
+    }
+
+    void override(String limit, Quota quota, String id) {
+      overrides.append(
+          "- %s:\n    burst: %s\n    count: %s\n    period: %s\n    ids: [%s]\n"
+              .formatted(
+                  limit,
+                  quota.burst(),
+                  quota.count(),
+                  GoDuration.format(quota.period()),
+                  quoted(id)));
+    }
+
+    /** Adds a rule behind the others. Its text is asked for when all limits have names. */
+    void rule(Supplier<String> text) {
+      rules.add(text);
+    }
+
+    /** How many there are. */
+    int rules() {
+      return rules.size();
+    }
+
+    void renamed(Renaming one) {
+      renamed.add(one);
+    }
+
+    void notExpressed(Branch branch, String why) {
+      Node at = branch.node();
+      notExpressed.add(new Problem(branch.file(), at.line(), at.column(), Severity.WARNING, why));
+    }
+
+    List<Problem> notExpressed() {
+      return notExpressed;
+    }
+
+    /** In the order in which the limits were added. */
+    List<Renaming> renamed() {
+      return List.copyOf(renamed);
+    }
+
+    /** The text of each file by its name, in the order in which people read them. */
+    Map<String, String> texts() {
+      Map<String, String> files = new LinkedHashMap<>();
+      if (numbers > FIRST_NUMBER) {
+        files.put(
+            "names.yml", head + "# Numbers stand in bucket keys: never change one.\n" + names);
+      }
+      files.put("limits.yml", head + (limits.isEmpty() ? "{}\n" : limits));
+      if (!overrides.isEmpty()) {
+        files.put("overrides.yml", head + overrides);
+      }
+      files.put(
+          "rules.yml",
+          head
+              + "# A descriptor without a rule is not limited, also if it has the name of a limit.\n"
+              + "rulesOnly: [%s]\n".formatted(domains)
+              + "# The first rule that matches decides.\nrules:\n"
+              + rules.stream().map(Supplier::get).collect(Collectors.joining()));
+      return files;
+    }
+
+    /** In double quotes, as YAML and JSON both read it. */
+    static String quoted(String text) {
+      StringBuilder quoted = new StringBuilder("\"");
+      for (int i = 0; i < text.length(); i++) {
+        char c = text.charAt(i);
+        if (c == '"' || c == '\\') {
+          quoted.append('\\').append(c);
+        } else if (c < ' ' || c == 0x7f || c == 0x85 || c == 0x2028 || c == 0x2029) {
+          quoted.append(String.format(Locale.ROOT, "\\u%04x", (int) c));
+        } else {
+          quoted.append(c);
+        }
+      }
+      return quoted.append('"').toString();
     }
   }
 }

@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules.convert;
 
-import static dev.sluice.rules.convert.ConvertedFiles.quoted;
+import static dev.sluice.rules.convert.Conversion.ConvertedFiles.quoted;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.rules.GroupedAddress;
+import dev.sluice.rules.ValuePattern;
+import dev.sluice.rules.convert.Conversion.ConvertedFiles;
 import dev.sluice.rules.convert.Conversion.Renaming;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
+import dev.sluice.text.SafeText;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
@@ -23,17 +28,24 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /*
  * The reference walks down a tree, and never goes back up. At each level it takes the descriptor
- * with the entry's value, or else the first pattern that matches, or else the one without a value.
- * Rules are a flat list, of which the first one that matches decides. So the tree is written in the
- * order in which the reference looks. Where the reference would come to a dead end, a rule that
- * limits nothing stands before the more general ones, so that they do not match.
+ * whose value is written like the entry's, or else the first pattern that matches, or else the one
+ * without a value. Rules are a flat list, of which the first one that matches decides. So the tree
+ * is written in the order in which the reference looks. Where the reference would come to a dead
+ * end, a rule by which the descriptor is unmatched stands before the more general ones.
+ *
+ * A value that is itself written like a pattern, such as "a*b", is looked up before the patterns
+ * that match it. Where another pattern comes first, a copy of the descriptor for this one value
+ * stands before all patterns, with the same limits and ids.
  *
  * A key without a value and the same key with one are a default and an override. The reference
  * counts each combination of values apart, and so does the id of a rule: it is made of the values
  * that vary.
+ *
+ * A file may have thousands of values of one key. Only patterns are compared with all values.
  */
 
 /**
@@ -45,9 +57,10 @@ final class DomainWriter {
   private final Domain domain;
   private final Set<String> shared;
   private final ConvertedFiles files;
-  private final Set<String> guards = new LinkedHashSet<>();
   private final Set<String> replaced = new HashSet<>();
   private final Map<String, Set<String>> written = new HashMap<>();
+  private final IdentityHashMap<Rate, String> names = new IdentityHashMap<>();
+  private final IdentityHashMap<List<Branch>, Level> levels = new IdentityHashMap<>();
 
   /**
    * Makes a writer.
@@ -63,34 +76,52 @@ final class DomainWriter {
   static ConvertedFiles write(Domains domains) {
     Map<String, Long> named =
         domains.all().stream()
-            .flatMap(domain -> names(domain.branches()).distinct())
+            .flatMap(domain -> rated(domain.branches()).map(one -> rate(one).name()).distinct())
             .collect(Collectors.groupingBy(name -> name, Collectors.counting()));
     named.values().removeIf(times -> times == 1);
     ConvertedFiles files = new ConvertedFiles(domains);
     for (Domain domain : domains.all()) {
       DomainWriter writer = new DomainWriter(domain, named.keySet(), files);
-      writer.noteReplaced(domain.branches());
-      writer.level(List.of(), domain.branches());
+      rated(domain.branches()).forEach(one -> writer.replaced.addAll(rate(one).replaces()));
+      int before = files.rules();
+      writer.write(List.of(), domain.branches());
+      if (files.rules() == before) { // a book needs a rule for each of its domains
+        Branch first = domain.branches().get(0);
+        files.rule(() -> writer.begin(entries(List.of(first))) + "    unmatched: true\n");
+      }
+      writer.tellUnknown();
     }
     return files;
   }
 
-  private static Stream<String> names(List<Branch> branches) {
+  /** The descriptors that have a limit, or say that there is none. */
+  private static Stream<Branch> rated(List<Branch> branches) {
     return branches.stream()
         .flatMap(
             branch ->
                 Stream.concat(
-                    Stream.ofNullable(branch.rate()).map(Rate::name), names(branch.below())));
+                    branch.rate() == null ? Stream.empty() : Stream.of(branch),
+                    rated(branch.below())));
   }
 
-  private void noteReplaced(List<Branch> branches) {
-    for (Branch branch : branches) {
-      Rate rate = branch.rate();
-      if (rate != null) {
-        replaced.addAll(rate.replaces());
-      }
-      noteReplaced(branch.below());
-    }
+  private static Rate rate(Branch branch) {
+    return Objects.requireNonNull(branch.rate());
+  }
+
+  /** What is unlimited, or always denied, has no limit that could be replaced. */
+  private void tellUnknown() {
+    rated(domain.branches())
+        .forEach(
+            branch -> {
+              for (String name : rate(branch).replaces()) {
+                if (!written.containsKey(name)) {
+                  files.notExpressed(
+                      branch,
+                      "replaces %s is not expressed: no limit has that name"
+                          .formatted(SafeText.quote(name)));
+                }
+              }
+            });
   }
 
   /** The limits that were written for the names that a rate replaces. */
@@ -98,54 +129,126 @@ final class DomainWriter {
     String limits =
         rate.replaces().stream()
             .flatMap(name -> written.getOrDefault(name, Set.of()).stream())
+            .distinct()
             .collect(Collectors.joining(", "));
     return limits.isEmpty() ? "" : "    replaces: [%s]\n".formatted(limits);
   }
 
-  private void level(List<Branch> before, List<Branch> siblings) {
-    List<Branch> inOrder = reached(siblings);
-    Set<Branch> overrides =
-        inOrder.stream()
-            .flatMap(branch -> overriding(before, branch, inOrder).stream())
-            .collect(Collectors.toSet());
-    for (Branch branch : inOrder) {
-      for (Branch specific : inOrder.subList(0, inOrder.indexOf(branch))) {
-        if (branch.covers(specific)) {
-          guard(before, specific, branch);
+  /** The descriptors of one list with the same key, in the order in which the reference looks. */
+  private static final class Siblings {
+    final Map<String, Branch> exact = new LinkedHashMap<>();
+    final List<Branch> literals = new ArrayList<>();
+    final List<Branch> patterns = new ArrayList<>();
+    final Set<Branch> unreached = new HashSet<>();
+    @Nullable Branch any;
+
+    /** The ways that rules are written for already, by the branch where they begin. */
+    final Map<Branch, List<List<Branch>>> known = new HashMap<>();
+
+    /** Takes the next one, in the order of ranks. */
+    void add(Branch branch) {
+      ValuePattern own = branch.pattern();
+      if (own.isOpen() && patterns.stream().anyMatch(one -> one.pattern().covers(own))) {
+        unreached.add(branch);
+      }
+      if (branch.isExact()) {
+        exact.put(Objects.requireNonNull(branch.value()), branch);
+      } else if (!branch.isPattern()) {
+        any = branch;
+      } else {
+        if (isMatched(Objects.requireNonNull(branch.value()))) {
+          literals.add(branch.asLiteral());
         }
+        patterns.add(branch);
       }
-      List<Branch> path = plus(before, branch);
-      if (branch.rate() != null && !overrides.contains(branch)) {
-        rule(path, branch, overriding(before, branch, inOrder));
+    }
+
+    boolean isMatched(String value) {
+      return patterns.stream().anyMatch(one -> one.pattern().matches(value));
+    }
+
+    /** The patterns that have all values of one that comes before them. */
+    Stream<Branch> covering(Branch branch) {
+      return patterns.stream()
+          .filter(one -> !one.equals(branch) && one.pattern().covers(branch.pattern()));
+    }
+
+    /** Those that come before one, and have some of its values. */
+    Stream<Branch> before(Branch branch) {
+      if (!branch.pattern().isOpen()) {
+        return Stream.empty();
       }
-      level(path, branch.below());
+      Stream<Branch> single = Stream.concat(exact.values().stream(), literals.stream());
+      Stream<Branch> open =
+          patterns.stream()
+              .takeWhile(one -> !one.equals(branch))
+              .filter(one -> !unreached.contains(one));
+      ValuePattern own = branch.pattern();
+      return Stream.concat(single, open).filter(one -> one.pattern().meets(own));
     }
   }
 
-  /** In the order of the reference, without those that it never comes to. */
-  private static List<Branch> reached(List<Branch> siblings) {
-    List<Branch> reached = new ArrayList<>();
-    siblings.stream()
-        .sorted(Comparator.comparingInt(Branch::rank))
-        .filter(branch -> reached.stream().noneMatch(earlier -> earlier.covers(branch)))
-        .forEach(reached::add);
-    return reached;
+  /** The descriptors of one list, in the order in which the reference looks. */
+  private static final class Level {
+    final Map<String, Siblings> byKey = new LinkedHashMap<>();
+    final Set<Branch> reached = new LinkedHashSet<>();
+
+    Level(List<Branch> branches) {
+      List<Branch> inOrder = new ArrayList<>(branches);
+      inOrder.sort(Comparator.comparingInt(Branch::rank));
+      for (Branch branch : inOrder) {
+        byKey.computeIfAbsent(branch.key(), key -> new Siblings()).add(branch);
+      }
+      byKey.values().forEach(siblings -> reached.addAll(siblings.literals));
+      for (Branch branch : inOrder) {
+        if (!siblings(branch).unreached.contains(branch)) {
+          reached.add(branch);
+        }
+      }
+    }
+
+    Siblings siblings(Branch branch) {
+      return Objects.requireNonNull(byKey.get(branch.key()));
+    }
+  }
+
+  private Level level(List<Branch> branches) {
+    return levels.computeIfAbsent(branches, Level::new);
+  }
+
+  private void write(List<Branch> before, List<Branch> branches) {
+    Level level = level(branches);
+    Set<Branch> overriding = new HashSet<>();
+    level.byKey.values().forEach(one -> overriding.addAll(overriding(before, one)));
+    for (Branch branch : level.reached) {
+      Siblings siblings = level.siblings(branch);
+      List<List<Branch>> leaves = leaves(branch);
+      siblings.before(branch).forEach(specific -> guard(before, specific, leaves, siblings));
+      List<Branch> path = plus(before, branch);
+      if (branch.rate() != null && !overriding.contains(branch)) {
+        rule(path, branch, branch.equals(siblings.any) ? overriding(before, siblings) : Set.of());
+      }
+      write(path, branch.below());
+    }
   }
 
   /**
    * The siblings whose limits are overrides of this one's, for single values. An override has no
    * rule, so a pattern's rule would come before it: such a value gets a rule of its own.
    */
-  private Set<Branch> overriding(List<Branch> before, Branch branch, List<Branch> siblings) {
-    if (branch.value() != null || !isPlain(branch) || !before.stream().allMatch(Branch::isExact)) {
-      return Set.of();
+  private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
+    Set<Branch> overriding = new LinkedHashSet<>();
+    Branch any = siblings.any;
+    if (any == null || !isPlain(any) || !before.stream().allMatch(Branch::isExact)) {
+      return overriding;
     }
-    List<Branch> patterns = siblings.stream().filter(other -> other.rank() == 1).toList();
-    return siblings.stream()
-        .filter(other -> other.isExact() && other.key().equals(branch.key()) && isPlain(other))
-        .filter(other -> patterns.stream().noneMatch(pattern -> pattern.covers(other)))
-        .filter(other -> isAskedFor(other.key(), Objects.requireNonNull(other.value())))
-        .collect(Collectors.toCollection(LinkedHashSet::new));
+    siblings.exact.forEach(
+        (value, one) -> {
+          if (isPlain(one) && isAskedFor(one.key(), value) && !siblings.isMatched(value)) {
+            overriding.add(one);
+          }
+        });
+    return overriding;
   }
 
   /** No rule asks for a single address of a group, so no override may name it. */
@@ -165,62 +268,69 @@ final class DomainWriter {
 
   /**
    * Where the more specific branch has nothing for what the more general one has, nothing limits.
+   *
+   * @param general the ways to the limits of the more general one
    */
-  private void guard(List<Branch> before, Branch specific, Branch general) {
-    List<List<Branch>> own = leaves(specific);
-    for (List<Branch> rest : leaves(general)) {
-      boolean covered = own.stream().anyMatch(path -> covers(path, rest));
-      if (!covered) {
+  private void guard(
+      List<Branch> before, Branch specific, List<List<Branch>> general, Siblings siblings) {
+    List<List<Branch>> known = known(specific, siblings);
+    for (List<Branch> rest : general) {
+      if (known.stream().noneMatch(path -> covers(path, rest))
+          && siblings.covering(specific).noneMatch(one -> isGuarded(one, rest, siblings))) {
+        known.add(rest);
         List<Branch> path = new ArrayList<>(plus(before, specific));
         path.addAll(rest);
         String entries = entries(path);
-        if (guards.add(entries)) {
-          files.rule(
-              () ->
-                  "  # Nothing is below this value, and what is below others must not count.\n"
-                      + begin(entries)
-                      + "    unlimited: true\n");
-        }
+        files.rule(
+            () ->
+                "  # Nothing is below this value, and what is below others must not count.\n"
+                    + begin(entries)
+                    + "    unmatched: true\n");
       }
     }
   }
 
+  private List<List<Branch>> known(Branch branch, Siblings siblings) {
+    return siblings.known.computeIfAbsent(branch, this::leaves);
+  }
+
+  private boolean isGuarded(Branch branch, List<Branch> rest, Siblings siblings) {
+    return siblings.known.getOrDefault(branch, List.of()).stream()
+        .anyMatch(path -> covers(path, rest));
+  }
+
   /** The way to the limits of a branch, without the branch itself. */
-  private static List<List<Branch>> leaves(Branch branch) {
+  private List<List<Branch>> leaves(Branch branch) {
     List<List<Branch>> leaves = new ArrayList<>();
     if (branch.rate() != null) {
       leaves.add(List.of());
     }
-    for (Branch below : branch.below()) {
+    for (Branch below : level(branch.below()).reached) {
       for (List<Branch> rest : leaves(below)) {
-        List<Branch> path = new ArrayList<>(List.of(below));
-        path.addAll(rest);
-        leaves.add(path);
+        leaves.add(Stream.concat(Stream.of(below), rest.stream()).toList());
       }
     }
     return leaves;
   }
 
   private static boolean covers(List<Branch> one, List<Branch> other) {
-    if (one.size() != other.size()) {
-      return false;
+    boolean covers = one.size() == other.size();
+    for (int i = 0; covers && i < one.size(); i++) {
+      covers =
+          one.get(i).key().equals(other.get(i).key())
+              && one.get(i).pattern().covers(other.get(i).pattern());
     }
-    for (int i = 0; i < one.size(); i++) {
-      if (!one.get(i).covers(other.get(i))) {
-        return false;
-      }
-    }
-    return true;
+    return covers;
   }
 
-  private static List<Branch> plus(List<Branch> before, Branch branch) {
-    List<Branch> path = new ArrayList<>(before);
-    path.add(branch);
-    return path;
+  private static List<Branch> plus(List<Branch> path, Branch branch) {
+    List<Branch> longer = new ArrayList<>(path);
+    longer.add(branch);
+    return longer;
   }
 
   private void rule(List<Branch> path, Branch branch, Set<Branch> overriding) {
-    Rate rate = Objects.requireNonNull(branch.rate());
+    Rate rate = rate(branch);
     Quota quota = rate.quota();
     String begin = begin(entries(path));
     if (quota == null) {
@@ -230,21 +340,28 @@ final class DomainWriter {
       files.rule(() -> begin + replaces(rate) + verdict);
       return;
     }
-    String wish = wish(rate, path);
-    String name = files.limit(wish, quota);
-    noteRenamed(rate, wish, name);
-    written.computeIfAbsent(rate.name(), any -> new LinkedHashSet<>()).add(name);
+    String name = names.computeIfAbsent(rate, any -> limit(path, branch, quota));
     String charges =
         "    limit: %s\n    id: %s\n".formatted(name, quoted(id(path)))
             + (branch.shadow() ? "    shadow: true\n" : "");
     files.rule(() -> begin + replaces(rate) + charges);
     for (Branch single : overriding) {
-      Quota own = Objects.requireNonNull(Objects.requireNonNull(single.rate()).quota());
+      Quota own = Objects.requireNonNull(rate(single).quota());
       files.override(name, own, Objects.requireNonNull(single.value()));
     }
   }
 
-  private void noteRenamed(Rate rate, String wish, String name) {
+  private String limit(List<Branch> path, Branch branch, Quota quota) {
+    Rate rate = rate(branch);
+    String wish = wish(rate, path);
+    String name = files.limit(wish, quota);
+    noteRenamed(branch, wish, name);
+    written.computeIfAbsent(rate.name(), any -> new LinkedHashSet<>()).add(name);
+    return name;
+  }
+
+  private void noteRenamed(Branch branch, String wish, String name) {
+    Rate rate = rate(branch);
     Node named = rate.named();
     if (named == null || rate.name().isEmpty() || name.equals(rate.name())) {
       return;
@@ -257,7 +374,7 @@ final class DomainWriter {
                 : "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", and no other"
                     + " limit has it";
     files.renamed(
-        new Renaming(domain.file(), named.line(), named.column(), rate.name(), name, why));
+        new Renaming(branch.file(), named.line(), named.column(), rate.name(), name, why));
   }
 
   private String begin(String entries) {
@@ -270,7 +387,8 @@ final class DomainWriter {
             branch ->
                 branch.value() == null
                     ? quoted(branch.key())
-                    : "{%s: %s}".formatted(quoted(branch.key()), quoted(branch.value())))
+                    : "{%s: %s}"
+                        .formatted(quoted(branch.key()), quoted(branch.pattern().toString())))
         .collect(Collectors.joining(", "));
   }
 

@@ -4,6 +4,7 @@ package dev.sluice.rules.convert;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.Replacements;
+import dev.sluice.rules.ValuePattern;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
 import dev.sluice.text.SafeText;
@@ -16,12 +17,12 @@ import dev.sluice.yaml.Values;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,11 +68,16 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   }
 
   @Override
+  public boolean hasAliases() {
+    return true;
+  }
+
+  @Override
   public @Nullable Domains read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
     problems.recognized(); // only the person who converts it sees the messages
     Node.Mapping map = Values.map(root, expected(), problems);
-    if (map == null) {
+    if (map == null || isConfigMap(map, problems)) {
       return null;
     }
     Fields fields = Fields.of(map, root, ROOT, problems);
@@ -79,25 +85,69 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     if (domain != null && domain.isEmpty()) {
       problems.wrong(fields.at("domain"), "the name of a domain");
     }
-    Domain twin = domain == null ? null : others(limits).find(domain);
-    if (twin != null) {
-      problems.mistake(
-          fields.at("domain"),
-          "found the domain %s again, expected it in one file; it is in %s too"
-              .formatted(SafeText.quote(twin.name()), twin.file()));
-    }
-    List<Branch> branches = branches(fields.find("descriptors"), problems);
+    Domain before = domain == null ? null : others(limits).find(domain);
+    List<Branch> earlier = before == null ? List.of() : before.branches();
+    Reading reading = new Reading(file, problems, new ArrayList<>());
+    List<Branch> branches = reading.branches(fields.find("descriptors"), earlier);
     Replacements replacements = new Replacements();
-    addReplacements(branches, replacements);
+    addReplacements(earlier, file, replacements);
+    addReplacements(branches, file, replacements);
     replacements.report(problems);
-    if (problems.mistaken() || domain == null) {
-      return null;
+    boolean isNothing =
+        earlier.stream().noneMatch(Branch::decides) && branches.stream().noneMatch(Branch::decides);
+    for (NotExpressed one : reading.notExpressed) {
+      if (isNothing) {
+        problems.mistake(one.node, one.why + "; nothing else in the file has a limit");
+      } else {
+        problems.warning(one.node, one.why);
+      }
     }
-    tellUnknown(branches, namesOfLimits(branches), problems);
-    if (branches.stream().noneMatch(Branch::decides)) {
-      problems.mistake(root, "no limit of the file can be expressed");
+    if (isNothing && !problems.mistaken()) {
+      problems.mistake(
+          fields.at("descriptors"),
+          "no descriptor has a rate_limit, so there is nothing to convert: every request passes");
     }
-    return new Domains(List.of(new Domain(file, domain, branches)));
+    return problems.mistaken() || domain == null
+        ? null
+        : new Domains(List.of(new Domain(domain, List.of(file), branches)));
+  }
+
+  /** Reports a manifest of Kubernetes, and how to get the files in it. */
+  private static boolean isConfigMap(Node.Mapping map, Problems problems) {
+    Node.Entry kind = entry(map, "kind");
+    if (kind == null || !"ConfigMap".equals(text(kind.value()))) {
+      return false;
+    }
+    Node.Entry data = entry(map, "data");
+    Node.Entry metadata = entry(map, "metadata");
+    Node.Entry named =
+        metadata != null && metadata.value() instanceof Node.Mapping fields
+            ? entry(fields, "name")
+            : null;
+    String name = named == null ? null : text(named.value());
+    List<String> files =
+        data != null && data.value() instanceof Node.Mapping all
+            ? all.entries().stream().map(one -> one.key().text()).toList()
+            : List.of();
+    String file = files.isEmpty() ? "config.yaml" : files.get(0);
+    problems.mistake(
+        kind.key(),
+        "found a ConfigMap of Kubernetes, expected %s: kubectl get configmap %s -o jsonpath='{.data.%s}' > %s"
+            .formatted(
+                files.size() > 1
+                    ? "the files in its data, " + String.join(", ", files)
+                    : "the file in its data",
+                name == null ? "NAME" : SafeText.printable(name),
+                SafeText.printable(file.replace(".", "\\.")),
+                SafeText.printable(file)));
+    return true;
+  }
+
+  private static Node.@Nullable Entry entry(Node.Mapping map, String key) {
+    return map.entries().stream()
+        .filter(one -> one.key().text().equals(key))
+        .findFirst()
+        .orElse(null);
   }
 
   /** The domains of the files before this one. */
@@ -110,155 +160,171 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return limits.with(type(), others(limits).plus(read));
   }
 
-  private static List<Branch> branches(@Nullable Node node, Problems problems) {
-    List<Branch> branches = new ArrayList<>();
-    Node.Sequence list = Values.list(node, "a list of descriptors", problems);
-    if (list != null) {
-      Map<String, Node> known = new HashMap<>();
-      for (Node item : list.items()) {
-        Branch branch = branch(item, known, problems);
-        if (branch != null) {
-          branches.add(branch);
+  /** A part of a file that no file of ours can say. */
+  private record NotExpressed(Node node, String why) {}
+
+  /** One file. Not thread-safe. */
+  private record Reading(String file, Problems problems, List<NotExpressed> notExpressed) {
+
+    /**
+     * Reads a list of descriptors.
+     *
+     * @param earlier those of the same list in other files
+     */
+    List<Branch> branches(@Nullable Node node, List<Branch> earlier) {
+      List<Branch> branches = new ArrayList<>();
+      Node.Sequence list = Values.list(node, "a list of descriptors", problems);
+      if (list != null) {
+        Map<String, String> known = new HashMap<>();
+        for (Branch one : earlier) {
+          known.put(one.composite(), "line %s of %s".formatted(one.node().line(), one.file()));
+        }
+        for (Node item : list.items()) {
+          Branch branch = branch(item, known);
+          if (branch != null) {
+            branches.add(branch);
+          }
         }
       }
+      return branches;
     }
-    return branches;
-  }
 
-  private static @Nullable Branch branch(Node item, Map<String, Node> known, Problems problems) {
-    Node.Mapping map = Values.map(item, "a descriptor as {key, value, rate_limit}", problems);
-    if (map == null) {
-      return null;
-    }
-    Fields fields = Fields.of(map, item, DESCRIPTOR, problems);
-    String key = text(fields.require("key"));
-    String value = text(fields.find("value"));
-    boolean shared = flag(fields, "share_threshold", problems);
-    boolean shadow = flag(fields, "shadow_mode", problems);
-    if (key == null || key.isEmpty()) {
-      problems.wrong(fields.at("key"), "a key, not empty");
-      return null;
-    }
-    Node twin = known.putIfAbsent(key + "_" + (value == null ? "" : value), item);
-    if (twin != null) {
-      problems.mistake(
-          item,
-          "found the descriptor %s again, expected it once; it is on line %s too"
-              .formatted(SafeText.quote(key), twin.line()));
-    }
-    if (shared && (value == null || !value.contains("*"))) {
-      problems.mistake(
-          fields.at("share_threshold"), "share_threshold requires a \"*\" in the value");
-    }
-    tellMetrics(fields, problems);
-    List<Branch> below = branches(fields.find("descriptors"), problems);
-    Rate rate = rate(fields.find("rate_limit"), problems);
-    if (shadow && rate != null && rate.isNothing()) {
-      problems.warning(
-          fields.at("shadow_mode"),
-          "shadow_mode of 0 requests is written as unlimited: such a trial is not counted");
-    }
-    if (flag(fields, "quota_mode", problems)) {
-      problems.warning(
-          fields.at("quota_mode"),
-          "quota_mode is not expressed: each limit denies on its own, not only when all are over");
-    }
-    if (key.contains("*")
-        || (value != null && value.indexOf('*') < value.length() - 1 && value.contains("*"))) {
-      problems.warning(
-          fields.at(key.contains("*") ? "key" : "value"),
-          "not expressed, with all below it: rules know \"*\" at the end of a value only");
-      return null;
-    }
-    String wanted = value == null || value.isEmpty() ? null : value;
-    return new Branch(item, key, wanted, rate, shadow, shared, below);
-  }
-
-  private static Set<String> namesOfLimits(List<Branch> branches) {
-    Set<String> names = new HashSet<>();
-    for (Branch branch : branches) {
-      Rate rate = branch.rate();
-      if (rate != null && rate.quota() != null) {
-        names.add(rate.name());
+    private @Nullable Branch branch(Node item, Map<String, String> known) {
+      Node.Mapping map = Values.map(item, "a descriptor as {key, value, rate_limit}", problems);
+      if (map == null) {
+        return null;
       }
-      names.addAll(namesOfLimits(branch.below()));
+      Fields fields = Fields.of(map, item, DESCRIPTOR, problems);
+      String key = text(fields.require("key"));
+      String text = Objects.requireNonNullElse(text(fields.find("value")), "");
+      String value = text.isEmpty() ? null : text;
+      boolean shared = flag(fields, "share_threshold", problems);
+      boolean shadow = flag(fields, "shadow_mode", problems);
+      if (key == null || key.isEmpty()) {
+        problems.wrong(fields.at("key"), "a key, not empty");
+        return null;
+      }
+      List<Branch> below = branches(fields.find("descriptors"), List.of());
+      Rate rate = rate(fields.find("rate_limit"));
+      Branch branch =
+          new Branch(
+              file,
+              item,
+              key,
+              value,
+              value == null ? ValuePattern.ANY : ValuePattern.ofStars(value),
+              rate,
+              shadow,
+              shared,
+              below);
+      String twin = known.putIfAbsent(branch.composite(), "line " + item.line());
+      if (twin != null) {
+        problems.mistake(
+            item,
+            "found the descriptor %s again, expected it once; it is on %s too"
+                .formatted(SafeText.quote(branch.composite()), twin));
+      }
+      if (shared && !branch.composite().contains(Branch.STAR)) {
+        problems.mistake(
+            fields.at("share_threshold"), "share_threshold requires a \"*\" in the value");
+      }
+      tellMetrics(fields);
+      if (shadow && rate != null && rate.isNothing()) {
+        problems.warning(
+            fields.at("shadow_mode"),
+            "shadow_mode of 0 requests is written as unlimited: such a trial is not counted");
+      }
+      if (flag(fields, "quota_mode", problems)) {
+        problems.warning(
+            fields.at("quota_mode"),
+            "quota_mode is not expressed: each limit denies on its own, not only when all are over");
+      }
+      if (key.contains(Branch.STAR)) {
+        notExpressed.add(
+            new NotExpressed(
+                fields.at("key"),
+                "not expressed, with all below it: \"*\" is for values, and stands in a key here"));
+        return null;
+      }
+      return branch;
     }
-    return names;
+
+    /** They name series of metrics, and decide nothing. */
+    private void tellMetrics(Fields fields) {
+      for (String name : List.of("detailed_metric", "value_to_metric")) {
+        if (flag(fields, name, problems)) {
+          problems.warning(
+              fields.at(name), name + " is not expressed: no value becomes a label of a metric");
+        }
+      }
+      if (fields.find("metadata") != null) {
+        problems.warning(
+            fields.at("metadata"), "metadata is not expressed: answers carry no dynamic metadata");
+      }
+    }
+
+    private @Nullable Rate rate(@Nullable Node node) {
+      Node.Mapping map = Values.map(node, "a limit as {unit, requests_per_unit}", problems);
+      if (map == null) {
+        return null;
+      }
+      Fields fields = Fields.of(map, map, RATE, problems);
+      Node named = fields.find("name");
+      String name = Objects.requireNonNullElse(text(named), "");
+      List<String> replaces = replaces(fields.find("replaces"), problems);
+      String unit = text(fields.find("unit"));
+      if (flag(fields, "unlimited", problems)) {
+        if (unit != null) {
+          problems.mistake(
+              fields.at("unit"), "found a unit beside unlimited, expected one of the two");
+        }
+        return new Rate(name, named, null, false, replaces);
+      }
+      Duration period = unit == null ? null : UNITS.get(unit.toLowerCase(Locale.ROOT));
+      if (period == null) {
+        problems.mistake(
+            fields.at("unit"),
+            "found %s, expected second, minute, hour, day, week, month or year%s"
+                .formatted(
+                    unit == null ? "no unit" : SafeText.quote(unit),
+                    unit == null ? "" : Suggestion.didYouMean(unit, List.copyOf(UNITS.keySet()))));
+        return null;
+      }
+      Long requests = Values.wholeNumber(fields.find("requests_per_unit"), problems);
+      Node at = fields.at("requests_per_unit");
+      Quota quota = quota(at, requests == null ? 0 : requests, period);
+      boolean isNothing = requests == null || requests == 0;
+      return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
+    }
+
+    /** Null for 0 requests, which are denied, and for what cannot be expressed. */
+    private @Nullable Quota quota(Node at, long requests, Duration period) {
+      if (requests < 0 || requests > UINT32_MAX) {
+        problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
+        return null;
+      }
+      if (requests == 0) {
+        return null;
+      }
+      if (requests > period.toNanos()) {
+        notExpressed.add(new NotExpressed(at, "not expressed: at most one request a nanosecond"));
+        return null;
+      }
+      return Quota.per(requests, period);
+    }
   }
 
-  private static void addReplacements(List<Branch> branches, Replacements replacements) {
+  private static void addReplacements(
+      List<Branch> branches, String file, Replacements replacements) {
     for (Branch branch : branches) {
       Rate rate = branch.rate();
       if (rate != null) {
         List<String> own = rate.name().isEmpty() ? List.of() : List.of(rate.name());
-        replacements.add(null, own, rate.replaces(), branch.node());
+        String elsewhere = branch.file().equals(file) ? "" : branch.file();
+        replacements.add(null, own, rate.replaces(), branch.node(), elsewhere);
       }
-      addReplacements(branch.below(), replacements);
+      addReplacements(branch.below(), file, replacements);
     }
-  }
-
-  /** What is unlimited, or always denied, has no limit that could be replaced. */
-  private static void tellUnknown(List<Branch> branches, Set<String> known, Problems problems) {
-    for (Branch branch : branches) {
-      Rate rate = branch.rate();
-      for (String name : rate == null ? List.<String>of() : rate.replaces()) {
-        if (!known.contains(name)) {
-          problems.warning(
-              branch.node(),
-              "replaces %s is not expressed: no limit has that name"
-                  .formatted(SafeText.quote(name)));
-        }
-      }
-      tellUnknown(branch.below(), known, problems);
-    }
-  }
-
-  /** They name series of metrics, and decide nothing. */
-  private static void tellMetrics(Fields fields, Problems problems) {
-    for (String name : List.of("detailed_metric", "value_to_metric")) {
-      if (flag(fields, name, problems)) {
-        problems.warning(
-            fields.at(name), name + " is not expressed: no value becomes a label of a metric");
-      }
-    }
-    if (fields.find("metadata") != null) {
-      problems.warning(
-          fields.at("metadata"), "metadata is not expressed: answers carry no dynamic metadata");
-    }
-  }
-
-  private static @Nullable Rate rate(@Nullable Node node, Problems problems) {
-    Node.Mapping map = Values.map(node, "a limit as {unit, requests_per_unit}", problems);
-    if (map == null) {
-      return null;
-    }
-    Fields fields = Fields.of(map, map, RATE, problems);
-    Node named = fields.find("name");
-    String name = Objects.requireNonNullElse(text(named), "");
-    List<String> replaces = replaces(fields.find("replaces"), problems);
-    String unit = text(fields.find("unit"));
-    if (flag(fields, "unlimited", problems)) {
-      if (unit != null) {
-        problems.mistake(
-            fields.at("unit"), "found a unit beside unlimited, expected one of the two");
-      }
-      return new Rate(name, named, null, false, replaces);
-    }
-    Duration period = unit == null ? null : UNITS.get(unit.toLowerCase(Locale.ROOT));
-    if (period == null) {
-      problems.mistake(
-          fields.at("unit"),
-          "found %s, expected second, minute, hour, day, week, month or year%s"
-              .formatted(
-                  unit == null ? "no unit" : SafeText.quote(unit),
-                  unit == null ? "" : Suggestion.didYouMean(unit, List.copyOf(UNITS.keySet()))));
-      return null;
-    }
-    Long requests = Values.wholeNumber(fields.find("requests_per_unit"), problems);
-    Node at = fields.at("requests_per_unit");
-    Quota quota = quota(at, requests == null ? 0 : requests, period, problems);
-    boolean isNothing = requests == null || requests == 0;
-    return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
   }
 
   /** The names of limits, each {@code {name: X}}. */
@@ -282,22 +348,6 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return List.copyOf(names);
   }
 
-  /** Null for 0 requests, which are denied, and for what cannot be expressed. */
-  private static @Nullable Quota quota(Node at, long requests, Duration period, Problems problems) {
-    if (requests < 0 || requests > UINT32_MAX) {
-      problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
-      return null;
-    }
-    if (requests == 0) {
-      return null;
-    }
-    if (requests > period.toNanos()) {
-      problems.warning(at, "not expressed: at most one request a nanosecond");
-      return null;
-    }
-    return Quota.per(requests, period);
-  }
-
   /** As it stands there: the reference reads numbers as texts too. */
   private static @Nullable String text(@Nullable Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull() ? scalar.text() : null;
@@ -308,48 +358,62 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   }
 
   /**
-   * The domains of a configuration, each in a file of its own. Immutable and thread-safe.
+   * The domains of a configuration. Immutable and thread-safe.
    *
-   * @param all in the order of the files
+   * @param all in the order of their first files
    */
   record Domains(List<Domain> all) {
 
     /**
      * One domain.
      *
-     * @param file the file's name, as messages show it
      * @param name what proxies call it, not empty
-     * @param branches its descriptors
+     * @param files the names of its files, as messages show them
+     * @param branches the descriptors of all of them, in their order
      */
-    record Domain(String file, String name, List<Branch> branches) {}
+    record Domain(String name, List<String> files, List<Branch> branches) {}
 
     /** Null if no file has it. */
     @Nullable Domain find(String name) {
       return all.stream().filter(one -> one.name.equals(name)).findFirst().orElse(null);
     }
 
+    /** With more descriptors of the same domains, and with other ones. */
     Domains plus(Domains more) {
-      List<Domain> both = new ArrayList<>(all);
-      both.addAll(more.all);
-      return new Domains(List.copyOf(both));
+      Map<String, Domain> both = new LinkedHashMap<>();
+      for (Domain one : both(all, more.all)) {
+        both.merge(
+            one.name,
+            one,
+            (a, b) -> new Domain(a.name, both(a.files, b.files), both(a.branches, b.branches)));
+      }
+      return new Domains(List.copyOf(both.values()));
+    }
+
+    private static <T> List<T> both(List<T> one, List<T> other) {
+      return Stream.concat(one.stream(), other.stream()).toList();
     }
   }
 
   /**
    * A descriptor of the configuration, with those below it. Immutable.
    *
+   * @param file the name of its file
    * @param node where it stands
    * @param key the key of the entry
-   * @param value the value, {@code prefix*} for all that begin so; null for any
+   * @param value the value, in which each {@code *} stands for any text; null for any value
+   * @param pattern the values that it is for
    * @param rate what it limits; null if it only leads to others
    * @param shadow whether its limit is in shadow
    * @param shared whether all values that it matches share a count
    * @param below the descriptors of the next entry
    */
   record Branch(
+      String file,
       Node node,
       String key,
       @Nullable String value,
+      ValuePattern pattern,
       @Nullable Rate rate,
       boolean shadow,
       boolean shared,
@@ -373,13 +437,33 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
 
     private static final String STAR = "*";
 
-    /** The order in which the reference looks: the value itself, patterns, any value. */
-    int rank() {
-      return value == null ? 2 : value.endsWith(STAR) ? 1 : 0;
+    /** The key by which the reference knows it. */
+    String composite() {
+      return value == null ? key : key + "_" + value;
     }
 
+    /** The order in which the reference looks: the value itself, patterns, any value. */
+    int rank() {
+      return value == null ? 2 : isPattern() ? 1 : 0;
+    }
+
+    boolean isPattern() {
+      return hasStar() && pattern.isOpen();
+    }
+
+    private boolean hasStar() {
+      return value != null && value.contains(STAR);
+    }
+
+    /** Whether it is for one value, and was written for it. */
     boolean isExact() {
-      return rank() == 0;
+      return value != null && !hasStar();
+    }
+
+    /** The same descriptor for the value that is written like the pattern. */
+    Branch asLiteral() {
+      ValuePattern only = ValuePattern.literal(Objects.requireNonNull(value));
+      return new Branch(file, node, key, value, only, rate, shadow, shared, below);
     }
 
     /** Whether the values of an entry make a difference to what is counted. */
@@ -387,24 +471,20 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return !isExact() && !shared;
     }
 
+    /** Sets of branches are large, and trees below them too: each is equal to itself alone. */
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return this == other;
+    }
+
+    @Override
+    public int hashCode() {
+      return System.identityHashCode(this);
+    }
+
     /** Whether it or a branch below it has a limit, or says that there is none. */
     boolean decides() {
       return rate != null || below.stream().anyMatch(Branch::decides);
-    }
-
-    /** Whether each entry that is for the other one is for this one too. */
-    boolean covers(Branch other) {
-      if (!key.equals(other.key)) {
-        return false;
-      }
-      if (value == null) {
-        return true;
-      }
-      if (other.value == null) {
-        return false;
-      }
-      String prefix = value.substring(0, value.length() - (isExact() ? 0 : 1));
-      return isExact() ? value.equals(other.value) : other.value.startsWith(prefix);
     }
   }
 }

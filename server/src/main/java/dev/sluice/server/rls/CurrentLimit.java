@@ -6,7 +6,6 @@ import dev.sluice.envoy.RateLimitResponse.RateLimit;
 import dev.sluice.envoy.RateLimitResponse.RateLimit.Unit;
 import dev.sluice.envoy.RateLimitUnit;
 import dev.sluice.gcra.Quota;
-import dev.sluice.rules.RuleMatch.Excess;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.Map;
@@ -86,10 +85,10 @@ final class CurrentLimit {
         : Unit.forNumber(override.getUnitValue());
   }
 
-  /** The same rate with a bucket so much deeper that it can hold the deepest debt. */
-  static Quota inDebt(Quota quota) {
+  /** The same rate with a bucket so much deeper that it can hold a debt of some bursts. */
+  static Quota inDebt(Quota quota, int bursts) {
     long deepest = Long.MAX_VALUE / quota.intervalNanos();
-    long factor = 1 + Excess.DEEPEST_DEBT;
+    long factor = 1L + bursts;
     long burst = quota.burst() > deepest / factor ? deepest : quota.burst() * factor;
     return Quota.of(burst, quota.count(), quota.period());
   }

@@ -25,11 +25,13 @@ import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -119,9 +121,10 @@ final class DescriptorCharges {
     for (RateLimitDescriptor descriptor : request.getDescriptorsList()) {
       meant.add(charges.meaning(descriptor));
     }
-    Map<String, Integer> replacing = replacing(meant);
+    Set<String> replaced = new HashSet<>();
+    meant.forEach(one -> replaced.addAll(one.replaces()));
     for (int i = 0; i < meant.size(); i++) {
-      charges.found.add(charges.added(i, withoutReplaced(meant.get(i), replacing)));
+      charges.found.add(charges.added(i, withoutReplaced(meant.get(i), replaced)));
     }
     return charges;
   }
@@ -209,37 +212,21 @@ final class DescriptorCharges {
   /** A refund is at most what the descriptor names, and at most what a request is charged here. */
   private DescriptorCharge charge(
       Transaction transaction, long cost, Excess excess, RateLimitDescriptor descriptor) {
+    int debt = limits.debtOf(transaction.name());
     return descriptor.getIsNegativeHits()
-        ? new DescriptorCharge(transaction, Math.min(hits(descriptor), cost), Excess.REJECT)
-        : new DescriptorCharge(transaction, cost, excess);
+        ? new DescriptorCharge(transaction, Math.min(hits(descriptor), cost), Excess.REJECT, debt)
+        : new DescriptorCharge(transaction, cost, excess, debt);
   }
 
-  /** How many descriptors replace a limit. */
-  private static Map<String, Integer> replacing(List<Found> all) {
-    Map<String, Integer> replacing = Map.of();
-    for (Found one : all) {
-      for (String limit : one.replaces()) {
-        replacing = replacing.isEmpty() ? new HashMap<>() : replacing;
-        replacing.merge(limit, 1, Integer::sum);
-      }
-    }
-    return replacing;
-  }
-
-  /** Without the limits that other descriptors replace. */
-  private static Found withoutReplaced(Found found, Map<String, Integer> replacing) {
-    if (replacing.isEmpty() || found.charges().isEmpty()) {
-      return found;
-    }
-    List<DescriptorCharge> rest = new ArrayList<>(found.charges().size());
-    for (DescriptorCharge charge : found.charges()) {
-      String limit = charge.limit().name();
-      long own = found.replaces().stream().filter(limit::equals).count();
-      if (replacing.getOrDefault(limit, 0) == own) {
-        rest.add(charge);
-      }
-    }
-    return Found.limited(rest, found.replaces());
+  /** Without the limits that descriptors replace; no rule may replace a limit that it charges. */
+  private static Found withoutReplaced(Found found, Set<String> replaced) {
+    return replaced.isEmpty() || found.charges().isEmpty()
+        ? found
+        : Found.limited(
+            found.charges().stream()
+                .filter(charge -> !replaced.contains(charge.limit().name()))
+                .toList(),
+            found.replaces());
   }
 
   private Found added(int index, Found meant) {
@@ -368,6 +355,7 @@ final class DescriptorCharges {
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
     private final @Nullable String closedWhy;
+    private final int debt; // the bursts that the bucket may owe
     private long cost;
     private long drained;
     private long owed;
@@ -379,11 +367,12 @@ final class DescriptorCharges {
     private long resetInNanos;
     private @Nullable Decision decision;
 
-    private DescriptorCharge(Transaction transaction, long cost, Excess excess) {
+    private DescriptorCharge(Transaction transaction, long cost, Excess excess, int debt) {
       this.transaction = transaction;
       this.limit = transaction.name();
       this.closed = null;
       this.closedWhy = null;
+      this.debt = debt;
       this.cost = cost;
       this.drained = excess == Excess.DRAIN ? cost : 0;
       this.owed = excess == Excess.DEBT ? cost : 0;
@@ -399,11 +388,12 @@ final class DescriptorCharges {
       this.limit = limit;
       this.closed = closed;
       this.closedWhy = closedWhy;
+      this.debt = 0;
     }
 
     /** The same charge to another bucket. */
     private DescriptorCharge to(Transaction other) {
-      DescriptorCharge charge = new DescriptorCharge(other, cost, Excess.REJECT);
+      DescriptorCharge charge = new DescriptorCharge(other, cost, Excess.REJECT, debt);
       charge.drained = drained;
       charge.owed = owed;
       return charge;
@@ -470,17 +460,17 @@ final class DescriptorCharges {
     /** What is left in the bucket, by the decision on {@link #givenBack}. */
     private long remaining(Decision refunded) {
       Quota quota = Objects.requireNonNull(quota());
-      long owable = mayOwe() ? CurrentLimit.inDebt(quota).burst() - quota.burst() : 0;
+      long owable = mayOwe() ? CurrentLimit.inDebt(quota, debt).burst() - quota.burst() : 0;
       return Math.max(0, refunded.remaining() - owable);
     }
 
     private boolean mayOwe() {
-      return limit.deepestDebt() > 0;
+      return debt > 0;
     }
 
     private Transaction inDebt() {
       Transaction held = Objects.requireNonNull(transaction);
-      Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held)), held.id());
+      Transaction deep = Transaction.of(limit, CurrentLimit.inDebt(quotaOf(held), debt), held.id());
       return held.isShadow() ? deep.inShadow() : deep;
     }
 

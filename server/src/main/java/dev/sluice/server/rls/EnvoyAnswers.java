@@ -14,6 +14,7 @@ import dev.sluice.envoy.RateLimitResponse.RateLimit;
 import dev.sluice.gcra.Quota;
 import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
 import java.util.ArrayList;
@@ -41,17 +42,23 @@ final class EnvoyAnswers {
   private static final DescriptorStatus UNLIMITED =
       PASSES.toBuilder().setLimitRemaining(CurrentLimit.UINT32_MAX).build();
 
+  private final Settings settings;
   private final List<Found> found;
+  private final List<DescriptorCharge> refunds;
   private final List<DescriptorCharge> charges = new ArrayList<>();
+  private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
   /** Makes an answer of charges that have no charge yet. */
   EnvoyAnswers(
+      Settings settings,
       List<Found> found,
       List<DescriptorCharge> enforced,
       List<DescriptorCharge> refunds,
       List<DescriptorCharge> trials) {
+    this.settings = settings;
     this.found = found;
+    this.refunds = refunds;
     for (DescriptorCharge charge : enforced) {
       if (charge.asked() == null) {
         charges.add(charge); // what never passes is told first
@@ -78,25 +85,48 @@ final class EnvoyAnswers {
     for (Found one : found) {
       response.addStatuses(status(one));
     }
-    List<DescriptorCharge> refusals = new ArrayList<>(0);
     for (DescriptorCharge charge : charges) {
       if (charge.refuses()) {
         refusals.add(charge);
       }
     }
-    response.setOverallCode(refusals.isEmpty() ? Code.OK : Code.OVER_LIMIT);
+    boolean passes = refusals.isEmpty() || settings.shadow();
+    response.setOverallCode(passes ? Code.OK : Code.OVER_LIMIT);
     Decision told = whole;
     Map<String, String> fields =
-        told == null ? RateLimitHeaders.of(charges) : HeaderProfile.IETF.headers(told);
-    fields.forEach((name, value) -> add(response, name, value));
+        told == null
+            ? RateLimitHeaders.of(charges, settings.headers())
+            : settings.headers().headers(told);
+    if (passes) {
+      fields.remove(RETRY_AFTER);
+    }
+    fields.forEach((name, value) -> add(response, settings.nameOf(name), value));
     String rule = fields.get(HeaderProfile.DEGRADED);
     if (rule != null) {
       response.getDynamicMetadataBuilder().putFields(DECIDED_BY, text(rule));
     }
-    if (!refusals.isEmpty()) {
+    if (!passes) {
       addRefusal(refusals, fields.containsKey(RETRY_AFTER), response);
     }
     return response.build();
+  }
+
+  /** Counts a request that passes in shadow alone, and hits near a limit. */
+  void count(RlsMeters meters) {
+    if (!refusals.isEmpty() && settings.shadow()) {
+      meters.shadowed();
+    }
+    for (DescriptorCharge charge : charges) {
+      Quota quota = charge.heldTo();
+      boolean isCharged = charge.isShadow() ? !charge.isOver() : refusals.isEmpty();
+      if (quota != null && isCharged && !charge.isBlind() && !refunds.contains(charge)) {
+        long used = quota.burst() - charge.remaining();
+        long near = used - (long) (quota.burst() * settings.nearLimit());
+        if (near > 0 && charge.cost() > 0) {
+          meters.near(charge.limit().name(), Math.min(near, charge.cost()));
+        }
+      }
+    }
   }
 
   private static DescriptorStatus status(Found found) {
@@ -204,8 +234,8 @@ final class EnvoyAnswers {
    */
 
   /**
-   * The IETF's fields, as {@link HeaderProfile#IETF} writes them for a decision, for charges whose
-   * decision is on another cost. Pure.
+   * The fields that a {@link HeaderProfile} writes for a decision, for charges whose decision is on
+   * another cost. Pure.
    */
   private static final class RateLimitHeaders {
 
@@ -215,7 +245,7 @@ final class EnvoyAnswers {
     private RateLimitHeaders() {}
 
     /** The fields; of a failure rule its word, and no other where nobody knows what is left. */
-    static Map<String, String> of(Collection<DescriptorCharge> charges) {
+    static Map<String, String> of(Collection<DescriptorCharge> charges, HeaderProfile profile) {
       Map<String, DescriptorCharge> policies = new LinkedHashMap<>();
       Map<String, String> fields = new LinkedHashMap<>();
       boolean blind = false;
@@ -232,12 +262,32 @@ final class EnvoyAnswers {
       if (policies.isEmpty() || blind) {
         return fields;
       }
+      switch (profile) {
+        case IETF -> putPolicies(policies, fields);
+        case LEGACY -> putTriple("X-RateLimit-", policies.values(), fields);
+        case DRAFT03 -> putTriple("RateLimit-", policies.values(), fields);
+        default -> {} // no other fields
+      }
+      return fields;
+    }
+
+    private static void putTriple(
+        String prefix, Collection<DescriptorCharge> policies, Map<String, String> fields) {
+      DescriptorCharge told = policies.stream().reduce(DescriptorCharge::stricter).orElseThrow();
+      Quota quota = Objects.requireNonNull(told.heldTo());
+      fields.put(prefix + "Limit", Long.toString(quota.burst()));
+      fields.put(prefix + "Remaining", Long.toString(told.remaining()));
+      long reset = CurrentLimit.seconds(told.resetInNanos()).getSeconds();
+      fields.put(prefix + "Reset", Long.toString(reset));
+    }
+
+    private static void putPolicies(
+        Map<String, DescriptorCharge> policies, Map<String, String> fields) {
       StringBuilder policy = new StringBuilder();
       StringBuilder state = new StringBuilder();
       policies.forEach((name, charge) -> add(name, charge, policy, state));
       fields.put("RateLimit-Policy", policy.toString());
       fields.put("RateLimit", state.toString());
-      return fields;
     }
 
     private static void add(

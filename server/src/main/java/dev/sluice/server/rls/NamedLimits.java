@@ -106,10 +106,10 @@ public final class NamedLimits {
 
   /** The values in their order, so joined that no two lists of one length make one id. */
   static String id(LimitName limit, List<String> values) {
-    if (values.isEmpty() || values.equals(List.of(""))) {
-      return JoinedIds.EVERYBODY;
+    if (values.size() <= 1) {
+      return JoinedIds.ofOne(String.join("", values));
     }
-    boolean parts = values.size() > 1 && values.size() == limit.id().parts().size();
+    boolean parts = values.size() == limit.id().parts().size();
     return parts ? limit.id().join(values, Strictness.LENIENT) : JoinedIds.of(values);
   }
 }

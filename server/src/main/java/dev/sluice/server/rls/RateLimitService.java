@@ -20,7 +20,7 @@ import dev.sluice.server.access.Permission;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
-import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
@@ -111,14 +111,14 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
 
     private final Limiter limiter;
     private final AsyncLimiter async;
-    private final OverridePolicy overrides;
+    private final Settings settings;
     private final RlsMeters meters;
     private final AuditLog audit;
 
-    RateLimitRequests(Limiter limiter, OverridePolicy overrides, RlsMeters meters, AuditLog audit) {
+    RateLimitRequests(Limiter limiter, Settings settings, RlsMeters meters, AuditLog audit) {
       this.limiter = limiter;
       this.async = limiter.async();
-      this.overrides = overrides;
+      this.settings = settings;
       this.meters = meters;
       this.audit = audit;
     }
@@ -139,7 +139,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       validate(request);
       requireMayRefund(request, caller);
       DescriptorCharges charges =
-          DescriptorCharges.of(request, overrides, limiter::requireDefault, limiter.limits().get());
+          DescriptorCharges.of(
+              request, settings.overrides(), limiter::requireDefault, limiter.limits().get());
       List<DescriptorCharge> enforced = new ArrayList<>(charges.all().size());
       List<DescriptorCharge> trials = new ArrayList<>(0);
       for (DescriptorCharge charge : charges.all()) {
@@ -153,7 +154,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
         caller.requireLimit(refund.limit().name());
       }
       countUnmatched(request.getDomain(), charges);
-      EnvoyAnswers answer = new EnvoyAnswers(charges.found(), enforced, refunds, trials);
+      EnvoyAnswers answer = new EnvoyAnswers(settings, charges.found(), enforced, refunds, trials);
       CompletionStage<Void> charged;
       if (refunds.isEmpty()) {
         charged = charge(enforced, givenUp, answer::decidedBy);
@@ -172,7 +173,12 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       for (DescriptorCharge trial : trials) {
         charged = charged.thenCombine(tried(trial, givenUp), (nothing, tried) -> null);
       }
-      return charged.thenApply(nothing -> answer.response());
+      return charged.thenApply(
+          nothing -> {
+            RateLimitResponse response = answer.response();
+            answer.count(meters);
+            return response;
+          });
     }
 
     /** A refund undoes what the limits did, at this door as at the others. */

@@ -30,6 +30,7 @@ final class RlsMeters {
   private final MeterRegistry registry;
   private final Map<String, Timer> requests = new ConcurrentHashMap<>();
   private final Map<String, Counter> unmatched = new ConcurrentHashMap<>();
+  private final Map<String, Counter> near = new ConcurrentHashMap<>();
 
   RlsMeters(MeterRegistry registry) {
     this.registry = registry;
@@ -71,6 +72,26 @@ final class RlsMeters {
   void unmatched(String domain) {
     Counter known = unmatched.get(domain);
     (known == null ? newDomain(domain) : known).increment();
+  }
+
+  /** Counts a request that only passes as the door is in shadow. */
+  void shadowed() {
+    Counter.builder("sluice.rls.shadowed")
+        .description("Requests of proxies that passed in shadow alone")
+        .register(registry)
+        .increment();
+  }
+
+  /** Counts hits that left little of a limit. */
+  void near(String limit, long hits) {
+    near.computeIfAbsent(
+            limit,
+            name ->
+                Counter.builder("sluice.rls.near.limit")
+                    .description("Hits of proxies that were charged near a limit")
+                    .tag("limit", name)
+                    .register(registry))
+        .increment((double) hits);
   }
 
   private Counter newDomain(String domain) {

@@ -26,10 +26,12 @@ import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.Requests.StreamingService;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
+import dev.sluice.web.HeaderProfile;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
 import io.grpc.reflection.v1.ServerReflectionGrpc;
 import io.micrometer.core.instrument.MeterRegistry;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -58,8 +60,7 @@ public final class RlsPart implements Part {
 
   private RlsPart(Builder builder) {
     this.meters = new RlsMeters(builder.meters);
-    this.requests =
-        new RateLimitRequests(builder.limiter, builder.overrides, meters, builder.audit);
+    this.requests = new RateLimitRequests(builder.limiter, builder.settings, meters, builder.audit);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
@@ -154,7 +155,7 @@ public final class RlsPart implements Part {
     private final Limiter limiter;
     private final Runnable ready;
     private final MeterRegistry meters;
-    private OverridePolicy overrides = OverridePolicy.ALLOW;
+    private Settings settings = Settings.of(OverridePolicy.ALLOW);
     private AuditLog audit = AuditLog.none();
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
@@ -171,7 +172,18 @@ public final class RlsPart implements Part {
      */
     @CanIgnoreReturnValue
     public Builder overrides(OverridePolicy policy) {
-      this.overrides = policy;
+      return settings(settings.with(policy));
+    }
+
+    /**
+     * Sets all that the door can be told.
+     *
+     * @param all the settings
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder settings(Settings all) {
+      this.settings = all;
       return this;
     }
 
@@ -336,5 +348,72 @@ public final class RlsPart implements Part {
     ALLOW,
     /** It is ignored: the callers are not trusted to say how much may pass. */
     IGNORE
+  }
+
+  /**
+   * The settings of the door. Immutable.
+   *
+   * @param overrides what becomes of limits that proxies send
+   * @param headers which rate limit headers clients get
+   * @param headerNames the names of the three headers of {@link HeaderProfile#LEGACY}, for the
+   *     limit, what remains, and the reset; empty for the usual ones
+   * @param shadow whether every request passes, and what would have been denied is counted
+   * @param nearLimit the share of a limit from which on hits are counted as near it, from 0 to 1
+   */
+  public record Settings(
+      OverridePolicy overrides,
+      HeaderProfile headers,
+      List<String> headerNames,
+      boolean shadow,
+      double nearLimit) {
+
+    /** The share of a limit that is near it, as in the reference. */
+    public static final double USUAL_NEAR_LIMIT = 0.8;
+
+    /** The names of the headers that {@link #headerNames} replace. */
+    static final List<String> LEGACY_NAMES =
+        List.of("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset");
+
+    /**
+     * Makes settings.
+     *
+     * @param overrides what becomes of limits that proxies send
+     * @param headers which headers
+     * @param headerNames copied; three or none
+     * @param shadow whether every request passes
+     * @param nearLimit from 0 to 1
+     * @throws IllegalArgumentException if there are not three names, or the share is out of range
+     */
+    public Settings {
+      headerNames = List.copyOf(headerNames);
+      if (!headerNames.isEmpty() && headerNames.size() != LEGACY_NAMES.size()) {
+        throw new IllegalArgumentException(
+            "found %s names of headers, expected 3".formatted(headerNames.size()));
+      }
+      if (!(nearLimit >= 0 && nearLimit <= 1)) {
+        throw new IllegalArgumentException(
+            "found the share %s, expected one from 0 to 1".formatted(nearLimit));
+      }
+    }
+
+    /**
+     * Returns the usual settings.
+     *
+     * @param overrides what becomes of limits that proxies send
+     * @return settings with the headers of the IETF
+     */
+    public static Settings of(OverridePolicy overrides) {
+      return new Settings(overrides, HeaderProfile.IETF, List.of(), false, USUAL_NEAR_LIMIT);
+    }
+
+    private Settings with(OverridePolicy policy) {
+      return new Settings(policy, headers, headerNames, shadow, nearLimit);
+    }
+
+    /** The name under which clients get a header. */
+    String nameOf(String header) {
+      int index = headerNames.isEmpty() ? -1 : LEGACY_NAMES.indexOf(header);
+      return index < 0 ? header : headerNames.get(index);
+    }
   }
 }

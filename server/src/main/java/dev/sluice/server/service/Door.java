@@ -21,7 +21,7 @@ import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.resp.RespServer;
 import dev.sluice.server.rls.RlsPart;
-import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.OpenServer;
 import dev.sluice.server.service.ServerConfig.Http;
 import dev.sluice.server.tls.TlsIdentity.Tls;
@@ -177,13 +177,13 @@ interface Door {
   final class HttpDoor implements Door {
 
     private final Http settings;
-    private final OverridePolicy overrides;
+    private final Settings rls;
     private final MetricsPart metrics;
     private final StatsPart stats;
 
-    HttpDoor(Http settings, OverridePolicy overrides, MetricsPart metrics, StatsPart stats) {
+    HttpDoor(Http settings, Settings rls, MetricsPart metrics, StatsPart stats) {
       this.settings = settings;
-      this.overrides = overrides;
+      this.rls = rls;
       this.metrics = metrics;
       this.stats = stats;
     }
@@ -208,7 +208,7 @@ interface Door {
 
     /** All that answers on the port, behind who may ask. */
     List<Part> parts(DoorContext room) {
-      RlsPart rls = GrpcDoor.part(room, overrides);
+      RlsPart part = GrpcDoor.part(room, rls);
       return List.of(
           new AccessPart(room.access()),
           new HttpPart(
@@ -218,8 +218,8 @@ interface Door {
               room.access().audit(),
               room.generations()),
           new AdminPart(room.runtime(), room.access().audit()),
-          rls,
-          rls.json(),
+          part,
+          part.json(),
           new ForwardAuthPart(room.limiter(), settings.clientAddress(), room.meters()),
           stats,
           metrics,
@@ -237,11 +237,11 @@ interface Door {
     private static final long PREPARATION_SECONDS = 5;
 
     private final InetSocketAddress address;
-    private final OverridePolicy overrides;
+    private final Settings rls;
 
-    GrpcDoor(InetSocketAddress address, OverridePolicy overrides) {
+    GrpcDoor(InetSocketAddress address, Settings rls) {
       this.address = address;
-      this.overrides = overrides;
+      this.rls = rls;
     }
 
     @Override
@@ -251,18 +251,18 @@ interface Door {
 
     @Override
     public Open open(DoorContext room) {
-      RlsPart rls = part(room, overrides);
+      RlsPart part = part(room, rls);
       SluiceServer server =
           SluiceServer.builder(address)
               .part(new ProblemsPart())
               .part(new AccessPart(room.access()))
-              .part(rls)
+              .part(part)
               .part(room.traces())
               .traffic(room.traffic())
               .tls(room.tls())
               .idleTimeout(IDLE_TIMEOUT)
               .start();
-      awaitPrepared(rls);
+      awaitPrepared(part);
       return new OpenServer(server);
     }
 
@@ -300,7 +300,7 @@ interface Door {
     }
 
     /** The service, for this port and for that of HTTP. */
-    static RlsPart part(DoorContext room, OverridePolicy overrides) {
+    static RlsPart part(DoorContext room, Settings settings) {
       Runnable ready =
           () -> {
             if (!room.traffic().isOpen()) {
@@ -309,7 +309,7 @@ interface Door {
             room.ready().run();
           };
       return RlsPart.builder(room.limiter(), ready, room.meters())
-          .overrides(overrides)
+          .settings(settings)
           .audit(room.access().audit())
           .build();
     }

@@ -12,16 +12,20 @@ import dev.sluice.server.net.HostPort;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.text.Durations;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -68,13 +72,67 @@ public record ServerConfig(
   }
 
   /**
+   * Requires that the server writes no file that it also reads or writes for another setting.
+   *
+   * @throws ConfigException naming two settings with one file
+   */
+  void requireFilesApart() {
+    Map<String, Path> written = new LinkedHashMap<>();
+    BiConsumer<String, @Nullable Path> writes =
+        (setting, file) -> {
+          if (file != null
+              && (java.nio.file.Files.notExists(file) || java.nio.file.Files.isRegularFile(file))) {
+            requireOther(setting, file, written);
+            written.put(setting, file);
+          }
+        };
+    Copy copy = sources.copy();
+    writes.accept("limits-copy", copy == null ? null : copy.file());
+    writes.accept("snapshot", storage.snapshot() == null ? null : storage.snapshot().file());
+    writes.accept("override-store", control.overrideStore());
+    String log = control.auditLog();
+    writes.accept("audit-log", log == null || log.equals("-") ? null : Path.of(log));
+    requireOther("limits", sources.files().limits(), written);
+    requireOther("overrides", sources.files().overrides(), written);
+    requireOther("names", sources.files().names(), written);
+    requireOther("rules", sources.files().rules(), written);
+    requireOther("tokens", control.tokens(), written);
+    if (doors.tls() != null) {
+      doors.tls().files().forEach(file -> requireOther("tls-certificate", file, written));
+    }
+  }
+
+  private static void requireOther(String setting, @Nullable Path file, Map<String, Path> written) {
+    if (file == null) {
+      return;
+    }
+    written.forEach(
+        (other, writtenFile) -> {
+          if (isSame(file, writtenFile)) {
+            throw new ConfigException(
+                other,
+                "%s is also the file of --%s and would be overwritten, expected a file of its own"
+                    .formatted(writtenFile, setting));
+          }
+        });
+  }
+
+  private static boolean isSame(Path one, Path other) {
+    try {
+      return java.nio.file.Files.isSameFile(one, other);
+    } catch (IOException e) { // one of them does not exist
+      return one.toAbsolutePath().normalize().equals(other.toAbsolutePath().normalize());
+    }
+  }
+
+  /**
    * Where clients are answered.
    *
    * @param http the HTTP door
    * @param resp where Redis clients are answered, port 0 for any free one; null for nowhere
    * @param grpc where Envoy's rate limit service is answered besides the port of HTTP, port 0 for
    *     any free one; null for nowhere else
-   * @param rlsOverrides what becomes of limits that proxies send with their descriptors
+   * @param rls the settings of Envoy's rate limit service
    * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
    *     TLS
    * @param plaintext whether doors may listen beyond loopback without TLS
@@ -85,10 +143,32 @@ public record ServerConfig(
       Http http,
       @Nullable InetSocketAddress resp,
       @Nullable InetSocketAddress grpc,
-      OverridePolicy rlsOverrides,
+      Settings rls,
       @Nullable TlsFiles tls,
       boolean plaintext,
       boolean open) {
+
+    /**
+     * Makes doors with the usual settings of Envoy's rate limit service.
+     *
+     * @param http the HTTP door
+     * @param resp where Redis clients are answered
+     * @param grpc where Envoy's rate limit service is answered besides the port of HTTP
+     * @param rlsOverrides what becomes of limits that proxies send with their descriptors
+     * @param tls certificates; null for no TLS
+     * @param plaintext whether doors may listen beyond loopback without TLS
+     * @param open whether they may listen there without access control
+     */
+    public Doors(
+        Http http,
+        @Nullable InetSocketAddress resp,
+        @Nullable InetSocketAddress grpc,
+        OverridePolicy rlsOverrides,
+        @Nullable TlsFiles tls,
+        boolean plaintext,
+        boolean open) {
+      this(http, resp, grpc, Settings.of(rlsOverrides), tls, plaintext, open);
+    }
 
     /**
      * Returns the HTTP door alone, without TLS.
@@ -417,6 +497,11 @@ public record ServerConfig(
     private static final long serialVersionUID = 1;
 
     private final String setting;
+
+    ConfigException(String setting, String message) {
+      super(message);
+      this.setting = setting;
+    }
 
     ConfigException(String setting, String message, Throwable cause) {
       super(message, cause);

@@ -123,6 +123,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static Service start(ServerConfig config, ShutdownStack started) {
+    config.requireFilesApart();
     LoadedFiles files = LoadedFiles.load(config);
     CurrentLimits base = files.of(Kind.LIMITS);
     Generations generations = new Generations();
@@ -278,12 +279,12 @@ public final class Service implements AutoCloseable {
   private static List<Door> doors(
       ServerConfig.Doors settings, MetricsPart metrics, StatsPart stats) {
     List<Door> doors = new ArrayList<>();
-    doors.add(new HttpDoor(settings.http(), settings.rlsOverrides(), metrics, stats));
+    doors.add(new HttpDoor(settings.http(), settings.rls(), metrics, stats));
     if (settings.resp() != null) {
       doors.add(new RespDoor(settings.resp()));
     }
     if (settings.grpc() != null) {
-      doors.add(new GrpcDoor(settings.grpc(), settings.rlsOverrides()));
+      doors.add(new GrpcDoor(settings.grpc(), settings.rls()));
     }
     return doors;
   }

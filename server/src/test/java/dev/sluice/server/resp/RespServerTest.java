@@ -506,7 +506,7 @@ final class RespServerTest {
             .defaults(
                 Files.writeString(
                     folder.resolve("limits.yml"),
-                    "ApiCallsPerKey: {burst: 9, count: 9, period: 9s}"))
+                    "ApiCallsPerKey: {burst: 9, count: 9, period: 9s, debt: 10}"))
             .companion(
                 Files.writeString(
                     folder.resolve("rules.yml"),

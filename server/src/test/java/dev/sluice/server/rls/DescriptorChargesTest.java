@@ -44,7 +44,7 @@ final class DescriptorChargesTest {
   private static final String LIMITS =
       """
       PerIp: {burst: 10, count: 10, period: 1m}
-      Tokens: {burst: 1000, count: 1000, period: 1h}
+      Tokens: {burst: 1000, count: 1000, period: 1h, debt: 10}
       PerRange: {burst: 1000, count: 1000, period: 1h}
       """;
   private static final String RULES =
@@ -145,7 +145,7 @@ final class DescriptorChargesTest {
   }
 
   @Test
-  void emptyValue_isTheIdOfAll_byARuleAsByTheNameOfTheLimit() throws Exception {
+  void emptyValue_isTheIdOfAll_andAStarAnother_byARuleAsByTheNameOfTheLimit() throws Exception {
     try (BucketStore store = BucketStore.inMemory(new ManualTime());
         TestRlsServer server = new TestRlsServer(limits(), store)) {
       RateLimitResponse response =
@@ -153,12 +153,15 @@ final class DescriptorChargesTest {
               descriptor("generic_key", "used", "user", ""),
               descriptor("user", ""),
               descriptor("Tokens", ""),
-              descriptor("Tokens", "*"));
+              descriptor("generic_key", "Tokens"),
+              descriptor("user", "*"),
+              descriptor("Tokens", "*"),
+              descriptor("Tokens", "**"));
 
       assertThat(response.getOverallCode()).isEqualTo(Code.OK);
       assertThat(response.getStatusesList())
           .extracting(DescriptorStatus::getLimitRemaining)
-          .containsExactly(996, 996, 996, 996);
+          .containsExactly(996, 996, 996, 996, 998, 998, 999);
     }
   }
 

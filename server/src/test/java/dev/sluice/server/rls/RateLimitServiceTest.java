@@ -22,10 +22,12 @@ import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.server.UnchargedException;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.Charge;
 import dev.sluice.store.Reading;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.HeaderProfile;
 import dev.sluice.yaml.LimitFiles;
 import io.envoyproxy.envoy.config.core.v3.HeaderValue;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
@@ -54,6 +56,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What Envoy's own classes read of the answers. */
 final class RateLimitServiceTest {
@@ -279,6 +282,21 @@ final class RateLimitServiceTest {
     assertThat(response.getStatusesList().stream().map(DescriptorStatus::getLimitRemaining))
         .containsExactly(8, 7, 10);
     assertThat(askOne(descriptor("PerIp", "192.0.2.4")).getLimitRemaining()).isEqualTo(9);
+  }
+
+  /** A field of 32 bits without a sign, which Java reads as a signed one. */
+  @ParameterizedTest
+  @ValueSource(longs = {1L << 31, (1L << 31) + 1, (1L << 32) - 1})
+  void hitsOfTheRequest_beyondASignedNumber_areAsMany(long hits) {
+    RateLimitResponse response =
+        server
+            .client()
+            .shouldRateLimit(
+                request(descriptor("PerIp", "192.0.2.1")).setHitsAddend((int) hits).build());
+    assertThat(response.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(askOne(descriptor("PerIp", "192.0.2.1")).getLimitRemaining())
+        .as("nothing was charged before")
+        .isEqualTo(9);
   }
 
   @Test
@@ -631,7 +649,7 @@ final class RateLimitServiceTest {
           folder.resolve("names.yml"),
           "names:\n  - {number: 2, name: PerUser, id: string, jitter: 0}\n");
       Files.writeString(
-          folder.resolve("limits.yml"), "PerUser: {burst: 5, count: 2, period: 1m}\n");
+          folder.resolve("limits.yml"), "PerUser: {burst: 5, count: 2, period: 1m, debt: 10}\n");
       Files.writeString(
           folder.resolve("rules.yml"),
           """
@@ -885,6 +903,81 @@ final class RateLimitServiceTest {
           .isEqualTo(180);
       time.advance(Duration.ofMinutes(3));
       assertThat(tokens(own, 1).getCode()).isEqualTo(Code.OK);
+    }
+  }
+
+  private static Map<String, String> headers(
+      HeaderProfile profile, List<String> names, RateLimitDescriptor.Builder... descriptors)
+      throws Exception {
+    Settings settings = new Settings(OverridePolicy.ALLOW, profile, names, false, 0.8);
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server =
+            new TestRlsServer(limits(), store, part -> part.settings(settings))) {
+      return server.ask(descriptors).getResponseHeadersToAddList().stream()
+          .collect(Collectors.toMap(HeaderValue::getKey, HeaderValue::getValue));
+    }
+  }
+
+  @Test
+  void headers_areThoseOfTheProfile_andRetryAfterStaysOnADenial() throws Exception {
+    RateLimitDescriptor.Builder one = descriptor("PerIp", "192.0.2.7");
+    RateLimitDescriptor.Builder probe =
+        descriptor("PerIp", "192.0.2.8").setHitsAddend(UInt64Value.of(0));
+    RateLimitDescriptor.Builder over =
+        descriptor("PerIp", "192.0.2.7").setHitsAddend(UInt64Value.of(1_000_000));
+    assertThat(headers(HeaderProfile.NONE, List.of(), one)).isEmpty();
+    assertThat(headers(HeaderProfile.NONE, List.of(), one, probe)).isEmpty();
+    assertThat(headers(HeaderProfile.NONE, List.of(), over))
+        .containsOnlyKeys("content-type", "cache-control");
+    List<String> names = List.of("A-Limit", "A-Left", "A-Reset");
+    for (RateLimitDescriptor.Builder[] asked :
+        new RateLimitDescriptor.Builder[][] {{one}, {one, probe}}) {
+      assertThat(headers(HeaderProfile.IETF, List.of(), asked))
+          .containsOnlyKeys("ratelimit", "ratelimit-policy");
+      assertThat(headers(HeaderProfile.DRAFT03, List.of(), asked))
+          .containsOnlyKeys("ratelimit-limit", "ratelimit-remaining", "ratelimit-reset");
+      assertThat(headers(HeaderProfile.LEGACY, List.of(), asked))
+          .containsOnlyKeys("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset");
+      assertThat(headers(HeaderProfile.LEGACY, names, asked))
+          .containsOnlyKeys("a-limit", "a-left", "a-reset")
+          .isEqualTo(
+              headers(HeaderProfile.LEGACY, List.of(), asked).entrySet().stream()
+                  .collect(
+                      Collectors.toMap(
+                          header ->
+                              header
+                                  .getKey()
+                                  .replace("x-ratelimit-remaining", "a-left")
+                                  .replace("x-ratelimit", "a"),
+                          Map.Entry::getValue)));
+    }
+  }
+
+  @Test
+  void shadowOfTheDoor_letsAllPass_andCounts_alsoHitsNearALimit() throws Exception {
+    Settings settings =
+        new Settings(OverridePolicy.ALLOW, HeaderProfile.LEGACY, List.of(), true, 0.8);
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server =
+            new TestRlsServer(limits(), store, part -> part.settings(settings))) {
+      RateLimitOverride ten =
+          RateLimitOverride.newBuilder().setRequestsPerUnit(10).setUnit(RateLimitUnit.HOUR).build();
+      for (int hits : new int[] {7, 2, 5, 1}) {
+        RateLimitResponse response =
+            server.ask(
+                descriptor("PerIp", "192.0.2.7").setLimit(ten).setHitsAddend(UInt64Value.of(hits)));
+        assertThat(response.getOverallCode()).isEqualTo(Code.OK);
+        assertThat(response.getStatuses(0).getCode())
+            .isEqualTo(hits == 5 ? Code.OVER_LIMIT : Code.OK);
+        assertThat(response.getResponseHeadersToAddList())
+            .extracting(HeaderValue::getKey)
+            .doesNotContain("retry-after", "content-type");
+        assertThat(response.getRawBody().isEmpty()).isTrue();
+      }
+      assertThat(server.meters.get("sluice.rls.shadowed").counter().count()).isEqualTo(1);
+      assertThat(server.meters.get("sluice.rls.near.limit").tag("limit", "PerIp").counter().count())
+          .as("one of the first nine hits, and the tenth")
+          .isEqualTo(2);
     }
   }
 }

@@ -100,7 +100,7 @@ final class RuleBookModelTest {
   }
 
   private static String quoted(String text) {
-    return '"' + text + '"';
+    return '"' + text.replace("\\", "\\\\") + '"';
   }
 
   private static String list(List<String> texts) {
@@ -192,7 +192,7 @@ final class RuleBookModelTest {
     return new PathRule(
         paths,
         methods,
-        in(3) ? one("*", "v*", "v1") : null,
+        in(3) ? one("*", "v*", "v1", "*1", "*:*") : null,
         in(2) ? random.nextInt(2) == 0 : null,
         in(3) ? random.nextInt(2) == 0 : null,
         in(2),
@@ -262,9 +262,14 @@ final class RuleBookModelTest {
 
   private static boolean isValue(String pattern, String value) {
     String form =
-        pattern.endsWith("*")
-            ? Pattern.quote(pattern.substring(0, pattern.length() - 1)) + ".*"
-            : Pattern.quote(pattern);
+        Pattern.compile("\\\\([\\\\*])|\\*|[^\\\\*]+|\\\\")
+            .matcher(pattern)
+            .replaceAll(
+                part ->
+                    Matcher.quoteReplacement(
+                        part.group().equals("*")
+                            ? ".*"
+                            : Pattern.quote(part.group(1) == null ? part.group() : part.group(1))));
     return Pattern.compile(form, Pattern.DOTALL).matcher(value).matches();
   }
 
@@ -453,7 +458,7 @@ final class RuleBookModelTest {
         values.add(isGrouped ? "2001:db8:7:7::" : entry.getValue());
       }
       String id = values.isEmpty() ? "all" : joined(values);
-      return id.isEmpty() ? "*" : id;
+      return places.size() == 1 && id.matches("\\**") ? id + "*" : id;
     }
   }
 
@@ -467,7 +472,12 @@ final class RuleBookModelTest {
 
   private EntryRule entryRule(boolean mayReplace) {
     List<Wanted> entries =
-        several(2, i -> new Wanted(key(), in(2) ? null : one("a", "a*", "ab", "*", "A")));
+        several(
+            2,
+            i ->
+                new Wanted(
+                    key(),
+                    in(2) ? null : one("a", "a*", "ab", "*", "A", "*b", "a*:*b", "\\*", "**")));
     List<Integer> places = new ArrayList<>();
     for (int i = random.nextInt(3); i > 0; i--) {
       places.add(random.nextInt(entries.size()));
@@ -492,7 +502,7 @@ final class RuleBookModelTest {
   }
 
   private String value() {
-    return one("", "a", "ab", "A", "a:b", "%25", "*", "2001:db8:7:7::5", "192.0.2.7");
+    return one("", "a", "ab", "A", "a:b", "a:bb", "%25", "*", "**", "2001:db8:7:7::5", "192.0.2.7");
   }
 
   /** Whether limits replace themselves or each other where the rules of a domain may meet. */

@@ -17,6 +17,7 @@ import dev.sluice.server.net.Part;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.GrpcDoor;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.store.BucketStore;
@@ -39,7 +40,8 @@ final class GrpcDoorTest {
     ServerListener listener = ServerListener.builder().whenStarted(started::set).build();
     GrpcDoor door =
         new GrpcDoor(
-            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), OverridePolicy.ALLOW);
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            Settings.of(OverridePolicy.ALLOW));
     try (BucketStore store = BucketStore.inMemory();
         Door.Open open = door.open(room(store, server -> server.serverListener(listener)))) {
       assertThat(open.address().getPort()).isPositive();

@@ -26,6 +26,7 @@ import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.CommandNames;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.HttpDoor;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.stats.RateHistory;
@@ -79,7 +80,7 @@ class NeedsTest {
     HttpDoor door =
         new HttpDoor(
             ServerConfig.Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)),
-            OverridePolicy.ALLOW,
+            Settings.of(OverridePolicy.ALLOW),
             new MetricsPart(limits, store),
             new StatsPart(state(), null));
     ServerBuilder builder = Server.builder();

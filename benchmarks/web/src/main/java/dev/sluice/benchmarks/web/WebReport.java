@@ -27,8 +27,8 @@ import org.springframework.web.server.WebFilter;
 
 /**
  * The overhead of the filters and of the annotation, as a ratio to an empty filter and an empty
- * advice. All subjects take turns in one process, in each round in another order; a ratio is that
- * of two neighbours in one round.
+ * advice. The subjects of a scene take turns, in each round in another order; a ratio is that of
+ * two neighbours in one round. All are in one process.
  */
 public final class WebReport {
 
@@ -43,7 +43,7 @@ public final class WebReport {
   }
 
   /**
-   * Measures, and prints a table.
+   * Measures one scene after the other, and prints the rows of each when it is done.
    *
    * @param arguments how many seconds are measured, by default 120; a third of it is spent before
    *     that, to warm up
@@ -53,9 +53,21 @@ public final class WebReport {
     double seconds = seconds(arguments);
     try (Sites sites = new Sites();
         ConfigurableApplicationContext application = Pages.start()) {
-      WebReport report = new WebReport(subjects(sites, application));
-      Map<Subject<Work>, List<Double>> unused = report.rounds(seconds / 3);
-      report.print(report.rounds(seconds));
+      Map<String, List<Subject<Work>>> scenes = new LinkedHashMap<>();
+      for (Subject<Work> subject : subjects(sites, application)) {
+        scenes.computeIfAbsent(subject.scene(), scene -> new ArrayList<>()).add(subject);
+      }
+      System.out.println("| what | in the way | µs | ratio | half of the rounds | rounds |");
+      System.out.println("|---|---|---:|---:|---|---:|");
+      for (List<Subject<Work>> scene : scenes.values()) {
+        WebReport report = new WebReport(scene);
+        Map<Subject<Work>, List<Double>> unused = report.rounds(seconds / 3 / scenes.size());
+        report.print(report.rounds(seconds / scenes.size()));
+      }
+      System.out.printf(
+          "%nMedians of rounds: %,d requests each on one connection, %d at a time; %,d calls each"
+              + " alone.%n",
+          REQUESTS, Connection.TOGETHER, CALLS);
     }
   }
 
@@ -153,12 +165,9 @@ public final class WebReport {
   }
 
   private void print(Map<Subject<Work>, List<Double>> micros) {
-    System.out.println("| what | in the way | µs | ratio | half of the rounds |");
-    System.out.println("|---|---|---:|---:|---|");
-    Map<String, List<Double>> empty = new HashMap<>();
+    List<Double> base = micros.getOrDefault(subjects.get(0), List.of());
     for (Subject<Work> subject : subjects) {
       List<Double> own = micros.getOrDefault(subject, List.of());
-      List<Double> base = empty.computeIfAbsent(subject.scene(), scene -> own);
       double[] ratios = new double[own.size()];
       for (int round = 0; round < ratios.length; round++) {
         ratios[round] = own.get(round) / base.get(round);
@@ -167,18 +176,15 @@ public final class WebReport {
       double[] sorted = own.stream().mapToDouble(Double::doubleValue).sorted().toArray();
       System.out.printf(
           Locale.ROOT,
-          "| %s | %s | %.2f | %.2f | %.2f to %.2f |%n",
+          "| %s | %s | %.2f | %.2f | %.2f to %.2f | %d |%n",
           subject.scene(),
           subject.name(),
           at(sorted, 0.5),
           at(ratios, 0.5),
           at(ratios, 0.25),
-          at(ratios, 0.75));
+          at(ratios, 0.75),
+          own.size());
     }
-    System.out.printf(
-        "%nMedians of %d rounds: %,d requests each on one connection, %d at a time; %,d calls each"
-            + " alone.%n",
-        micros.values().iterator().next().size(), REQUESTS, Connection.TOGETHER, CALLS);
   }
 
   private static double at(double[] sorted, double share) {

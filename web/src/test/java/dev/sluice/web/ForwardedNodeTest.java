@@ -11,7 +11,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** One element of a forwarding header; the contract of filters reads whole headers. */
-class NodesTest {
+class ForwardedNodeTest {
 
   @ParameterizedTest
   @CsvSource(
@@ -27,7 +27,7 @@ class NodesTest {
         "[::ffff:192.0.2.1]:80    | 192.0.2.1",
       })
   void address_withOrWithoutAPort_isRead(String text, String address) {
-    assertThat(Nodes.address(text)).hasToString(address);
+    assertThat(ForwardedNode.address(text)).hasToString(address);
   }
 
   @ParameterizedTest
@@ -54,7 +54,7 @@ class NodesTest {
         "x192.0.2.1"
       })
   void address_ofAnythingElse_isNone(String text) {
-    assertThat(Nodes.address(text)).isNull();
+    assertThat(ForwardedNode.address(text)).isNull();
   }
 
   @ParameterizedTest
@@ -70,7 +70,7 @@ class NodesTest {
         "for=192.0.2.1;host=\"a;for=6.6.6.6\"       | 192.0.2.1",
       })
   void forwarded_oneFor_isItsNode(String element, String address) {
-    assertThat(Nodes.ofForwarded(element)).hasToString(address);
+    assertThat(ForwardedNode.ofForwarded(element)).hasToString(address);
   }
 
   @ParameterizedTest
@@ -92,7 +92,7 @@ class NodesTest {
         "for=unknown"
       })
   void forwarded_ofAnythingElse_isNone(String element) {
-    IpAddress address = Nodes.ofForwarded(element);
+    IpAddress address = ForwardedNode.ofForwarded(element);
     assertThat(address).isNull();
   }
 

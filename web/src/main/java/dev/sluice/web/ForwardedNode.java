@@ -5,9 +5,9 @@ import dev.sluice.limit.IpAddress;
 import org.jspecify.annotations.Nullable;
 
 /** Reads one element of a forwarding header. Pure; takes time linear in the element. */
-final class Nodes {
+final class ForwardedNode {
 
-  private Nodes() {}
+  private ForwardedNode() {}
 
   /** The node of an RFC 7239 element's one {@code for} parameter. */
   static @Nullable IpAddress ofForwarded(String element) {

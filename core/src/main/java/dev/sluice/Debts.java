@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.LimitName;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.Charge;
+import dev.sluice.store.Reading;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.LongSupplier;
+
+/*
+ * Why a debt is forgiven, and why not always.
+ *
+ * A TAT beyond now + depth is a debt: a limit with a larger tolerance worked on the bucket, or a
+ * clock stepped back. The depth is τ, and more where callers wait or rules make debts. Left alone, a
+ * debt may lock an id out for hours, so a denied spend lowers the TAT to now + depth.
+ * But two limits may work on one bucket at the same time (a rolling deployment, an override that
+ * only one of two servers has loaded). Then each forgiving sets τ_big − τ_small free for the larger
+ * limit, which spends it and makes a new debt. Without a bound the two mint tokens for ever.
+ *
+ * So a process forgives a bucket once within the time τ, counted by the store's clock. In that time
+ * the two limits together give out at most what the larger one allows, and τ_big − τ_small more for
+ * each process with the smaller limit. Otherwise the debt stands, and the wait in the denial is as
+ * long as it really is. After a step back of the clock, a debt that was forgiven before it stands
+ * for 2τ at most.
+ */
+
+/**
+ * Forgives the debts of a store's buckets: at most one for each bucket and depth within the time of
+ * that depth. The memory of them is bounded: while it is full, nothing more is forgiven.
+ * Thread-safe.
+ */
+final class Debts {
+
+  /** The depth of a bucket whose debts stand. */
+  static final long NEVER_FORGIVES = -1;
+
+  private static final int MOST = 65_536;
+
+  private static final long NEVER_NANOS = -1; // unsigned: the last instant
+
+  private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
+
+  /** No debt ends before it. A full memory is looked through when that has passed, not before. */
+  private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
+
+  /** When a debt was forgiven last; now, after a look. An earlier time is a step back. */
+  private final AtomicLong latestNanos = new AtomicLong();
+
+  private final Lowering store;
+  private final LongSupplier skewNanos;
+
+  private record Debt(String key, long offsetNanos) {}
+
+  /** Sends a charge that lowers a bucket. */
+  interface Lowering {
+    List<Reading> lower(BucketStore call, Charge charge);
+
+    CompletionStage<List<Reading>> lowerAsync(BucketStore call, Charge charge);
+  }
+
+  /**
+   * Makes an empty memory.
+   *
+   * @param store where debts are forgiven
+   * @param skewNanos how far clients' clocks may differ: a TAT beyond the depth by at most this
+   *     many nanoseconds is no debt
+   */
+  Debts(Lowering store, LongSupplier skewNanos) {
+    this.store = store;
+    this.skewNanos = skewNanos;
+  }
+
+  /**
+   * How far ahead of now the TAT of a bucket may rightly lie: by its burst offset, by as much as
+   * callers may wait, and by what it may owe.
+   *
+   * @param bursts how many bursts it may owe
+   */
+  static long depthNanos(LimitName name, Quota quota, int bursts) {
+    long depthNanos = sum(quota.offsetNanos(), nanos(name.longestWait()));
+    boolean fits = bursts <= (Long.MAX_VALUE - depthNanos) / quota.offsetNanos();
+    return fits ? depthNanos + bursts * quota.offsetNanos() : Long.MAX_VALUE;
+  }
+
+  private static long nanos(Duration longestWait) {
+    return longestWait.toNanos(); // a name has none that is longer than a long
+  }
+
+  private static long sum(long one, long other) {
+    return one > Long.MAX_VALUE - other ? Long.MAX_VALUE : one + other;
+  }
+
+  /**
+   * Returns the final readings of a call: those after a spend has forgiven a debt, or as a check
+   * sees a debt that a spend would forgive. If forgiving fails, the denial stands.
+   *
+   * @param found what the charges found
+   * @param depthNanos how deep the bucket of the only charge is; {@link #NEVER_FORGIVES} for a
+   *     batch
+   */
+  List<Reading> settled(
+      BucketStore call, List<Charge> charges, List<Reading> found, long depthNanos) {
+    if (!isDebt(charges, found, depthNanos)) {
+      return found;
+    }
+    Charge charge = charges.get(0);
+    if (onlyReads(charge)) {
+      return seen(charge, found, depthNanos);
+    }
+    if (!tryForgive(charge.key(), depthNanos, found.get(0).nowNanos())) {
+      return found;
+    }
+    Charge forgiving = forgiving(charge, depthNanos);
+    try {
+      List<Reading> lowered;
+      try {
+        lowered = store.lower(call, forgiving);
+      } catch (StoreException e) {
+        notForgiven(forgiving, e);
+        throw e;
+      }
+      return spendsToo(charge, depthNanos) ? afterForgiving(charge, lowered) : call.charge(charges);
+    } catch (StoreException e) {
+      return found;
+    }
+  }
+
+  /** The same without blocking. */
+  CompletionStage<List<Reading>> settledAsync(
+      BucketStore call,
+      List<Charge> charges,
+      CompletionStage<List<Reading>> charged,
+      long depthNanos) {
+    if (!mayBeForgivable(charges, depthNanos)) {
+      return charged;
+    }
+    Charge charge = charges.get(0);
+    return charged.thenCompose(
+        found -> {
+          if (!isDebt(charges, found, depthNanos)) {
+            return CompletableFuture.completedFuture(found);
+          }
+          if (onlyReads(charge)) {
+            return CompletableFuture.completedFuture(seen(charge, found, depthNanos));
+          }
+          if (!tryForgive(charge.key(), depthNanos, found.get(0).nowNanos())) {
+            return CompletableFuture.completedFuture(found);
+          }
+          Charge forgiving = forgiving(charge, depthNanos);
+          return lowered(call, forgiving)
+              .thenCompose(
+                  lowered ->
+                      spendsToo(charge, depthNanos)
+                          ? CompletableFuture.completedFuture(afterForgiving(charge, lowered))
+                          : call.chargeAsync(charges))
+              .exceptionally(failure -> unforgiven(found, failure));
+        });
+  }
+
+  private CompletionStage<List<Reading>> lowered(BucketStore call, Charge forgiving) {
+    return store
+        .lowerAsync(call, forgiving)
+        .whenComplete(
+            (lowered, failure) -> {
+              if (failure != null) {
+                notForgiven(forgiving, failure);
+              }
+            });
+  }
+
+  /** The denial stands; anything but the store's own failure is a mistake, and is thrown on. */
+  private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
+    Throwable cause = Ledger.unwrapped(failure);
+    if (cause instanceof StoreException) {
+      return found;
+    }
+    throw new CompletionException(cause);
+  }
+
+  private void notForgiven(Charge forgiving, Throwable failure) {
+    if (Ledger.unwrapped(failure) instanceof StoreException its && its.chargedNothing()) {
+      takeBack(forgiving.key(), forgiving.offsetNanos());
+    }
+  }
+
+  /** Whether the charge is alone, and denied where its bucket is in debt. */
+  private static boolean mayBeForgivable(List<Charge> charges, long depthNanos) {
+    return depthNanos != NEVER_FORGIVES
+        && (charges.get(0).op() == Op.SPEND || charges.get(0).op() == Op.CHECK);
+  }
+
+  private boolean isDebt(List<Charge> charges, List<Reading> found, long depthNanos) {
+    if (!mayBeForgivable(charges, depthNanos)) {
+      return false;
+    }
+    Reading one = found.get(0);
+    long aheadNanos = Gcra.aheadNanos(one.nowNanos(), one.tatNanos());
+    return aheadNanos > depthNanos && aheadNanos - skewNanos.getAsLong() > depthNanos;
+  }
+
+  private static boolean onlyReads(Charge charge) {
+    return charge.op() == Op.CHECK || charge.incrementNanos() == 0;
+  }
+
+  private List<Reading> seen(Charge charge, List<Reading> found, long depthNanos) {
+    long nowNanos = found.get(0).nowNanos();
+    return mayForgive(charge.key(), depthNanos, nowNanos)
+        ? List.of(new Reading(nowNanos, nowNanos + depthNanos))
+        : found;
+  }
+
+  /** Whether forgiving may spend as well: not up to a depth that is others' to wait in. */
+  private static boolean spendsToo(Charge charge, long depthNanos) {
+    return charge.offsetNanos() == depthNanos;
+  }
+
+  private static Charge forgiving(Charge charge, long depthNanos) {
+    long incrementNanos = spendsToo(charge, depthNanos) ? charge.incrementNanos() : 0;
+    return new Charge(charge.key(), Effect.of(Op.FORGIVE, incrementNanos, depthNanos));
+  }
+
+  /** Returns the reading of a spend after the debt is forgiven. */
+  private static List<Reading> afterForgiving(Charge charge, List<Reading> lowered) {
+    Reading before = lowered.get(0);
+    return charge.effect().isInDebt(before.nowNanos(), before.tatNanos())
+        ? List.of(new Reading(before.nowNanos(), before.nowNanos() + charge.offsetNanos()))
+        : lowered;
+  }
+
+  private boolean mayForgive(String key, long offsetNanos, long nowNanos) {
+    Long knownNanos = untilNanos.get(new Debt(key, offsetNanos));
+    return knownNanos == null
+        ? untilNanos.size() < MOST || hasRoomAt(nowNanos)
+        : !isOpen(knownNanos, offsetNanos, nowNanos);
+  }
+
+  /** Returns true if the debt may be forgiven, once within the time of the depth. */
+  boolean tryForgive(String key, long offsetNanos, long nowNanos) {
+    if (!mayForgive(key, offsetNanos, nowNanos)) {
+      return false;
+    }
+    Debt asked = new Debt(key, offsetNanos);
+    long endNanos = nowNanos + offsetNanos; // unsigned, as a TAT
+    boolean[] may = new boolean[1];
+    untilNanos.compute(
+        asked,
+        (debt, lastEndNanos) -> {
+          may[0] = lastEndNanos == null || !isOpen(lastEndNanos, offsetNanos, nowNanos);
+          return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
+        });
+    if (may[0]) {
+      endsAt(endNanos); // last: a look that has not seen the entry has begun before this
+      latestNanos.accumulateAndGet(nowNanos, Math::max);
+    }
+    return may[0];
+  }
+
+  /** Takes back what {@link #tryForgive} noted, for a debt that was certainly not forgiven. */
+  void takeBack(String key, long offsetNanos) {
+    untilNanos.remove(new Debt(key, offsetNanos));
+  }
+
+  /**
+   * Whether an end still holds. One that is further away than two offsets comes from before a step
+   * back of the clock, and would hold for as long as the step. The second offset is for calls that
+   * overtake each other: the time of the later one may be the earlier.
+   */
+  private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
+    return Long.compareUnsigned(endNanos, nowNanos) > 0
+        && Long.compareUnsigned(endNanos - nowNanos, 2 * offsetNanos) <= 0;
+  }
+
+  private boolean hasRoomAt(long nowNanos) {
+    boolean steppedBack = nowNanos < latestNanos.get();
+    if (!steppedBack && Long.compareUnsigned(firstEndNanos.get(), nowNanos) > 0) {
+      return false;
+    }
+    latestNanos.set(nowNanos);
+    firstEndNanos.set(NEVER_NANOS); // both first: what comes while this looks is not missed
+    Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
+    while (debts.hasNext()) {
+      Map.Entry<Debt, Long> debt = debts.next();
+      if (isOpen(debt.getValue(), debt.getKey().offsetNanos, nowNanos)) {
+        endsAt(debt.getValue());
+      } else {
+        debts.remove();
+      }
+    }
+    return untilNanos.size() < MOST;
+  }
+
+  private void endsAt(long endNanos) {
+    firstEndNanos.accumulateAndGet(
+        endNanos, (one, other) -> Long.compareUnsigned(one, other) < 0 ? one : other);
+  }
+}

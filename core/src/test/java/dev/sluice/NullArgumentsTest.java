@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.stream.Stream;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** A null argument is refused at once, by its name; a null quota never means "no limit". */
+class NullArgumentsTest {
+
+  private static final LimitName NAME = LimitName.builder(1001, "A").build();
+  private static final Quota QUOTA = Quota.per(1, Duration.ofMinutes(1));
+  private static final Catalogue CATALOGUE = Catalogue.of(NAME);
+
+  @SuppressWarnings({"NullAway", "TypeParameterUnusedInFormals"})
+  private static <T> T none() {
+    return null;
+  }
+
+  private static Arguments refuses(String argument, ThrowingCallable act) {
+    return Arguments.of(argument, act);
+  }
+
+  private static Stream<Arguments> acts() {
+    Limits limits = Limits.builder(CATALOGUE).limit("A", QUOTA).build();
+    Limiter limiter = Limiter.of(limits, BucketStore.inMemory());
+    Limiter.Builder builder = Limiter.builder(new CurrentLimits(limits), BucketStore.inMemory());
+    Limit limit = Limit.of(QUOTA);
+    List<Transaction> holed = Arrays.asList(limiter.transaction("A", "k"), none());
+    return Stream.of(
+        refuses("name", () -> limiter.limit(NullArgumentsTest.<String>none())),
+        refuses("name", () -> limiter.spend(none(), "k")),
+        refuses("name", () -> limiter.check(none(), "k")),
+        refuses("limit", () -> limiter.refund(none(), "k")),
+        refuses("limit", () -> limiter.reserve(none(), "k")),
+        refuses("limit", () -> limiter.async().spend(none(), "k")),
+        refuses("\"id\"", () -> limiter.spend("A", none())),
+        refuses("id", () -> limiter.refund("A", none())),
+        refuses("id", () -> limiter.reset("A", none())),
+        refuses("id", () -> limiter.reserve("A", none())),
+        refuses("id", () -> limiter.async().spend("A", none())),
+        refuses("id", () -> limit.trySpend(NullArgumentsTest.<String>none())),
+        refuses("\"id\"", () -> limit.spend(none())),
+        refuses(
+            "\"transactions\"", () -> limiter.spend(NullArgumentsTest.<List<Transaction>>none())),
+        refuses("transaction", () -> limiter.spend(NullArgumentsTest.<Transaction>none())),
+        refuses("transaction", () -> limiter.spend(holed)),
+        refuses("transaction", () -> limiter.async().spend(NullArgumentsTest.<Transaction>none())),
+        refuses("quota", () -> Limit.of(none())),
+        refuses("quota", () -> limiter.limit(NAME, none())),
+        refuses("name", () -> limiter.limit(none(), QUOTA)),
+        refuses("quota", () -> Transaction.of(NAME, none(), "k")),
+        refuses("name", () -> Transaction.of(NullArgumentsTest.<LimitName>none(), QUOTA, "k")),
+        refuses("id", () -> Transaction.of(NAME, QUOTA, none())),
+        refuses("quota", () -> Limits.builder(CATALOGUE).limit("A", none())),
+        refuses("limit", () -> Limits.builder(CATALOGUE).limit(none(), QUOTA)),
+        refuses("catalogue", () -> Limits.builder(none())),
+        refuses("limits", () -> new CurrentLimits(none())),
+        refuses("name", () -> LimitName.builder(1, none())),
+        refuses("\"period\"", () -> Quota.per(5, none())),
+        refuses("rule", () -> builder.onFailure(none())),
+        refuses("rule", () -> builder.onFailure("A", none())),
+        refuses("observer", () -> builder.observer(none())),
+        refuses("policy", () -> builder.missingDefault(none())),
+        refuses("time", () -> BucketStore.inMemory(none())));
+  }
+
+  @ParameterizedTest
+  @MethodSource("acts")
+  void nullArgument_isRefusedByItsName(String argument, ThrowingCallable act) {
+    assertThatNullPointerException().isThrownBy(act).withMessageContaining(argument);
+  }
+}
