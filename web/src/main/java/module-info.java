@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Rules for HTTP requests: which requests spend from which limits, and what the client is told. */
+/** Rules for HTTP requests: which limits requests spend from, and how denials are answered. */
 module dev.sluice.web {
   requires transitive dev.sluice;
 

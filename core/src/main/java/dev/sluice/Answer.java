@@ -6,7 +6,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 
 /**
- * The numbers of a decision: all of them follow from the quota, and from what the store found.
+ * The numbers of a decision, computed from the quota and the store's reading.
  *
  * @param remaining whole tokens
  * @param retryInNanos until the same cost can be spent (again)
@@ -18,15 +18,15 @@ record Answer(
 
   private static final long DEGRADED_RETRY_NANOS = 1_000_000_000;
 
-  /** Nothing stood in the way: nothing limits the id, or there was nothing to check. */
+  /** The answer if nothing limits the id, or there was nothing to check. */
   static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0, 0);
 
-  /** A refund where nothing limits the id: there is no bucket to give anything back to. */
+  /** The answer to a refund if nothing limits the id: there is no bucket to give back to. */
   static final Answer NOTHING_REFUNDED = new Answer(false, Long.MAX_VALUE, 0, 0, 0);
 
   /**
-   * Returns the answer to a spend, or to a check of one. One that may wait has a larger offset than
-   * the quota; the numbers say what holds without waiting.
+   * Returns the answer to a spend, or to a check of one. The effect of a spend that may wait has a
+   * larger offset than the quota; the numbers describe the bucket without waiting.
    */
   static Answer ofSpend(Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -63,7 +63,7 @@ record Answer(
         nowNanos);
   }
 
-  /** Returns the answer to a spend of a penalized id where there is no bucket to ask. */
+  /** Returns the answer to a spend of a penalized id if no bucket can be read. */
   static Answer ofPenalty(long untilNanos, long cost, long nowNanos) {
     long leftNanos = Math.max(untilNanos - nowNanos, 0);
     return new Answer(cost == 0, 0, cost == 0 ? 0 : leftNanos, leftNanos, nowNanos);
@@ -77,24 +77,21 @@ record Answer(
         resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
   }
 
-  /** This answer to a refund, to a bucket that counts as empty until the end of a penalty. */
+  /** Returns this answer to a refund for a bucket that counts as empty until a penalty ends. */
   Answer countingAsEmpty(long untilNanos) {
     return new Answer(
         allowed, 0, retryInNanos, Math.max(untilNanos - nowNanos, resetInNanos), nowNanos);
   }
 
-  /**
-   * Returns the answer of a failure rule without a bucket; a denial sends the client away for a
-   * second.
-   */
+  /** Returns the answer of a failure rule without a bucket; a denial's wait is one second. */
   static Answer ofRule(boolean allowed, long nowNanos) {
     long waitNanos = allowed ? 0 : DEGRADED_RETRY_NANOS;
     return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);
   }
 
   /**
-   * This answer to a spend that fits and did not happen, as another one denied the batch. One that
-   * would have waited is told how long.
+   * Returns this answer for a spend that fits, but that another one in the batch prevented. If the
+   * spend would have waited, the answer includes the wait.
    */
   Answer unspent(long cost, Quota quota) {
     long incrementNanos = quota.incrementNanos(cost);

@@ -15,14 +15,13 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
 /**
- * A {@link Limiter} seen without blocking: the same verbs, the same limits, the same buckets.
+ * A non-blocking view of a {@link Limiter}, with the same verbs, limits and buckets.
  *
- * <p>Thread-safe; no method blocks. Whatever goes wrong arrives in the stage: an {@link
- * InvalidRequestException} for a name, id, cost or batch that cannot be decided on, a {@link
- * StoreException} if the store could not decide. Code that is chained to a stage may block: with
- * the stores of Sluice it delays no other call, but it holds a thread of its own. A caller that
- * gives up cancels the stage's future or puts a time-out on it; a charge that was not sent by then
- * is not made.
+ * <p>Thread-safe; no method blocks. All failures are reported by the stage: an {@link
+ * InvalidRequestException} for an invalid name, id, cost or batch, a {@link StoreException} if the
+ * store could not decide. Code that is chained to a stage may block: with the stores of Sluice it
+ * delays no other call, but it holds a thread of its own. To give up, cancel the stage's future or
+ * put a time-out on it; a charge that was not sent by then is not made.
  */
 public final class AsyncLimiter {
 
@@ -40,7 +39,7 @@ public final class AsyncLimiter {
    * @param limit the limit's name
    * @param id what is limited
    * @param cost tokens
-   * @return what a spend would have answered
+   * @return the decision that a spend would have returned
    */
   public CompletionStage<Decision> check(String limit, String id, long cost) {
     return one(Act.CHECK, limit, id, cost);
@@ -50,7 +49,7 @@ public final class AsyncLimiter {
    * As {@link Limiter#check(Transaction)}.
    *
    * @param transaction which bucket, at what cost
-   * @return what a spend would have answered
+   * @return the decision that a spend would have returned
    */
   public CompletionStage<Decision> check(Transaction transaction) {
     return caught(() -> engine.decideAsync(Act.CHECK, transaction));
@@ -149,7 +148,7 @@ public final class AsyncLimiter {
    *
    * @param limit the limit's name
    * @param id what is limited
-   * @return done when the bucket is forgotten
+   * @return completes when the bucket is full
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(String limit, String id) {
@@ -159,8 +158,8 @@ public final class AsyncLimiter {
   /**
    * As {@link Limiter#reset(Transaction)}.
    *
-   * @param transaction which bucket, of whatever kind and cost
-   * @return done when the bucket is forgotten
+   * @param transaction which bucket; kind and cost don't matter
+   * @return completes when the bucket is full
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(Transaction transaction) {
@@ -171,7 +170,7 @@ public final class AsyncLimiter {
    * As {@link Limiter#reset(List)}.
    *
    * @param transactions no two on one bucket
-   * @return done when the buckets are forgotten
+   * @return completes when the buckets are full
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(List<Transaction> transactions) {
@@ -215,7 +214,7 @@ public final class AsyncLimiter {
    * As {@link Limiter#cancel(Receipt)}.
    *
    * @param receipt what was taken; to be used once
-   * @return done when the tokens are back
+   * @return completes when the tokens are back
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancel(Receipt receipt) {
@@ -229,7 +228,7 @@ public final class AsyncLimiter {
    * @param id what is limited
    * @param cost tokens
    * @param maxWait the longest wait, zero or more
-   * @return complete when the tokens are there, or with a denial at once
+   * @return completes once the tokens have refilled, or with a denial at once
    */
   public CompletionStage<Decision> acquire(String limit, String id, long cost, Duration maxWait) {
     return caught(
@@ -241,14 +240,14 @@ public final class AsyncLimiter {
   /**
    * As {@link Limiter#acquire(Transaction, Duration)}, without holding a thread while it waits.
    *
-   * <p>A caller that gives up cancels the future of the stage itself, or puts a time-out on it; see
-   * {@link Limiter#acquire(Transaction, Duration)}. What is chained to a stage that had to wait
-   * runs on threads of Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for
-   * tests, it runs on the thread that moves the clock.
+   * <p>To give up, cancel the future of the stage itself, or put a time-out on it; see {@link
+   * Limiter#acquire(Transaction, Duration)}. Code that is chained to a stage that had to wait runs
+   * on threads of Sluice that may block ({@code sluice-alarm-1} and so on). With a clock for tests,
+   * it runs on the thread that moves the clock.
    *
    * @param transaction which bucket, at what cost
    * @param maxWait the longest wait, zero or more
-   * @return complete when the tokens are there, or with a denial at once
+   * @return completes once the tokens have refilled, or with a denial at once
    */
   public CompletionStage<Decision> acquire(Transaction transaction, Duration maxWait) {
     return acquire(Collections.singletonList(transaction), maxWait);
@@ -260,7 +259,7 @@ public final class AsyncLimiter {
    *
    * @param transactions no two on one bucket
    * @param maxWait the longest wait, zero or more
-   * @return complete when all tokens are there, or with a denial at once
+   * @return completes once all tokens have refilled, or with a denial at once
    */
   public CompletionStage<Decision> acquire(List<Transaction> transactions, Duration maxWait) {
     return caught(() -> engine.acquireAsync(transactions, maxWait));

@@ -8,8 +8,8 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Passes the cancellation of a chain's last stage, or its time-out, on to the first one, so that
- * the store need not do what no caller waits for. Stages alone pass nothing upwards. Stateless.
+ * Passes the cancellation or time-out of a chain's last stage on to its first stage, so that the
+ * store can drop calls that nobody waits for. Stages themselves pass nothing upwards.
  */
 final class Cancellation {
 
@@ -30,7 +30,7 @@ final class Cancellation {
     return last;
   }
 
-  /** Returns what a stage of a stage comes to; cancelling it cancels the one that is under way. */
+  /** Flattens a stage of a stage; cancelling the result cancels the stage in progress. */
   static <T> CompletionStage<T> reachingBoth(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =
         reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));

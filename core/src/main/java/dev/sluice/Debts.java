@@ -24,28 +24,28 @@ import java.util.function.LongSupplier;
 /*
  * Why a debt is forgiven, and why not always.
  *
- * A TAT beyond now + depth is a debt: a limit with a larger tolerance worked on the bucket, or a
- * clock stepped back. The depth is τ, and more where callers wait or rules make debts. Left alone, a
- * debt may lock an id out for hours, so a denied spend lowers the TAT to now + depth.
- * But two limits may work on one bucket at the same time (a rolling deployment, an override that
- * only one of two servers has loaded). Then each forgiving sets τ_big − τ_small free for the larger
- * limit, which spends it and makes a new debt. Without a bound the two mint tokens for ever.
+ * A TAT beyond now + depth is a debt: a limit with a larger tolerance charged the bucket, or a
+ * clock stepped back. The depth is τ, and more if callers may wait or rules allow debts. A debt
+ * could lock an id out for hours, so a denied spend lowers the TAT to now + depth (it forgives the
+ * debt). But two limits may charge one bucket at the same time (a rolling deployment, an override
+ * that only one of two servers has loaded). Then each forgiven debt frees τ_big − τ_small for the
+ * larger limit, which spends it and makes a new debt. Without a bound the two would mint tokens for
+ * ever.
  *
- * So a process forgives a bucket once within the time τ, counted by the store's clock. In that time
- * the two limits together give out at most what the larger one allows, and τ_big − τ_small more for
- * each process with the smaller limit. Otherwise the debt stands, and the wait in the denial is as
- * long as it really is. After a step back of the clock, a debt that was forgiven before it stands
- * for 2τ at most.
+ * So a process forgives a bucket once within each τ, by the store's clock. In that time the two
+ * limits together grant at most what the larger one allows, plus τ_big − τ_small per process with
+ * the smaller limit. Otherwise the debt stands, and the denial reports the full wait. If the clock
+ * steps back after a debt was forgiven, the next debt stands for 2τ at most.
  */
 
 /**
- * Forgives the debts of a store's buckets: at most one for each bucket and depth within the time of
- * that depth. The memory of them is bounded: while it is full, nothing more is forgiven.
+ * Forgives the debts of a store's buckets, at most once for each bucket and depth within the time
+ * of that depth. The memory of forgiven debts is bounded: while it is full, no debt is forgiven.
  * Thread-safe.
  */
 final class Debts {
 
-  /** The depth of a bucket whose debts stand. */
+  /** The depth of a bucket whose debts are never forgiven. */
   static final long NEVER_FORGIVES = -1;
 
   private static final int MOST = 65_536;
@@ -54,10 +54,10 @@ final class Debts {
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
-  /** No debt ends before it. A full memory is looked through when that has passed, not before. */
+  /** Lower bound of all ends in the memory; a full memory is scanned only after this instant. */
   private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
-  /** When a debt was forgiven last; now, after a look. An earlier time is a step back. */
+  /** Time of the last forgiven debt or scan; an earlier time shows that the clock stepped back. */
   private final AtomicLong latestNanos = new AtomicLong();
 
   private final Lowering store;
@@ -73,7 +73,7 @@ final class Debts {
   }
 
   /**
-   * Makes an empty memory.
+   * Creates an empty memory.
    *
    * @param store where debts are forgiven
    * @param skewNanos how far clients' clocks may differ: a TAT beyond the depth by at most this
@@ -85,8 +85,8 @@ final class Debts {
   }
 
   /**
-   * How far ahead of now the TAT of a bucket may rightly lie: by its burst offset, by as much as
-   * callers may wait, and by what it may owe.
+   * Returns how far ahead of now the TAT of a bucket may lie without a debt: its burst offset, plus
+   * the longest wait of callers, plus the bursts that it may owe.
    *
    * @param bursts how many bursts it may owe
    */
@@ -105,12 +105,11 @@ final class Debts {
   }
 
   /**
-   * Returns the final readings of a call: those after a spend has forgiven a debt, or as a check
-   * sees a debt that a spend would forgive. If forgiving fails, the denial stands.
+   * Returns the final readings of a call. A spend forgives a debt; a check reports the reading that
+   * a spend would have after forgiving it. If forgiving fails, the denial stands.
    *
-   * @param found what the charges found
-   * @param depthNanos how deep the bucket of the only charge is; {@link #NEVER_FORGIVES} for a
-   *     batch
+   * @param found the readings of the charges
+   * @param depthNanos the depth of the only charge's bucket; {@link #NEVER_FORGIVES} for a batch
    */
   List<Reading> settled(
       BucketStore call, List<Charge> charges, List<Reading> found, long depthNanos) {
@@ -139,7 +138,7 @@ final class Debts {
     }
   }
 
-  /** The same without blocking. */
+  /** Does the same as {@link #settled} without blocking. */
   CompletionStage<List<Reading>> settledAsync(
       BucketStore call,
       List<Charge> charges,
@@ -182,7 +181,7 @@ final class Debts {
             });
   }
 
-  /** The denial stands; anything but the store's own failure is a mistake, and is thrown on. */
+  /** Returns the denial's readings after a store failure; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
     Throwable cause = Ledger.unwrapped(failure);
     if (cause instanceof StoreException) {
@@ -197,7 +196,7 @@ final class Debts {
     }
   }
 
-  /** Whether the charge is alone, and denied where its bucket is in debt. */
+  /** Whether the call is a single spend or check, which a debt would deny. */
   private static boolean mayBeForgivable(List<Charge> charges, long depthNanos) {
     return depthNanos != NEVER_FORGIVES
         && (charges.get(0).op() == Op.SPEND || charges.get(0).op() == Op.CHECK);
@@ -223,7 +222,7 @@ final class Debts {
         : found;
   }
 
-  /** Whether forgiving may spend as well: not up to a depth that is others' to wait in. */
+  /** Whether one charge may forgive and spend: not if the depth includes waits or owed bursts. */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.offsetNanos() == depthNanos;
   }
@@ -263,21 +262,21 @@ final class Debts {
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
-      endsAt(endNanos); // last: a look that has not seen the entry has begun before this
+      endsAt(endNanos); // after the entry: a scan that missed the entry began before this
       latestNanos.accumulateAndGet(nowNanos, Math::max);
     }
     return may[0];
   }
 
-  /** Takes back what {@link #tryForgive} noted, for a debt that was certainly not forgiven. */
+  /** Undoes {@link #tryForgive} for a debt that was certainly not forgiven. */
   void takeBack(String key, long offsetNanos) {
     untilNanos.remove(new Debt(key, offsetNanos));
   }
 
   /**
-   * Whether an end still holds. One that is further away than two offsets comes from before a step
-   * back of the clock, and would hold for as long as the step. The second offset is for calls that
-   * overtake each other: the time of the later one may be the earlier.
+   * Whether an end still holds. An end more than two offsets away was recorded before the clock
+   * stepped back, and would hold for as long as the step. The second offset is for calls that
+   * overtake each other: the later call may have the earlier time.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0
@@ -290,7 +289,7 @@ final class Debts {
       return false;
     }
     latestNanos.set(nowNanos);
-    firstEndNanos.set(NEVER_NANOS); // both first: what comes while this looks is not missed
+    firstEndNanos.set(NEVER_NANOS); // both before the scan: entries made during it are counted
     Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
     while (debts.hasNext()) {
       Map.Entry<Debt, Long> debt = debts.next();

@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * The answer to a transaction: whether it was allowed, what is left, and how long to wait.
  *
- * <p>The decision of a batch is its strictest one: a denial before an allowance, then the longer
- * {@link #retryIn}, then the smaller {@link #remaining}; {@link #parts} has each transaction's own.
+ * <p>The decision of a batch is that of its strictest transaction: a denial before an allowance,
+ * then the longer {@link #retryIn}, then the smaller {@link #remaining}; {@link #parts} has the
+ * decision of each transaction.
  *
- * <p>Immutable and thread-safe. Must not be ignored: an unread denial is a limit that does not
- * limit.
+ * <p>Immutable and thread-safe. Callers must not ignore it: an unread denial limits nothing.
  */
 public final class Decision {
 
@@ -35,12 +35,12 @@ public final class Decision {
   private final @Nullable Penalty penalty;
 
   /**
-   * A decision.
+   * Creates a decision.
    *
    * @param transaction null for a batch in which nothing was checked
    * @param decidedBy the store, or the failure rule in its place
-   * @param parts of a batch, none for a single transaction
-   * @param penalty what made the bucket count as empty, null for nothing
+   * @param parts the decisions of a batch, empty for a single transaction
+   * @param penalty the penalty in force on the bucket, null for none
    */
   private Decision(
       @Nullable Transaction transaction,
@@ -55,22 +55,22 @@ public final class Decision {
     this.penalty = penalty;
   }
 
-  /** The decision on one transaction. */
+  /** Returns the decision on one transaction. */
   static Decision of(Transaction transaction, Answer answer) {
     return new Decision(transaction, answer, DecidedBy.STORE, List.of(), null);
   }
 
-  /** The decision on one transaction whose bucket counts as empty. */
+  /** Returns the decision on one transaction whose bucket a penalty makes count as empty. */
   static Decision of(Transaction transaction, Answer answer, Penalty penalty) {
     return new Decision(transaction, answer, DecidedBy.STORE, List.of(), penalty);
   }
 
-  /** This decision, taken by a failure rule in the store's place. */
+  /** Returns this decision, marked as made by a failure rule in the store's place. */
   Decision by(DecidedBy rule) {
     return new Decision(transaction, answer, rule, parts, penalty);
   }
 
-  /** This decision of a spend that fits and did not happen, as another one denied the batch. */
+  /** Returns this decision for a spend that fits, but that another one in the batch prevented. */
   Decision unspent(Transaction asked, Quota quota) {
     return penalty == null
         ? new Decision(transaction, answer.unspent(asked.cost(), quota), decidedBy, parts, null)
@@ -78,9 +78,9 @@ public final class Decision {
   }
 
   /**
-   * The decision of a batch: the strictest that counts; of equals the last, as in Boulder.
+   * Returns the decision of a batch: the strictest that counts; of equals the last, as in Boulder.
    *
-   * @param otherwise the answer where none counts
+   * @param otherwise the answer if no decision counts
    */
   static Decision ofBatch(List<Decision> counting, Answer otherwise, List<Decision> parts) {
     Decision strictest = null;
@@ -99,8 +99,8 @@ public final class Decision {
   }
 
   /**
-   * The stricter of two decisions: a denial before an allowance, then the longer {@link #retryIn},
-   * then the smaller {@link #remaining}; this one where they are equal.
+   * Returns the stricter of two decisions: a denial before an allowance, then the longer {@link
+   * #retryIn}, then the smaller {@link #remaining}; this one if they are equal.
    *
    * @param other the decision to compare with
    * @return this or the other
@@ -128,8 +128,8 @@ public final class Decision {
   }
 
   /**
-   * Returns whether a limit was asked. Where none was, {@link Transaction#coverage} of the {@link
-   * #transaction} says why: somebody wrote that it is unlimited, or its default is missing.
+   * Returns whether a limit applied. If none did, {@link Transaction#coverage} of the {@link
+   * #transaction} says why: the limit is declared unlimited, or its default is missing.
    *
    * @return false if nothing limits the id, or a batch had nothing to check
    */
@@ -139,24 +139,24 @@ public final class Decision {
         && transaction.quota() != null;
   }
 
-  /** What decided in place of the store, where it could not. */
+  /** What made a decision: the store, or a failure rule in its place. */
   public enum DecidedBy {
     /** The store decided. */
     STORE,
     /**
-     * The store could not; this process decided, by the share of the limit that is the {@link
-     * #transaction}'s quota then.
+     * The store failed, and this process decided by its share of the limit, which is then the
+     * {@link #transaction}'s quota.
      */
     LOCAL,
-    /** The store could not, and the rule allowed: nobody knows what is left. */
+    /** The store failed, and the rule allowed; the remaining tokens are unknown. */
     ALLOW,
-    /** The store could not, and the rule denied for a second: nobody knows what is left. */
+    /** The store failed, and the rule denied for a second; the remaining tokens are unknown. */
     DENY;
 
     private final String word = name().toLowerCase(Locale.ROOT);
 
     /**
-     * The value as answers and headers write it.
+     * Returns the value as answers and headers write it.
      *
      * @return the name in lower case
      */
@@ -165,9 +165,9 @@ public final class Decision {
     }
 
     /**
-     * Whether {@link #remaining}, {@link #resetIn} and the quota are those of a bucket.
+     * Returns whether {@link #remaining}, {@link #resetIn} and the quota describe a bucket.
      *
-     * @return false for the rules that ask no bucket
+     * @return false for {@link #ALLOW} and {@link #DENY}
      */
     public boolean knowsBucket() {
       return this == STORE || this == LOCAL;
@@ -175,11 +175,11 @@ public final class Decision {
   }
 
   /**
-   * Returns whether the store decided, or which {@link FailureRule} did in its place. That of a
-   * batch is the strictest part's; where the store decided that one and a rule another one, the
-   * rule.
+   * Returns whether the store decided, or which {@link FailureRule} did in its place. For a batch
+   * this is the value of the strictest part; if that is the store, but a rule decided another part,
+   * it is that rule.
    *
-   * @return what decided
+   * @return the store or the rule
    */
   public DecidedBy decidedBy() {
     return decidedBy;
@@ -187,8 +187,8 @@ public final class Decision {
 
   /**
    * Returns whether the store could not decide and a {@link FailureRule} did in its place. Unless
-   * the rule is to decide locally, {@link #remaining} is 0 then, and a denial's {@link #retryIn}
-   * one second.
+   * that rule decides locally, {@link #remaining} is then 0, and a denial's {@link #retryIn} is one
+   * second.
    *
    * @return true if {@link #decidedBy} is not the store
    */
@@ -200,16 +200,16 @@ public final class Decision {
    * Returns the penalty that made the bucket count as empty. {@link #retryIn} is then the time to
    * its end, or to when the bucket itself has the tokens, if that is later.
    *
-   * @return the penalty, null where none was in force
+   * @return the penalty, null if none was in force
    */
   public @Nullable Penalty penalty() {
     return penalty;
   }
 
   /**
-   * The whole tokens that are left in the bucket.
+   * Returns the number of whole tokens left in the bucket.
    *
-   * @return from 0 to the burst; {@link Long#MAX_VALUE} where no limit applied
+   * @return from 0 to the burst; {@link Long#MAX_VALUE} if no limit applied
    */
   public long remaining() {
     return answer.remaining();
@@ -234,7 +234,7 @@ public final class Decision {
   }
 
   /**
-   * {@link #retryIn} as a number.
+   * Returns {@link #retryIn} as a number.
    *
    * @return nanoseconds, 0 for at once
    */
@@ -243,7 +243,7 @@ public final class Decision {
   }
 
   /**
-   * {@link #resetIn} as a number.
+   * Returns {@link #resetIn} as a number.
    *
    * @return nanoseconds, 0 for a full bucket
    */
@@ -252,16 +252,16 @@ public final class Decision {
   }
 
   /**
-   * The moment of the decision, by the store's clock.
+   * Returns the moment of the decision, by the store's clock.
    *
-   * @return the moment; the epoch where no limit applied and no store was asked
+   * @return the moment; the epoch if no limit applied, so that no store was asked
    */
   public Instant decidedAt() {
     return instant(answer.nowNanos());
   }
 
   /**
-   * The theoretical arrival time after the decision: when the bucket will be full again.
+   * Returns the theoretical arrival time after the decision: when the bucket will be full again.
    *
    * @return {@link #decidedAt} plus {@link #resetIn}
    */
@@ -270,7 +270,7 @@ public final class Decision {
   }
 
   /**
-   * The transaction that was decided on; for a batch the one with the strictest decision.
+   * Returns the transaction that was decided on; for a batch the one with the strictest decision.
    *
    * @return the transaction, null for a batch in which nothing was checked
    */
@@ -279,23 +279,23 @@ public final class Decision {
   }
 
   /**
-   * The decisions of a batch, one for each transaction, in their order. A denied batch spends
-   * nothing: a part that is allowed there had room, and its {@link #remaining} and {@link #resetIn}
-   * are those of its bucket as it is.
+   * Returns the decisions of a batch, one for each transaction, in their order. A denied batch
+   * spends nothing: an allowed part of it had room, and its {@link #remaining} and {@link #resetIn}
+   * describe the unchanged bucket.
    *
-   * @return the decisions; this one alone if it is not a batch's
+   * @return the decisions; this decision alone if it is not one of a batch
    */
   public List<Decision> parts() {
     return parts.isEmpty() && transaction != null ? List.of(this) : parts;
   }
 
   /**
-   * Returns the message for a denied client: which limit, how much it lets through, and when to
-   * come back.
+   * Returns the message for a denied client: which limit denied, how much it allows, and when to
+   * retry.
    *
-   * <p>The time is never too early: it is rounded up to a whole second. A part of the wait is added
-   * ({@link LimitName#jitter}), different from decision to decision, so that clients don't come
-   * back together.
+   * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait that
+   * differs between decisions is added ({@link LimitName#jitter}), so that clients don't all retry
+   * at once.
    *
    * @return the message; empty for an allowance and for a refund
    */
@@ -324,11 +324,10 @@ public final class Decision {
   }
 
   /**
-   * The value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded up, and
-   * some more ({@link LimitName#jitter}) so that clients don't come back together. Of clients that
-   * are denied at the same moment, each is told another time. As a header has no parts of a second,
-   * up to one second is added where the limit's share is less; {@link #message} is for people, and
-   * has the share alone.
+   * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
+   * up, plus jitter ({@link LimitName#jitter}) so that clients don't all retry at once, even those
+   * denied at the same moment. Since the header has whole seconds, up to one second is added if the
+   * limit's share is smaller; {@link #message} adds the share alone.
    *
    * @return seconds, at least 1 for a denial that can be waited out
    */
@@ -336,11 +335,11 @@ public final class Decision {
     long retryInNanos = answer.retryInNanos();
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
-    // Of one id, too, many are denied at the same moment: they differ as objects.
+    // Many decisions on one id may be made at the same moment; the object's hash separates them.
     return roundedUp + jitterSeconds(1, System.identityHashCode(this));
   }
 
-  /** Whole seconds, never before the wait is over. */
+  /** Returns when to retry, in whole seconds, never before the wait is over. */
   Instant retryAt() {
     Instant earliest = decidedAt().plusNanos(answer.retryInNanos());
     long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
@@ -348,11 +347,10 @@ public final class Decision {
   }
 
   /**
-   * The same whenever this decision is asked, another for another moment or id.
+   * Returns the jitter of this decision; it depends on the decision's moment and id.
    *
-   * @param leastSpread the seconds over which short waits are spread too, of which the limit's
-   *     share is less than one
-   * @param salt what else parts decisions
+   * @param leastSpread the least range in seconds, for short waits whose share is less than one
+   * @param salt separates decisions with the same moment and id
    */
   private long jitterSeconds(long leastSpread, int salt) {
     long retryInNanos = answer.retryInNanos();
@@ -368,7 +366,7 @@ public final class Decision {
   }
 
   /**
-   * Turns a denial into an exception, for those who prefer one.
+   * Turns a denial into an exception, for callers that prefer one.
    *
    * @return this decision, if it allows
    * @throws DeniedException if it denies

@@ -34,14 +34,14 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Takes plans to the store and back, on the caller's thread or without it; what {@link Limiter} and
- * {@link AsyncLimiter} are two views of. Thread-safe.
+ * Makes decisions: plans requests, charges the store, and applies failure rules, blocking or not;
+ * {@link Limiter} and {@link AsyncLimiter} are its two views. Thread-safe.
  */
 final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  private static final int MOST_AT_ONCE = 64; // as many as fill a call; a store's queue is bounded
+  private static final int MOST_AT_ONCE = 64; // fills one call; a store's queue is bounded
   private static final String ASKS = "a request";
 
   private final CurrentLimits limits;
@@ -74,7 +74,7 @@ final class Engine {
     return Plan.of(now, act, transactions, Penalties.of(now, act, transactions));
   }
 
-  /** Refuses transactions that no act may have. */
+  /** Throws for transactions that no act may have. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : transactions) {
@@ -92,7 +92,7 @@ final class Engine {
     }
   }
 
-  /** Refuses a limit that limits no id. */
+  /** Throws for a limit that has neither a default nor an override. */
   void requireConfigured(LimitName name) {
     if (limits.get().coverage(name) == Coverage.NOT_CONFIGURED) {
       meetMissing(List.of(name));
@@ -100,8 +100,8 @@ final class Engine {
   }
 
   /**
-   * Declares each limit once, unless something else did, so that it is counted and perhaps logged.
-   * No reload fails by it.
+   * Registers each limit once as required, unless it is already, so that its missing default is
+   * counted and perhaps logged. No reload fails because of this requirement.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -131,7 +131,7 @@ final class Engine {
     return ledger.buckets(name.number() + ":");
   }
 
-  /** Whether decisions can't be left to the store alone: somebody watches, or a rule stands by. */
+  /** Whether an observer or a failure rule must see decisions, so the store can't decide alone. */
   boolean mayAnswerForTheStore() {
     return isObserved() || !onFailure.alwaysFail();
   }
@@ -140,22 +140,22 @@ final class Engine {
     return observer != NOBODY;
   }
 
-  /** The decision on one transaction. */
+  /** Decides on one transaction. */
   Decision decide(Act act, Transaction transaction) {
     return decideWithin(ledger.oneCall(), act, transaction);
   }
 
-  /** The decision on one transaction, in a call that may have charged already. */
+  /** Decides on one transaction, in a call that may have charged already. */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
     return answer(call, plan(act, List.of(transaction)), Plan::only);
   }
 
-  /** The strictest decision of a batch. */
+  /** Returns the strictest decision of a batch. */
   Decision decideBatch(Act act, List<Transaction> transactions) {
     return answer(ledger.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
-  /** The one road of all decisions that block. */
+  /** Makes every blocking decision. */
   private Decision answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = ledger.start();
@@ -163,11 +163,10 @@ final class Engine {
   }
 
   /**
-   * The decisions on spends that have nothing to do with each other, within one call. A store that
-   * has to be waited for is asked for many at once. The first spend is waited for as a single one
-   * is: a store may refuse a thread that must not wait.
+   * Decides on independent spends within one call, many of them concurrently. The first spend is
+   * made alone and blocking, since a store may refuse a thread that must not wait.
    *
-   * @throws StoreException the first failure, once none of them is under way; or if the caller is
+   * @throws StoreException the first failure, once no spend is in flight; or if the caller is
    *     interrupted
    */
   List<Decision> decideEach(List<Transaction> spends) {
@@ -207,7 +206,7 @@ final class Engine {
     return answerAsync(ledger.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
-  /** The same without blocking. */
+  /** Makes every decision that must not block. */
   private CompletionStage<Decision> answerAsync(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     if (ledger.answersAtOnce()) {
@@ -264,10 +263,10 @@ final class Engine {
   }
 
   /**
-   * Goes on with a plan when it is known which of its penalties are in force.
+   * Continues with a plan once it is known which of its penalties are in force.
    *
-   * @param done what comes of decisions that need nothing more
-   * @param otherwise what comes of a store that fails
+   * @param done computes the result of decisions that need no charge
+   * @param otherwise computes the result of a store failure
    * @param then charges the rest
    */
   private <T> CompletionStage<T> afterLook(
@@ -297,7 +296,7 @@ final class Engine {
     return Cancellation.reachingBoth(looked);
   }
 
-  /** The store's own failure, for a rule; anything else is a mistake, and is thrown on. */
+  /** Returns the store's own failure, for a failure rule; rethrows anything else. */
   private static StoreException storeException(Throwable failure) {
     Throwable cause = Ledger.unwrapped(failure);
     if (cause instanceof StoreException e) {
@@ -368,19 +367,19 @@ final class Engine {
         Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
   }
 
-  /** A reservation that a penalty denies: it took nothing. */
+  /** Returns a reservation that took nothing, since a penalty denied it. */
   private Reservation unreserved(Plan plan, List<Decision> decisions, long start) {
     Decision decision = plan.strictest(observed(plan, decisions, start));
     return new Reservation(ledger, t -> t.quotaIn(limits.get()), decision, List.of());
   }
 
-  /** Cancelling it gives tokens back to the rules' memory, and none to the store. */
+  /** Returns a reservation made by the failure rules; its tokens go back to their own store. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure.reserve(
         limits, plan, e, decisions -> plan.strictest(observed(plan, decisions, start)));
   }
 
-  /** Waits on the caller's thread. */
+  /** Spends, and waits for the tokens on the caller's thread. */
   Decision acquire(List<Transaction> transactions, Duration maxWait) throws InterruptedException {
     Grant.requireNotInterrupted();
     Plan plan = acquirePlan(transactions, maxWait);
@@ -399,11 +398,11 @@ final class Engine {
     return grant.decision();
   }
 
-  /** Waits on no thread. */
+  /** Spends, and waits for the tokens without holding a thread. */
   CompletionStage<Decision> acquireAsync(List<Transaction> transactions, Duration maxWait) {
     Plan plan = acquirePlan(transactions, maxWait);
     CompletableFuture<Decision> answer = new CompletableFuture<>();
-    // Giving up does not reach the store: what it has taken by then could not be given back.
+    // Cancellation is not passed to the store: tokens that it has taken could then not be returned.
     Stages.onEnd(
         grant(plan, maxWait, ledger.start()).thenAccept(grant -> grant.complete(answer)),
         (entered, failure) -> {
@@ -414,7 +413,7 @@ final class Engine {
     return answer;
   }
 
-  /** Asks the store, or the rules in its place; then the waiting begins. */
+  /** Takes the tokens from the store, or from the failure rules; then the waiting begins. */
   private CompletionStage<Grant> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = ledger.oneCall();
     long askedNanos = ledger.waitingRoom().asks();
@@ -444,7 +443,7 @@ final class Engine {
                         : onFailure.acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Tells the observer of callers that would have waited, and may not. */
+  /** Reports to the observer a caller that would have waited and was denied. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));
@@ -464,7 +463,7 @@ final class Engine {
     return ledger;
   }
 
-  /** How many places callers wait for, or left, by the store or by the rules in its place. */
+  /** Returns the number of places that callers wait for, in the store and in the failure rules. */
   int waiting() {
     return ledger.waitingRoom().size() + onFailure.waiting();
   }

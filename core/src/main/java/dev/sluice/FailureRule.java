@@ -32,7 +32,7 @@ public final class FailureRule {
   }
 
   /**
-   * The caller gets the store's exception: what holds where nothing else is said.
+   * Returns the rule that the caller gets the store's exception; the default.
    *
    * @return the rule
    */
@@ -41,7 +41,7 @@ public final class FailureRule {
   }
 
   /**
-   * The request passes: for limits that protect convenience.
+   * Returns the rule that the request passes; for limits that protect convenience.
    *
    * @return the rule
    */
@@ -50,7 +50,8 @@ public final class FailureRule {
   }
 
   /**
-   * The request is denied, to come back in a second: for limits that protect something critical.
+   * Returns the rule that the request is denied for a second; for limits that protect something
+   * critical.
    *
    * @return the rule
    */
@@ -59,9 +60,9 @@ public final class FailureRule {
   }
 
   /**
-   * The request is decided on in this process's memory, which holds a share of each limit: burst
-   * and rate divided by the number of processes. A burst smaller than that still is one token here;
-   * a cost above the share of the burst is denied.
+   * Returns the rule that this process's memory decides, by a share of each limit: burst and rate
+   * divided by the number of processes. The share of a burst is at least one token; a cost above
+   * the share of the burst is denied.
    *
    * @param processes how many processes share the limits, at least 1
    * @return the rule

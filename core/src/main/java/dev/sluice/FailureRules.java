@@ -22,9 +22,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides in place of a store that could not, limit by limit. Thread-safe; never blocks for long.
+ * Decides in place of a store that failed, by the rule of each limit. Thread-safe; never blocks for
+ * long.
  *
- * <p>A batch stays all or nothing: where a rule denies it, nothing is spent locally either.
+ * <p>A batch stays all or nothing: if a rule denies it, nothing is spent locally either.
  */
 final class FailureRules {
 
@@ -42,7 +43,7 @@ final class FailureRules {
     this.byLimit = Map.copyOf(byLimit);
   }
 
-  /** Whether no limit has a rule but to fail. */
+  /** Whether the rule of every limit is to fail. */
   boolean alwaysFail() {
     return otherwise.kind() == Kind.FAIL && byLimit.isEmpty();
   }
@@ -51,13 +52,13 @@ final class FailureRules {
     return byLimit.getOrDefault(transaction.name().name(), otherwise);
   }
 
-  /** The decision of each transaction; throws the failure where a rule says so. */
+  /** Returns the decision of each transaction; throws the failure if a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
     List<Charge> charges = charges(plan, failure);
     return decisions(plan, memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan)));
   }
 
-  /** The same for a spend that may wait: what memory grants ahead is waited for there. */
+  /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
   Grant acquire(
       Plan plan,
       StoreException failure,
@@ -74,7 +75,7 @@ final class FailureRules {
         observer);
   }
 
-  /** How many places callers wait for, or left. */
+  /** Returns the number of places that callers wait for. */
   int waiting() {
     return memory.waitingRoom().size();
   }
@@ -83,7 +84,7 @@ final class FailureRules {
     return plan.depthNanos(this::localShare);
   }
 
-  /** The same for a reservation, which gives back to memory what it took there. */
+  /** Decides on a reservation, which gives its tokens back to this process's memory. */
   Reservation reserve(
       CurrentLimits limits,
       Plan plan,
@@ -103,8 +104,7 @@ final class FailureRules {
   }
 
   /**
-   * Returns the quota by which memory decides a transaction, null where memory is not asked about
-   * it.
+   * Returns the share of the quota for a local decision, null if the rule does not decide locally.
    */
   private @Nullable Quota localShare(Transaction transaction) {
     Quota quota = Plan.limiting(transaction);
@@ -118,7 +118,7 @@ final class FailureRules {
     return quota == null ? null : share(transaction, quota);
   }
 
-  /** Returns the charges for memory; nothing is spent there where another rule denies the batch. */
+  /** Returns the charges for memory; nothing is spent there if another rule denies the batch. */
   private List<Charge> charges(Plan plan, StoreException failure) {
     if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
       throw failure;
@@ -182,7 +182,7 @@ final class FailureRules {
     return plan.asHappened(decisions, this::localShare);
   }
 
-  /** A penalty holds by this process's clock while the store's cannot be asked. */
+  /** Applies a penalty by this process's clock, since the store's clock cannot be read. */
   private Decision penalized(Transaction transaction, Penalty penalty) {
     return Decision.of(
         transaction,
@@ -206,7 +206,7 @@ final class FailureRules {
     long burst = Math.max(quota.burst() / processes, 1);
     BigInteger period =
         BigInteger.valueOf(quota.period().toNanos()).multiply(BigInteger.valueOf(processes));
-    // A bucket that takes centuries to fill: as slow as can be told.
+    // A bucket that takes centuries to fill gets the slowest rate that fits 64 bits.
     BigInteger longest =
         BigInteger.valueOf(Long.MAX_VALUE)
             .divide(BigInteger.valueOf(burst))

@@ -10,12 +10,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The answer to a spend that may wait.
+ * The result of a spend that may wait.
  *
  * @param room where to wait
- * @param places what was taken; nothing where it was denied, or nothing limits it
- * @param askedNanos what the room's clock showed when the store was asked
- * @param observer told of the wait
+ * @param places the tokens taken; empty if the spend was denied or nothing limits it
+ * @param askedNanos the time of the room's clock when the store was asked
+ * @param observer notified of the wait
  */
 record Grant(
     Decision decision,
@@ -24,10 +24,10 @@ record Grant(
     long askedNanos,
     LimiterObserver observer) {
 
-  /** How long a thread looks away at least: its clock may be slower than the system's. */
+  /** The shortest time between two checks of the clock, which may be slower than the system's. */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
-  /** A caller that was interrupted before takes nothing. */
+  /** Throws, before any token is taken, if the caller was interrupted. */
   static void requireNotInterrupted() throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException("interrupted before it asked for tokens; nothing was taken");
@@ -58,7 +58,7 @@ record Grant(
           throw new InterruptedException(
               "interrupted while waiting; the tokens are given back if nobody took any behind them");
         }
-        Thread.currentThread().interrupt(); // the turn has come in the same moment
+        Thread.currentThread().interrupt(); // the turn has come at the same moment
         break;
       }
       room.look(turn);
@@ -67,14 +67,14 @@ record Grant(
     wait.passed();
   }
 
-  /** Withdraws what was taken: nobody waits. */
+  /** Withdraws the tokens, since nobody waits for them. */
   void giveUp() {
     CompletableFuture<Decision> nobody = new CompletableFuture<>();
     nobody.cancel(false);
     complete(nobody);
   }
 
-  /** Completes a future when the turn has come, and gives up if somebody else completes it. */
+  /** Completes a future when the turn has come; gives up if other code fails or cancels it. */
   void complete(CompletableFuture<Decision> answer) {
     if (places.isEmpty()) {
       answer.complete(decision);

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps what an observer throws, an Error included, from the callers of a limiter: what was charged
- * was charged, and they must be told. The first one is logged. Thread-safe.
+ * Catches whatever an observer throws, Errors included, so that callers still get the decision of a
+ * charge that was made. The first failure is logged.
  */
 final class GuardedObserver implements LimiterObserver {
 
@@ -26,7 +26,7 @@ final class GuardedObserver implements LimiterObserver {
   public void decided(Act act, Decision decision, long elapsedNanos) {
     try {
       guarded.decided(act, decision, elapsedNanos);
-    } catch (Throwable e) { // a class that is missing must not take a decision away
+    } catch (Throwable e) { // a missing class must not cost the caller its decision
       tell(e);
     }
   }
@@ -82,7 +82,7 @@ final class GuardedObserver implements LimiterObserver {
         LOG.log(Level.WARNING, "an observer of the limiter failed; logged once", failure);
       }
     } catch (Throwable e) {
-      // A log that fails as well can't be told of.
+      // The log failed as well: nothing is left to report to.
     }
   }
 }

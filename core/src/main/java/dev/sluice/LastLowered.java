@@ -4,9 +4,9 @@ package dev.sluice;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * When this process last lowered a bucket: by a refund, a reset, a cancellation, or a forgiven
- * debt. Buckets share an entry by the hash of their keys, so one may seem to have been lowered
- * later than it was. Of fixed size. Thread-safe; never blocks.
+ * Remembers when this process last lowered a bucket by a refund, a reset, a cancellation, or a
+ * forgiven debt. The table has a fixed size: buckets with the same hash share an entry, so a bucket
+ * may seem to have been lowered later than it was. Thread-safe; never blocks.
  */
 final class LastLowered {
 
@@ -26,12 +26,12 @@ final class LastLowered {
     return (hash ^ (hash >>> 16)) & (ENTRIES - 1);
   }
 
-  /** The store has decided by a time on a charge that lowers a bucket. */
+  /** Records that the store will have applied a charge that lowers a bucket by the given time. */
   void decidedBy(String key, long nanos) {
     lastNanos.accumulateAndGet(entry(key), nanos, Math::max);
   }
 
-  /** Whether the store may have decided on such a charge at a time or later. */
+  /** Whether the store may have applied such a charge at the given time or later. */
   boolean isSince(String key, long nanos) {
     return lastNanos.get(entry(key)) >= nanos;
   }

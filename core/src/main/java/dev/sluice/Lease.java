@@ -23,51 +23,50 @@ import org.jspecify.annotations.Nullable;
  * Why a lease never gives out too much.
  *
  * A lease spends k tokens at once, and hands them out later. Let a token be spent at t and handed
- * out at t' > t. It counts as if it had been spent at t', as long as the bucket would not have been
- * full in between. A full bucket lets the tokens that come in go to waste. A bucket that k tokens
- * were taken from in advance would have kept them.
+ * out at t' > t. That equals a spend at t', as long as the bucket would not have been full in
+ * between: a full bucket discards refilled tokens, but a bucket from which k tokens were taken in
+ * advance would have kept them.
  *
- * On the time line, a spend takes a stretch of k emission intervals, up to the TAT that it leaves
- * behind (see the essay in OpenReservations). Each of its tokens takes one interval. Time takes the
- * oldest first:
+ * On the time line, a spend takes a stretch of k emission intervals that ends at the TAT after the
+ * spend (see the essay in OpenReservations). Each token takes one interval. The oldest refills
+ * first:
  *
  *         now                                  TAT
  *   ───────┼──┬───┬───┬───┬───┬────────────────┼──▶ time
  *          │  │ 0 │ 1 │ 2 │ 3 │ later spends   │
  *
- * While the present has not reached a token's interval, the bucket is short of that token at least,
- * so nothing has gone to waste. From then on the token has been refilled: handing it out as well
- * would give it out twice. So token j may be handed out until its interval begins. If a bucket is
- * asked for less than its rate, every token but the first runs out, and a lease gains nothing. If
- * it is asked for more, its TAT is far ahead, and the tokens last.
+ * Before now reaches a token's interval, the bucket lacks at least that token, so nothing was
+ * discarded. From then on the token has refilled, and handing it out would grant it twice. So token
+ * j may be handed out until its interval begins. If a bucket is used below its rate, every token
+ * but the first expires, and a lease gains nothing. If it is used above its rate, its TAT is far
+ * ahead, and the tokens last.
  *
- * Refunds and resets through this limiter move the stretch, as they move a reservation's.
+ * Refunds and resets through this limiter move the stretch, as they move that of a reservation.
  *
- * Under another quota an interval has another length, so the tokens of the old one can't be handed
- * out in its stead. They go back to the store, by the rule of a reservation whose limit changed.
- * Where the limit became unlimited, or its name is gone, they go back as if nothing had changed:
- * the bucket must not lack them when the limit returns.
+ * Under another quota an interval has another length, so tokens taken under the old quota can't be
+ * handed out. They go back to the store, by the rule of a reservation whose limit changed. If the
+ * limit became unlimited, or its name is gone, they go back under the old quota: the bucket must
+ * not lack them when the limit returns.
  */
 
 /**
- * Tokens of one hot bucket, taken some at a time and handed out without asking the store: for a key
- * that many threads ask for at once.
+ * Tokens of one hot bucket, taken from the store several at a time and handed out locally, for a
+ * key that many threads use at once.
  *
- * <p>Never gives out more than the limit allows. It may deny while others hold tokens: at most
- * {@code tokens} times the number of shares that threads are spread over, which is less than four
- * times the number of processors. Observers see the spends of {@code tokens} tokens each. Where the
- * limits are replaced, what is held stays good as long as the quota of this id is the same.
- * Otherwise what has not been refilled is given back, and new tokens are taken. Where nothing is
- * limited any more, it is given back too.
+ * <p>Never grants more than the limit allows. It may deny while other threads hold tokens: at most
+ * {@code tokens} in each share; threads are spread over fewer than four shares per processor.
+ * Observers see each spend of {@code tokens} tokens. When the limits are replaced, held tokens stay
+ * valid if the quota of this id is unchanged; otherwise those that have not refilled are given
+ * back.
  *
- * <p>Thread-safe. {@link #trySpend} blocks as a spend does when it takes new tokens; {@link #close}
- * as a refund does.
+ * <p>Thread-safe. {@link #trySpend} blocks like a spend when it takes new tokens, {@link #close}
+ * like a refund.
  */
 public final class Lease implements AutoCloseable {
 
   private final Engine engine;
   private final CurrentLimits limits;
-  private final Function<Limits, Transaction> source; // what is spent from under given limits
+  private final Function<Limits, Transaction> source; // returns the transaction for given limits
   private final int tokens;
   private final LongSupplier ticker;
   private final Share[] shares;
@@ -95,11 +94,11 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Spends one token if it is there.
+   * Spends one token if one is available.
    *
    * @return true if it was spent
-   * @throws UnknownLimitException if the limits were replaced and have no such name any more
-   * @throws MissingDefaultException if the limits were replaced and have no default any more
+   * @throws UnknownLimitException if the limits were replaced and no longer have the name
+   * @throws MissingDefaultException if the limits were replaced and no longer have a default
    * @throws StoreException if the store could not decide and no failure rule does
    */
   public boolean trySpend() {
@@ -111,8 +110,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Gives back what was taken and not handed out, except what has been refilled since. The lease
-   * can be used again afterwards.
+   * Gives back the tokens that were not handed out, except those that have refilled since. The
+   * lease can be used again afterwards.
    */
   @Override
   public void close() {
@@ -120,7 +119,7 @@ public final class Lease implements AutoCloseable {
     for (Share share : shares) {
       try {
         share.giveBack();
-      } catch (StoreException e) { // the others' tokens may still find their way back
+      } catch (StoreException e) { // still give back the tokens of the other shares
         failure = failure == null ? e : failure;
       }
     }
@@ -134,7 +133,7 @@ public final class Lease implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
 
-    /** Begins the call before it waits for others who renew: it ends by its own time-out. */
+    /** Takes new tokens; its time-out includes the wait for other threads that renew. */
     boolean renew() {
       BucketStore call = engine.ledger().oneCall();
       lock.lock();
@@ -143,13 +142,13 @@ public final class Lease implements AutoCloseable {
         Limits now = limits.get();
         Transaction one = source.apply(now);
         Quota quota = one.quota();
-        if (Penalties.of(now, one) != null) { // tokens that are held must not pass it by
+        if (Penalties.of(now, one) != null) { // held tokens must not bypass the penalty
           drop(call, last, false, quota);
           return engine.decideWithin(call, Act.SPEND, one).allowed();
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          return true; // somebody else renewed it, or the limits were replaced by like ones
+          return true; // another thread renewed it, or the new limits have the same quota
         }
         drop(call, last, sameQuota, quota);
         if (quota == null) {
@@ -163,7 +162,7 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    /** Others may take some in between, or a denial be remembered: in the end one is enough. */
+    /** Spends the wanted tokens, else those that remain, else one: others may spend in between. */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
       long found = spend(call, now, one.withCost(wanted), quota);
@@ -174,7 +173,7 @@ public final class Lease implements AutoCloseable {
       return left == found || (left > 0 && spend(call, now, one, quota) == 1);
     }
 
-    /** Returns what was spent: all, or nothing and how much could be. */
+    /** Spends all wanted tokens or none; returns their number, or how many the bucket has. */
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
       Plan plan = Plan.of(now, Act.SPEND, List.of(transaction), Penalties.NONE);
@@ -202,7 +201,7 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    /** Gives back what can't be handed out under the new quota; the rest has been refilled. */
+    /** Drops held tokens; under a new quota, gives back those that have not refilled. */
     private void drop(
         BucketStore call, @Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
@@ -218,12 +217,12 @@ public final class Lease implements AutoCloseable {
         try {
           engine.ledger().giveBack(call, List.of(refund));
         } catch (StoreException e) {
-          // The tokens stay spent, which gives out less. The spend that follows meets the failure.
+          // The tokens stay spent. The next spend meets the same failure.
         }
       }
     }
 
-    /** The quota that holds now, null where nothing is limited or the name is gone. */
+    /** Returns the current quota, null if nothing is limited or the name is gone. */
     private @Nullable Quota present() {
       try {
         return source.apply(limits.get()).quota();
@@ -250,16 +249,16 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens of one spend: {@code next} to {@code count}, of which 0 went to the caller. */
+  /** The tokens of one spend; {@code next} is the next one to hand out, 0 went to the caller. */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;
     private final Stretch stretch;
     private final int count;
     private final long
-        storeMinusTicker; // the store's present was read after the ticker: never less
+        storeMinusTicker; // the ticker was read before the store's time, so this is never too small
     private final AtomicInteger next = new AtomicInteger(1);
-    private volatile Limits limits; // those last seen to have this quota for the bucket
+    private volatile Limits limits; // the last limits known to have this quota for the bucket
 
     Held(
         Limits limits,
@@ -276,7 +275,7 @@ public final class Lease implements AutoCloseable {
       this.storeMinusTicker = storeMinusTicker;
     }
 
-    /** Stays good under other limits if they have the same quota for the same bucket. */
+    /** Accepts new limits if they have the same quota for the same bucket. */
     boolean moveTo(Limits now, Transaction one) {
       if (!quota.equals(one.quota()) || !bucketKey.equals(one.bucketKey())) {
         return false;
@@ -305,22 +304,22 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      long leftNanos =
-          untilNanos - nowNanos; // of whole intervals up to the end, this many are ahead
+      long leftNanos = untilNanos - nowNanos; // the whole intervals in it have not begun
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
-    /** Settles what was taken: all was handed out, or has been refilled. */
+    /** Closes the stretch: all tokens were handed out, or have refilled. */
     void end() {
       next.set(count);
       engine.ledger().reservations().close(stretch);
     }
 
     /**
-     * Settles what was taken. Nothing is handed out after this.
+     * Closes the stretch, and returns the give-back of tokens not handed out. No token is handed
+     * out after this.
      *
-     * @param present the quota under which the rest goes back, null for that of the spend: where
-     *     nothing is limited now, the bucket waits for a limit to come back
+     * @param present the current quota, which bounds the give-back; null for the quota of the
+     *     spend, if nothing is limited now
      */
     @Nullable GiveBack leave(@Nullable Quota present) {
       int left = count - Math.min(next.getAndSet(count), count);

@@ -24,8 +24,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store, with the reservations that can still give something back to it: whatever is taken from a
- * store is given back to the same one. Thread-safe.
+ * Charges a store, and keeps the reservations, waiting callers and debts of this process that
+ * belong to it. Thread-safe.
  */
 final class Ledger {
 
@@ -45,7 +45,7 @@ final class Ledger {
     this.debts = new Debts(new Forgiving(), store::clockSkewNanos);
   }
 
-  /** Those who wait for what was taken ahead of its time. */
+  /** Returns the callers that wait for tokens taken before they refilled. */
   WaitingRoom waitingRoom() {
     return waitingRoom;
   }
@@ -54,17 +54,17 @@ final class Ledger {
     return reservations;
   }
 
-  /** Whether no call of the store waits for anything: then no stage need be made for one. */
+  /** Whether the store always answers at once, so that no call needs a stage. */
   boolean answersAtOnce() {
     return store instanceof DirectStore direct && direct.answersAtOnce();
   }
 
-  /** Returns the store's own view of the buckets of a limit, null where it charges batches only. */
+  /** Returns the store's direct view of a limit's buckets, null if it charges batches only. */
   @Nullable Buckets buckets(String prefix) {
     return store instanceof DirectStore direct ? direct.buckets(prefix) : null;
   }
 
-  /** The store, for one call of a caller: whatever it needs ends by one time-out. */
+  /** Returns the store for one caller's call, whose charges share one time-out. */
   BucketStore oneCall() {
     return store.forOneCall();
   }
@@ -76,11 +76,11 @@ final class Ledger {
   }
 
   /**
-   * Charges.
+   * Charges the store, and registers refunds and resets as in flight until they are answered.
    *
-   * @param call the caller's call, of {@link #oneCall}
-   * @param depthNanos how deep the bucket of the only transaction is: a debt beyond it may be
-   *     forgiven; {@link Debts#NEVER_FORGIVES} for a batch
+   * @param call the caller's call, from {@link #oneCall}
+   * @param depthNanos how far ahead of now the TAT of the only bucket may lie: a debt beyond it may
+   *     be forgiven; {@link Debts#NEVER_FORGIVES} for a batch
    */
   List<Reading> charge(BucketStore call, Act act, List<Charge> charges, long depthNanos) {
     if (charges.isEmpty()) {
@@ -103,19 +103,19 @@ final class Ledger {
   }
 
   /**
-   * The charges for a reservation or a lease.
+   * The result of the charges for a reservation or a lease.
    *
-   * @param readings what each charge found
-   * @param stretches what each charge has taken and can be given back, null for nothing
+   * @param readings the reading of each charge
+   * @param stretches the tokens that each charge took and can give back, null if it took none
    */
   record Holding(List<Reading> readings, List<@Nullable Stretch> stretches) {}
 
   /**
-   * Spends, and follows what was taken until it is given back or left.
+   * Spends, and tracks the tokens taken until they are given back or left spent.
    *
    * @param call as above
    * @param depthNanos as above
-   * @param then what comes of it; where it throws, all that was taken stays spent
+   * @param then computes the result; if it throws, all tokens taken stay spent
    */
   <T> T hold(BucketStore call, List<Charge> charges, long depthNanos, Function<Holding, T> then) {
     List<Stretch> opened = reservations.open(charges);
@@ -125,12 +125,12 @@ final class Ledger {
   }
 
   /**
-   * Spends without blocking, and follows what was taken until it is given back or left.
+   * Spends without blocking, and tracks the tokens taken until they are given back or left spent.
    *
    * @param call as above
    * @param depthNanos as above
    * @param then as above
-   * @param otherwise what comes of a failure
+   * @param otherwise computes the result of a failure
    */
   <T> CompletionStage<T> holdAsync(
       BucketStore call,
@@ -169,7 +169,7 @@ final class Ledger {
     }
   }
 
-  /** Returns the TATs that a batch left, given what it found. */
+  /** Returns the TATs after a batch, computed from its readings. */
   static long[] tatsAfterNanos(List<Charge> charges, List<Reading> found) {
     boolean passes = true;
     for (int i = 0; i < charges.size(); i++) {
@@ -183,7 +183,7 @@ final class Ledger {
     return afterNanos;
   }
 
-  /** Places what was spent on the time line, and closes the rest. */
+  /** Records where on the time line tokens were taken, and closes the charges that took none. */
   private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
     long[] afterNanos = tatsAfterNanos(charges, readings);
     List<@Nullable Stretch> stretches = new ArrayList<>(opened.size());
@@ -202,25 +202,25 @@ final class Ledger {
   }
 
   /**
-   * Settles a stretch of a reservation or a lease.
+   * Closes a stretch of a reservation or a lease.
    *
-   * @return what is to be given back, null for nothing
+   * @return the give-back to send, null if nothing is left to give back
    */
   @Nullable GiveBack leave(Stretch stretch, long worthNanos, long offsetNanos) {
     return reservations.giveBack(stretch, worthNanos, offsetNanos);
   }
 
-  /** Gives back what stretches left. */
+  /** Sends give-backs. */
   void giveBack(BucketStore call, List<GiveBack> refunds) {
     lower(call, Act.REFUND, refunds);
   }
 
-  /** Gives back without blocking; done when the store has answered. */
+  /** Sends give-backs without blocking; completes when the store has answered. */
   CompletionStage<Void> giveBackAsync(List<GiveBack> refunds) {
     return done(lowerAsync(oneCall(), Act.REFUND, refunds, Ledger::orThrow));
   }
 
-  /** Asks nobody where there is nothing to lower. */
+  /** Sends give-backs, if there are any, and reports the call to the observer. */
   @CanIgnoreReturnValue
   private List<Reading> lower(BucketStore call, Act act, List<GiveBack> giveBacks) {
     if (giveBacks.isEmpty()) {
@@ -251,7 +251,7 @@ final class Ledger {
     return readings;
   }
 
-  /** The same without blocking; {@link #settled} has to be told of the answer. */
+  /** Like {@link #sent} without blocking; the caller reports the answer to {@link #settled}. */
   private CompletionStage<List<Reading>> sentAsync(BucketStore call, List<GiveBack> giveBacks) {
     try {
       return call.chargeAsync(GiveBack.charges(giveBacks));
@@ -298,7 +298,7 @@ final class Ledger {
    *
    * @param call as above
    * @param depthNanos as above
-   * @param then what comes of the readings, or of the failure; called even if nobody waits for it
+   * @param then computes the result from readings or failure; called even if nobody waits for it
    */
   <T> CompletionStage<T> chargeAsync(
       BucketStore call,
@@ -329,7 +329,7 @@ final class Ledger {
     return Cancellation.reaching(charged, done.thenApply(value -> value));
   }
 
-  /** A failure goes on as it came: a new exception for each caller takes long where many fail. */
+  /** Passes a failure on unchanged: if many calls fail, new exceptions would take long. */
   private static <T> T passingOn(
       BiFunction<List<Reading>, @Nullable Throwable, T> then,
       List<Reading> readings,
@@ -344,12 +344,12 @@ final class Ledger {
     }
   }
 
-  /** Charges without blocking; done when the store has answered. */
+  /** Charges without blocking; completes when the store has answered. */
   CompletionStage<Void> chargeAsync(Act act, List<Charge> charges) {
     return done(chargeAsync(oneCall(), act, charges, Debts.NEVER_FORGIVES, Ledger::orThrow));
   }
 
-  /** Forgiving is in flight as a reset is: open reservations give nothing back then. */
+  /** Forgives debts; like a reset, this closes open reservations, which then give nothing back. */
   private final class Forgiving implements Debts.Lowering {
     @Override
     public List<Reading> lower(BucketStore call, Charge charge) {
@@ -368,13 +368,13 @@ final class Ledger {
       List<GiveBack> giveBacks, @Nullable List<Reading> found, @Nullable Throwable failure) {
     boolean isAnswered = found != null && failure == null;
     boolean isUnknown = !isAnswered && !(failure != null && chargedNothing(failure));
-    for (GiveBack one : giveBacks) { // first: until then it is known to be under way
+    for (GiveBack one : giveBacks) { // before ended(): until then isLowering() is true
       waitingRoom.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
     reservations.ended(giveBacks, isUnknown);
   }
 
-  /** Takes back spends that nothing has followed; observed as a refund. */
+  /** Takes back spends that no other spend has followed; observed as a refund. */
   private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);
@@ -388,7 +388,7 @@ final class Ledger {
                 start));
   }
 
-  /** A spend of a batch over several servers: what another server denied is a cancellation. */
+  /** A spend of a batch over several servers; it is cancelled if another server denies its part. */
   private final class TakenInVain implements BucketStore.Tentative.Part {
     private final Charge charge;
     private final List<Stretch> stretches;
@@ -433,12 +433,12 @@ final class Ledger {
     }
   }
 
-  /** Nobody watching, nothing timed: reading a clock costs as much as a decision. */
+  /** Reads the clock only for an observer, since that costs as much as a decision. */
   long start() {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();
   }
 
-  /** Returns the exception that a caller throws which waited for a failed stage. */
+  /** Returns the exception to throw to a caller that waited for a failed stage. */
   static RuntimeException thrown(@Nullable Throwable failure) {
     if (failure instanceof Error error) {
       throw error;

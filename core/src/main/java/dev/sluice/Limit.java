@@ -45,23 +45,23 @@ import org.jspecify.annotations.Nullable;
  * Decision login = logins.spend("192.0.2.7");
  * }</pre>
  *
- * <p>{@link #of} makes one that stands alone, in this process's memory. {@link
- * Limiter#limit(String)} gives the same view of a named limit, for the path where each nanosecond
- * counts. Its name, its quota and whether it has overrides are looked up once, and again when the
- * limits are replaced. It decides as the limiter does, on the same buckets.
+ * <p>{@link #of} returns a limit that stands alone, in this process's memory. {@link
+ * Limiter#limit(String)} returns a named limit of a limiter, for the fastest path: its name, its
+ * quota and whether it has overrides are looked up once, and again when the limits are replaced. It
+ * decides as the limiter does, on the same buckets.
  *
- * <p>{@code trySpend} makes no object for a cost up to 63, with the store in memory, no observer,
- * and an id that is canonical already: IPv4 addresses, numbers, UUIDs, ASCII texts. {@code spend}
- * and {@code check} make the decision, which is three small ones. Overrides are found by the id as
- * text: a limit that has some makes a text of bytes and numbers.
+ * <p>{@code trySpend} allocates nothing for a cost up to 63 if the store is in memory, there is no
+ * observer, and the id is canonical: IPv4 addresses, numbers, UUIDs, ASCII texts. {@code spend} and
+ * {@code check} allocate the decision, which is three small objects. Overrides are looked up by
+ * text, so a limit with overrides converts bytes and numbers to text.
  *
- * <p>Thread-safe; blocks as the limiter's verbs do, and throws what they throw, among it a {@link
- * MissingDefaultException} where the limits were replaced by some without a default.
+ * <p>Thread-safe; blocks like the limiter's verbs, and throws the same exceptions, including a
+ * {@link MissingDefaultException} if the limits were replaced and have no default any more.
  */
 @SuppressWarnings("exports") // DirectLimit is for Sluice's own modules
 public final class Limit implements DirectLimit {
 
-  /** The name of limits that were made without one. */
+  /** The name of limits that were created without one. */
   static final LimitName ALONE =
       LimitName.builder(1, "Limit")
           .message("denied: at most {rate}")
@@ -107,9 +107,9 @@ public final class Limit implements DirectLimit {
    * Returns a limit that stands alone: without a name, with its own buckets in this process's
    * memory. Ids are texts without control characters.
    *
-   * <p>Some limits are named, configured in files, overridden for single ids, spent together or
-   * kept in Redis. For those make a {@link Limiter}; its {@link Limiter#limit(String)} is used as
-   * this one is.
+   * <p>For limits that are named, configured in files, overridden for single ids, spent together or
+   * kept in Redis, create a {@link Limiter}; its {@link Limiter#limit(String)} is used like this
+   * one.
    *
    * @param quota how much may pass for each id
    * @return the limit
@@ -119,7 +119,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a limit that stands alone, on a given clock: for tests.
+   * Returns a limit that stands alone and uses a given clock, for tests.
    *
    * @param quota how much may pass for each id
    * @param time the clock; it must not step
@@ -134,11 +134,11 @@ public final class Limit implements DirectLimit {
   private enum Verdict {
     ALLOWED,
     DENIED,
-    /** Denied, and the TAT lies further ahead than the bucket is deep. */
+    /** Denied, and the TAT lies further ahead than a bucket without debt allows. */
     IN_DEBT
   }
 
-  /** All that follows from the limits and the name. */
+  /** Values derived from the current limits and the name. */
   record Resolved(
       Limits limits,
       LimitName name,
@@ -148,18 +148,18 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Whether some ids are not decided on by the terms alone. */
+    /** Whether some ids have an override or a penalty, so that {@link #terms} do not suffice. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
 
-    /** How far ahead of now the TAT of a bucket may rightly lie. */
+    /** Returns how far ahead of now the TAT of a bucket may lie without a debt. */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
     }
   }
 
-  /** What single spends of a bulk came to, in their order. */
+  /** Collects the results of the single spends of a bulk, in their order. */
   private static final class EachSpent implements ReadingMapper<Boolean> {
     private final BitSet inDebt = new BitSet();
     private int at;
@@ -175,10 +175,7 @@ public final class Limit implements DirectLimit {
     }
   }
 
-  /**
-   * The effects of spends on a bucket; those of small costs are kept, so that trySpend makes no
-   * object.
-   */
+  /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
   static final class SmallSpends {
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS]; // racy, benign: equal
 
@@ -213,7 +210,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * The limit's name, as it is now.
+   * Returns the limit's current name.
    *
    * @return the name
    * @throws UnknownLimitException if the limits were replaced and their catalogue no longer has it
@@ -223,7 +220,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token if it is there.
+   * Spends one token if the bucket has one.
    *
    * @param id what is limited
    * @return true if it was spent
@@ -235,7 +232,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if it is there.
+   * Spends a cost if the bucket has as many tokens.
    *
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
@@ -251,7 +248,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token if it is there.
+   * Spends one token if the bucket has one.
    *
    * @param utf8Id what is limited, as UTF-8; not kept
    * @return true if it was spent
@@ -264,7 +261,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if it is there.
+   * Spends a cost if the bucket has as many tokens.
    *
    * @param utf8Id what is limited, as UTF-8; not kept
    * @param cost tokens, 0 to the limit's burst
@@ -280,7 +277,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token if it is there.
+   * Spends one token if the bucket has one.
    *
    * @param id what is limited, a number
    * @return true if it was spent
@@ -292,7 +289,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if it is there.
+   * Spends a cost if the bucket has as many tokens.
    *
    * @param id what is limited, a number
    * @param cost tokens, 0 to the limit's burst
@@ -308,14 +305,14 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token of each id that has one. The answers are those of {@link
-   * #trySpend(CharSequence)} for one id after the other. In memory the clock is read once for up to
-   * 32 ids, and once more for each that is denied or has no bucket yet. Many buckets are looked up
-   * at once. A store in a network is asked for many at once, and for all of them within its
-   * time-out. This is not a batch: a denied id does not keep the others from being spent.
+   * Spends one token of each id that has one, with the results of {@link #trySpend(CharSequence)}
+   * for one id after the other. A store in memory reads its clock once for up to 32 ids, and once
+   * more for each id that is denied or has no bucket yet, and looks many buckets up at once. A
+   * store over a network is asked for many ids at once, and for all of them within one time-out.
+   * This is not a batch: a denied id does not keep the others from being spent.
    *
-   * @param ids what is limited; one may be there more than once
-   * @return whether it was spent, for each id in its place
+   * @param ids what is limited; an id may occur more than once
+   * @return whether a token was spent, for each id in its place
    * @throws InvalidIdException if an id does not match the name's format; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule does; other ids may
    *     have been charged
@@ -325,11 +322,11 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token of each id that has one, as {@link #trySpendEach(List)} does, without making
-   * texts of the ids.
+   * Spends one token of each id that has one, as {@link #trySpendEach(List)} does, without
+   * converting ids to text.
    *
-   * @param utf8Ids what is limited, each as UTF-8; one may be there more than once; not kept
-   * @return whether it was spent, for each id in its place
+   * @param utf8Ids what is limited, each as UTF-8; an id may occur more than once; not kept
+   * @return whether a token was spent, for each id in its place
    * @throws InvalidIdException if an id is not UTF-8, or does not match the name's format; nothing
    *     is spent then
    * @throws StoreException if the store could not decide and no failure rule does; other ids may
@@ -346,7 +343,7 @@ public final class Limit implements DirectLimit {
         });
   }
 
-  /** How an id of some kind becomes bytes; returns whether all of it is ASCII. */
+  /** Converts an id to bytes; returns whether all of it is ASCII. */
   private interface IntoBytes<T> {
     boolean set(IdBytes target, T id);
   }
@@ -395,7 +392,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token if it is there.
+   * Spends one token if the bucket has one.
    *
    * @param id what is limited
    * @return allowed if it was spent; a denial changes nothing
@@ -407,7 +404,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost if it is there.
+   * Spends a cost if the bucket has as many tokens.
    *
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
@@ -421,10 +418,10 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Says whether one token could be spent, and changes nothing.
+   * Returns whether one token could be spent, and changes nothing.
    *
    * @param id what is limited
-   * @return what a spend would have answered
+   * @return the decision that a spend would have returned
    * @throws InvalidIdException if the id does not match the name's format
    * @throws StoreException if the store could not decide and no failure rule does
    */
@@ -433,11 +430,11 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Says whether a cost could be spent, and changes nothing.
+   * Returns whether a cost could be spent, and changes nothing.
    *
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
-   * @return what a spend would have answered
+   * @return the decision that a spend would have returned
    * @throws InvalidRequestException if the id does not match the name's format, or the cost is out
    *     of range
    * @throws StoreException if the store could not decide and no failure rule does
@@ -447,7 +444,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Gives one token back. It never fills a bucket beyond full, and makes no bucket.
+   * Gives one token back. A refund never fills a bucket beyond its burst, and creates no bucket.
    *
    * @param id what is limited
    * @return allowed if something was given back, and the state of the bucket
@@ -460,7 +457,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Gives a cost back, or as much of it as is lacking to a full bucket; no bucket is made.
+   * Gives a cost back, or the part that a full bucket can take; creates no bucket.
    *
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
@@ -475,7 +472,7 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Forgets a bucket: it is full again.
+   * Resets a bucket to full.
    *
    * @param id what is limited
    * @throws InvalidIdException if the id does not match the name's format
@@ -512,12 +509,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token, and waits for it if it is not there yet; see {@link
-   * Limiter#acquire(Transaction, Duration)}.
+   * Spends one token, and waits until it has refilled; see {@link Limiter#acquire(Transaction,
+   * Duration)}.
    *
    * @param id what is limited
    * @param maxWait the longest wait, zero or more
-   * @return allowed, when the token is there; a denial comes at once
+   * @return allowed, once the token has refilled; a denial comes at once
    * @throws InvalidRequestException if the id does not match the name's format, or nobody may wait
    *     for the limit
    * @throws StoreException if the store could not decide and no failure rule does
@@ -528,13 +525,13 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost, and waits for the tokens if they are not there yet; see {@link
+   * Spends a cost, and waits until its tokens have refilled; see {@link
    * Limiter#acquire(Transaction, Duration)}.
    *
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
    * @param maxWait the longest wait, zero or more
-   * @return allowed, when the tokens are there; a denial comes at once
+   * @return allowed, once the tokens have refilled; a denial comes at once
    * @throws InvalidRequestException if the id does not match the name's format, the cost is out of
    *     range, or nobody may wait for the limit
    * @throws StoreException if the store could not decide and no failure rule does
@@ -552,7 +549,7 @@ public final class Limit implements DirectLimit {
    * @param id what is limited
    * @param cost tokens, 0 to the limit's burst
    * @param maxWait the longest wait, zero or more
-   * @return complete when the tokens are there, or with a denial at once; cancel it to give up
+   * @return completes once the tokens have refilled, or with a denial at once; cancel it to give up
    */
   public CompletionStage<Decision> acquireAsync(CharSequence id, long cost, Duration maxWait) {
     return AsyncLimiter.caught(
@@ -560,8 +557,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a transaction of this limit under the quota that holds now: checks and spends one
-   * token. For batches.
+   * Returns a transaction under the limit's current quota that checks and spends one token; for
+   * batches.
    *
    * @param id what is limited
    * @return the transaction

@@ -27,20 +27,19 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /**
- * Decides whether requests may pass: named limits on one side, a store of buckets on the other.
+ * Decides whether requests may pass, by named limits and a store of buckets.
  *
  * <p>Each verb comes in four forms: for one token of one id, at a cost, for a {@link Transaction},
  * and for a batch of transactions, which is all or nothing. A cost lies between 0 (reads the
- * bucket) and the limit's burst. A transaction may bring a quota of its own ({@link
- * Transaction#of(LimitName, Quota, String)}), beside the named ones in one batch too.
+ * bucket) and the limit's burst. A transaction may have a quota of its own ({@link
+ * Transaction#of(LimitName, Quota, String)}); one batch may mix both kinds.
  *
- * <p>Thread-safe. A call blocks as long as the store does: in memory never for long, over a network
- * for a round trip, up to the store's time-out. {@link #async} is the same without blocking. Every
- * verb throws an {@link InvalidRequestException} for a name, id, cost or batch that cannot be
- * decided on. For an id that has neither a default nor an override this is a {@link
- * MissingDefaultException}, unless {@link Builder#missingDefault} allows it. Every verb throws a
- * {@link StoreException} if the store could not decide and no {@link FailureRule} does in its
- * place.
+ * <p>Thread-safe. A call blocks while the store decides: briefly in memory; over a network for a
+ * round trip, up to the store's time-out. {@link #async} never blocks. Every verb throws an {@link
+ * InvalidRequestException} for an invalid name, id, cost or batch. For an id that has neither a
+ * default nor an override this is a {@link MissingDefaultException}, unless {@link
+ * Builder#missingDefault} allows it. Every verb throws a {@link StoreException} if the store could
+ * not decide and no {@link FailureRule} decides instead.
  */
 public final class Limiter {
 
@@ -56,7 +55,7 @@ public final class Limiter {
   }
 
   /**
-   * A limiter with limits that don't change.
+   * Returns a limiter with limits that don't change.
    *
    * @param limits the limits
    * @param store where the buckets are kept; not closed by the limiter
@@ -67,9 +66,9 @@ public final class Limiter {
   }
 
   /**
-   * A limiter with limits that can be replaced while it runs.
+   * Returns a limiter with limits that can be replaced while it runs.
    *
-   * @param limits the limits that hold at any moment
+   * @param limits the current limits
    * @param store where the buckets are kept; not closed by the limiter
    * @return the limiter
    */
@@ -91,7 +90,7 @@ public final class Limiter {
   /**
    * Returns a builder for a limiter with an observer, a clock or failure rules.
    *
-   * @param limits the limits that hold at any moment
+   * @param limits the current limits
    * @param store where the buckets are kept; not closed by the limiter
    * @return a builder
    */
@@ -100,27 +99,27 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit, to be kept: its name and quota are looked up once, and again when the limits
-   * are replaced.
+   * Returns one limit, which callers may keep: its name and quota are looked up once, and again
+   * when the limits are replaced.
    *
    * @param name the limit's name
    * @return a view of this limiter
    * @throws UnknownLimitException if the catalogue has no such name
-   * @throws MissingDefaultException if the limit has neither a default nor an override now; one
-   *     that loses them later refuses requests
+   * @throws MissingDefaultException if the limit now has neither a default nor an override; a limit
+   *     that loses both later refuses requests
    */
   public Limit limit(String name) {
     Limit known = named.get(Objects.requireNonNull(name, "name"));
     if (known == null) {
       known = new Limit(engine, limits, name);
       engine.requireConfigured(known.name());
-      named.put(name, known); // of two that were made at once, either is good
+      named.put(name, known); // two threads may race: either limit is good
     }
     return known;
   }
 
   /**
-   * Returns one limit with a quota supplied by the caller, to be kept; see {@link
+   * Returns one limit with a quota supplied by the caller, who may keep it; see {@link
    * Transaction#of(LimitName, Quota, String)}.
    *
    * @param name the limit's name
@@ -134,7 +133,7 @@ public final class Limiter {
   }
 
   /**
-   * A transaction under the limits that hold now: checks and spends one token.
+   * Returns a transaction under the current limits that checks and spends one token.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -145,41 +144,41 @@ public final class Limiter {
   }
 
   /**
-   * Says whether one token could be spent, and changes nothing.
+   * Returns whether one token could be spent, and changes nothing.
    *
    * @param limit the limit's name
    * @param id what is limited
-   * @return what a spend would have answered
+   * @return the decision that a spend would have returned
    */
   public Decision check(String limit, String id) {
     return check(limit, id, 1);
   }
 
   /**
-   * Says whether a cost could be spent, and changes nothing.
+   * Returns whether a cost could be spent, and changes nothing.
    *
    * @param limit the limit's name
    * @param id what is limited
    * @param cost tokens
-   * @return what a spend would have answered
+   * @return the decision that a spend would have returned
    */
   public Decision check(String limit, String id, long cost) {
     return limit(limit).check(id, cost);
   }
 
   /**
-   * Says whether a transaction could be spent, and changes nothing. Its kind does not matter, but
-   * that an allow-only transaction has no bucket.
+   * Returns whether a transaction could be spent, and changes nothing. Its kind does not matter,
+   * except that an allow-only transaction has no bucket.
    *
    * @param transaction which bucket, at what cost
-   * @return what a spend would have answered
+   * @return the decision that a spend would have returned
    */
   public Decision check(Transaction transaction) {
     return engine.decide(Act.CHECK, transaction);
   }
 
   /**
-   * Says whether a batch could be spent, and changes nothing.
+   * Returns whether a batch could be spent, and changes nothing.
    *
    * @param transactions no two on one bucket
    * @return the strictest decision, with each transaction's own
@@ -189,7 +188,7 @@ public final class Limiter {
   }
 
   /**
-   * Spends one token if it is there.
+   * Spends one token if the bucket has one.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -200,7 +199,7 @@ public final class Limiter {
   }
 
   /**
-   * Spends a cost if it is there.
+   * Spends a cost if the bucket has as many tokens.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -232,7 +231,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives one token back. It never fills a bucket beyond full, and makes no bucket.
+   * Gives one token back. A refund never fills a bucket beyond its burst, and creates no bucket.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -244,7 +243,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives a cost back, or as much of it as is lacking to a full bucket; no bucket is made.
+   * Gives a cost back, or the part that a full bucket can take; creates no bucket.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -257,8 +256,7 @@ public final class Limiter {
   }
 
   /**
-   * Gives a transaction's cost back, or as much of it as is lacking to a full bucket; no bucket is
-   * made.
+   * Gives a transaction's cost back, or the part that a full bucket can take; creates no bucket.
    *
    * @param transaction which bucket, at what cost
    * @return allowed if something was given back, and the state of the bucket
@@ -280,7 +278,7 @@ public final class Limiter {
   }
 
   /**
-   * Forgets a bucket: it is full again.
+   * Resets a bucket to full.
    *
    * @param limit the limit's name
    * @param id what is limited
@@ -290,16 +288,16 @@ public final class Limiter {
   }
 
   /**
-   * Forgets a transaction's bucket: it is full again.
+   * Resets a transaction's bucket to full.
    *
-   * @param transaction which bucket, of whatever kind and cost
+   * @param transaction which bucket; kind and cost don't matter
    */
   public void reset(Transaction transaction) {
     reset(Collections.singletonList(transaction));
   }
 
   /**
-   * Forgets the buckets of a batch, of whatever kind its transactions are.
+   * Resets the buckets of a batch to full; the kinds of its transactions don't matter.
    *
    * @param transactions no two on one bucket
    */
@@ -351,25 +349,24 @@ public final class Limiter {
   }
 
   /**
-   * Gives back what a reservation of another process took, as far as it has not been refilled
-   * since; nothing where the limit is disabled now.
+   * Gives back the tokens of another process's reservation, except those that have refilled since;
+   * gives nothing back if the limit is disabled now.
    *
-   * @param receipt what was taken; to be used once
-   * @throws StoreException if the store could not be asked; the tokens then stay spent, or were
-   *     given back, if only the answer was lost
+   * @param receipt which tokens were taken; to be used once
+   * @throws StoreException if the store failed; the tokens then stay spent, or were given back if
+   *     only the answer was lost
    */
   public void cancel(Receipt receipt) {
     engine.cancel(receipt);
   }
 
   /**
-   * Spends one token, and waits for it if it is not there yet; see {@link #acquire(Transaction,
-   * Duration)}.
+   * Spends one token, and waits until it has refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id what is limited
    * @param maxWait the longest wait, zero or more
-   * @return allowed, when the token is there; a denial comes at once
+   * @return allowed, once the token has refilled; a denial comes at once
    * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(String limit, String id, Duration maxWait) throws InterruptedException {
@@ -377,14 +374,14 @@ public final class Limiter {
   }
 
   /**
-   * Spends a cost, and waits for the tokens if they are not there yet; see {@link
-   * #acquire(Transaction, Duration)}.
+   * Spends a cost, and waits until its tokens have refilled; see {@link #acquire(Transaction,
+   * Duration)}.
    *
    * @param limit the limit's name
    * @param id what is limited
    * @param cost tokens
    * @param maxWait the longest wait, zero or more
-   * @return allowed, when the tokens are there; a denial comes at once
+   * @return allowed, once the tokens have refilled; a denial comes at once
    * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(String limit, String id, long cost, Duration maxWait)
@@ -393,37 +390,40 @@ public final class Limiter {
   }
 
   /**
-   * Spends a transaction, and waits for the tokens if they are not there yet.
+   * Spends a transaction, and waits until its tokens have refilled.
    *
-   * <p>The store decides in one round trip. Tokens that will be there within {@code maxWait} are
-   * taken ahead of their time. So the wait is known and certain, and every later caller, in
-   * whatever process, stands behind. Otherwise the transaction is denied at once, nothing is taken,
-   * and {@link Decision#retryIn} says how long the wait would have been.
+   * <p>The store decides in one round trip. If the tokens will have refilled within {@code
+   * maxWait}, the store takes them now. So the wait is known and certain, and every later caller,
+   * in whatever process, queues behind. Otherwise the transaction is denied at once, nothing is
+   * taken, and {@link Decision#retryIn} says how long the wait would have been.
    *
    * <ul>
-   *   <li>{@code maxWait} counts from the decision of the store. What the round trip and the
-   *       scheduler take comes on top. It is cut to {@link LimitName#longestWait}, which every
-   *       process that shares the buckets must declare alike.
+   *   <li>{@code maxWait} counts from the decision of the store; the round trip and the scheduler
+   *       add to it. It is cut to {@link LimitName#longestWait}, which must be the same in every
+   *       process that shares the buckets.
    *   <li>Turns come in the order in which the store decided. Plain spends are denied while others
-   *       wait, with a {@link Decision#retryIn} behind them all.
-   *   <li>A caller that gives up returns its tokens if nobody has taken tokens behind it, and this
-   *       process has given nothing back to the bucket since. Otherwise they stay spent until they
-   *       refill, and the callers behind keep their time ({@code docs/decisions/013}).
-   *   <li>The decision is that of the moment at which the tokens were taken.
+   *       wait, with a {@link Decision#retryIn} after the last of them.
+   *   <li>A caller that gives up returns its tokens if no other caller has taken tokens after it,
+   *       and this process has given nothing back to the bucket since. Otherwise the tokens stay
+   *       spent until they refill, and the callers behind keep their turns ({@code
+   *       docs/decisions/013}).
+   *   <li>The decision describes the bucket at the moment at which the tokens were taken.
    *   <li>A cost of 0, and an id that nothing limits, never waits. With a {@code maxWait} of zero
-   *       it is a spend.
-   *   <li>A new quota does not move those who wait already, nor does a reset, nor a refund.
-   *   <li>If the store is closed, those who wait still get their turn; what they give up is lost.
+   *       this is a plain spend.
+   *   <li>A new quota, a reset or a refund does not change the turns of callers that already wait.
+   *   <li>If the store is closed, waiting callers still get their turn; a caller that then gives up
+   *       cannot return its tokens.
    *   <li>Where a {@link FailureRule} decides in place of the store, {@code allow} passes and
    *       {@code deny} denies at once, and {@code local} waits for this process's share.
-   *   <li>A limiter follows 1,000,000 tokens-to-come of callers; beyond them nobody may wait.
+   *   <li>A limiter has about 1,000,000 places, one per waiting caller and bucket; when all are
+   *       taken, nobody else may wait.
    * </ul>
    *
-   * <p>{@link Builder#time} is the clock to wait by.
+   * <p>Waits are measured by the clock {@link Builder#time}.
    *
    * @param transaction which bucket, at what cost
    * @param maxWait the longest wait, zero or more
-   * @return allowed, when the tokens are there; a denial comes at once
+   * @return allowed, once the tokens have refilled; a denial comes at once
    * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
    *     no {@link LimitName#longestWait}
    * @throws InterruptedException if the caller is interrupted, and gives up
@@ -433,14 +433,14 @@ public final class Limiter {
   }
 
   /**
-   * Spends a batch, every transaction or none, and waits until all of its tokens are there; see
-   * {@link #acquire(Transaction, Duration)}. It is denied if one of the transactions can't be had
-   * within {@code maxWait}. Check-only transactions must pass now, and spend-only ones are spent if
-   * they fit now: for neither is waited.
+   * Spends a batch, every transaction or none, and waits until all of its tokens have refilled; see
+   * {@link #acquire(Transaction, Duration)}. The batch is denied if one transaction would have to
+   * wait for longer than {@code maxWait}. Check-only transactions must pass now, and spend-only
+   * ones are spent if they fit now: neither kind waits.
    *
    * @param transactions no two on one bucket
    * @param maxWait the longest wait, zero or more
-   * @return allowed, when all tokens are there; a denial comes at once
+   * @return allowed, once all tokens have refilled; a denial comes at once
    * @throws InvalidRequestException also for a negative wait, and for a limit whose name declares
    *     no {@link LimitName#longestWait}
    * @throws InterruptedException if the caller is interrupted, and gives up
@@ -451,12 +451,11 @@ public final class Limiter {
   }
 
   /**
-   * Leases tokens of one hot bucket, for many threads that ask for it at once.
+   * Leases tokens of one hot bucket that many threads use at once.
    *
    * @param limit the limit's name
    * @param id what is limited
-   * @param tokens how many are taken from the store at a time, at least 1; where the burst is
-   *     smaller, that many
+   * @param tokens how many are taken from the store at a time, at least 1; cut to the burst
    * @return the lease, which holds nothing yet
    * @throws InvalidRequestException for a name or id that cannot be decided on
    * @throws IllegalArgumentException for fewer tokens than 1
@@ -480,14 +479,13 @@ public final class Limiter {
 
   /**
    * Leases tokens of one hot bucket with a quota supplied by the caller; see {@link
-   * Transaction#of(LimitName, Quota, String)}. The lease keeps to this quota; for another one,
-   * close it and take a new lease.
+   * Transaction#of(LimitName, Quota, String)}. The lease keeps this quota; for another one, close
+   * it and take a new lease.
    *
    * @param limit the limit's name
    * @param quota how much may pass
    * @param id what is limited
-   * @param tokens how many are taken from the store at a time, at least 1; where the burst is
-   *     smaller, that many
+   * @param tokens how many are taken from the store at a time, at least 1; cut to the burst
    * @return the lease, which holds nothing yet
    * @throws InvalidRequestException for a name or id that cannot be decided on
    * @throws IllegalArgumentException for fewer tokens than 1
@@ -508,7 +506,7 @@ public final class Limiter {
   }
 
   /**
-   * The same limiter, seen without blocking.
+   * Returns a view of this limiter whose methods never block.
    *
    * @return a view of this limiter
    */
@@ -517,7 +515,7 @@ public final class Limiter {
   }
 
   /**
-   * The limits that hold at any moment.
+   * Returns the current limits.
    *
    * @return the reference that a reload replaces
    */
@@ -526,8 +524,8 @@ public final class Limiter {
   }
 
   /**
-   * Refuses a transaction that no quota limits because a default is missing, as each verb does: for
-   * callers that ask the limiter only where there is a quota.
+   * Throws for a transaction that has no quota because a default is missing, as each verb does; for
+   * callers that otherwise use the limiter only if there is a quota.
    *
    * @param transaction the transaction
    * @throws MissingDefaultException unless missing defaults are allowed
@@ -537,9 +535,9 @@ public final class Limiter {
   }
 
   /**
-   * Returns what this limiter does where an id has neither a default nor an override.
+   * Returns what this limiter does with an id that has neither a default nor an override.
    *
-   * @return {@link MissingDefault#REFUSE} unless the builder was told otherwise
+   * @return {@link MissingDefault#REFUSE} unless the builder set another policy
    */
   public MissingDefault missingDefault() {
     return engine.onMissing();
@@ -562,7 +560,7 @@ public final class Limiter {
     }
 
     /**
-     * Sets the observer. An exception of it is logged once, and reaches no caller.
+     * Sets the observer. The first exception that it throws is logged; none reaches a caller.
      *
      * @param newObserver counts and times what the limiter does
      * @return this
@@ -574,10 +572,10 @@ public final class Limiter {
     }
 
     /**
-     * Sets the clock of this process, for what is decided without the store. That is what {@link
-     * FailureRule#local} and the tokens of a {@link Lease} decide, and how long a {@link
-     * Reservation} is held and a caller waits. The default is {@link TimeSource#system}. Stores
-     * have clocks of their own.
+     * Sets the clock of this process, for whatever is decided without the store: {@link
+     * FailureRule#local}, the tokens of a {@link Lease}, how long a {@link Reservation} is held and
+     * how long a caller waits. The default is {@link TimeSource#system}. Stores have clocks of
+     * their own.
      *
      * @param newTime the clock; it must not step
      * @return this
@@ -595,7 +593,7 @@ public final class Limiter {
     }
 
     /**
-     * Sets what holds when the store could not decide.
+     * Sets the rule that decides when the store could not.
      *
      * @param rule for all limits that have no rule of their own
      * @return this
@@ -607,7 +605,7 @@ public final class Limiter {
     }
 
     /**
-     * Sets what holds for one limit when the store could not decide.
+     * Sets the rule that decides for one limit when the store could not.
      *
      * @param limit the limit's name
      * @param rule for this limit
@@ -622,8 +620,8 @@ public final class Limiter {
     }
 
     /**
-     * Sets what holds for one limit when the store could not decide, also for one that the
-     * catalogue does not have: callers supply its quotas.
+     * Sets the rule that decides for one limit when the store could not; also for a limit that is
+     * not in the catalogue, whose quotas callers supply.
      *
      * @param limit the limit's name
      * @param rule for this limit
@@ -639,12 +637,12 @@ public final class Limiter {
     }
 
     /**
-     * Sets what holds for an id that has neither a default nor an override, although nobody wrote
-     * that its limit is unlimited; {@link MissingDefault#REFUSE} if not called. {@code WARN} and
-     * {@code ALLOW} let requests pass because of a forgotten line.
+     * Sets what happens for an id that has neither a default nor an override, if its limit is not
+     * declared unlimited; {@link MissingDefault#REFUSE} if not called. {@code WARN} and {@code
+     * ALLOW} let requests pass because of a forgotten line.
      *
-     * @param policy for all limits but those that are {@linkplain LimitName#disabledWithoutDefault
-     *     disabled} then
+     * @param policy for all limits except those {@linkplain LimitName#disabledWithoutDefault
+     *     disabled without a default}
      * @return this
      */
     @CanIgnoreReturnValue

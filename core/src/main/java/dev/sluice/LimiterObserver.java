@@ -6,31 +6,30 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watches a limiter, to count and to time.
+ * Receives the events of a limiter, for metrics.
  *
- * <p>Called on the thread that got the answer, after it is certain: keep it short. An exception is
- * logged once, and reaches no caller. Implementations are thread-safe.
+ * <p>Called after each decision, on the thread that received it: keep it short. The first exception
+ * of an observer is logged; none reaches a caller. Implementations are thread-safe.
  */
 public interface LimiterObserver {
 
   /**
-   * A transaction was decided on; called for each transaction of a batch.
+   * Called for each transaction that was decided on, also within a batch.
    *
-   * @param act what was done: what was asked, but {@link Act#CHECK} for a transaction that a denied
-   *     batch would have spent, since nothing was taken for it
+   * @param act the requested act, but {@link Act#CHECK} for a transaction that a denied batch would
+   *     have spent, since nothing was taken for it
    * @param decision the transaction's own decision
-   * @param elapsedNanos how long the call took, for a batch the whole of it
+   * @param elapsedNanos the duration of the whole call
    */
   default void decided(Act act, Decision decision, long elapsedNanos) {}
 
   /**
-   * Single spends were decided on, on a path that makes no object of a decision: a door of a server
-   * that answers many requests at a time. Asks for each decision and calls {@link #decided} unless
-   * overridden.
+   * Called for many single spends on a path that allocates no decisions: a server protocol that
+   * answers many requests at a time. By default calls {@link #decided} with each decision.
    *
    * @param limit the limit's name
    * @param spends the spends, during this call only
-   * @param elapsedNanos how long the call took, the whole of it
+   * @param elapsedNanos the duration of the whole call
    */
   default void spent(LimitName limit, Spent spends, long elapsedNanos) {
     for (int i = 0; i < spends.count(); i++) {
@@ -39,33 +38,33 @@ public interface LimiterObserver {
   }
 
   /**
-   * The store was called.
+   * Called after each call of the store.
    *
-   * @param act what was asked
+   * @param act the requested act
    * @param charges how many buckets the call touched
-   * @param failure what went wrong, null if it answered
+   * @param failure the store's failure, null if it answered
    * @param elapsedNanos how long the call took
    */
   default void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {}
 
   /**
-   * A reservation was settled as spent before its holder did, because too many are open. Called for
-   * each; reservations that are never closed are the usual reason.
+   * Called for each reservation that was settled as spent because too many are open, usually since
+   * callers never close them.
    *
-   * @param most how many may be open: of one bucket, or in all
+   * @param most the bound that was reached: of one bucket, or in all
    */
   default void settledEarly(int most) {}
 
   /**
-   * A caller waits from now on for tokens of a limit, which it took ahead of their time. Called
-   * once for each limit that it waits for. {@link #waited} follows, on whatever thread.
+   * Called when a caller begins to wait for tokens, once for each limit that it waits for. {@link
+   * #waited} follows, on any thread.
    *
-   * @param limit the limit whose tokens are not there yet
+   * @param limit the limit whose tokens have not refilled yet
    */
   default void waits(LimitName limit) {}
 
   /**
-   * A caller waits no longer, or may not wait. Called once for each limit concerned.
+   * Called when a caller stops waiting, or was not allowed to wait; once for each limit concerned.
    *
    * @param limit the limit
    * @param ending how the wait ended
@@ -74,21 +73,20 @@ public interface LimiterObserver {
   default void waited(LimitName limit, Ending ending, long waitedNanos) {}
 
   /**
-   * Makes one observer of several, which are called in their order.
+   * Returns an observer that calls several observers in their order.
    *
    * @param observers copied
-   * @return an observer that is as thread-safe as they are; where one throws, those after it are
-   *     not called
+   * @return the observer; if one of its observers throws, those after it are not called
    */
   static LimiterObserver all(List<LimiterObserver> observers) {
     return observers.size() == 1 ? observers.get(0) : new ObserverList(observers);
   }
 
-  /** Spends of one limit that were decided on one after the other. For one thread. */
+  /** Spends of one limit, in the order of their decisions. For one thread. */
   interface Spent {
 
     /**
-     * Returns how many there are.
+     * Returns the number of spends.
      *
      * @return 1 or more
      */
@@ -103,12 +101,11 @@ public interface LimiterObserver {
     boolean allowed(int index);
 
     /**
-     * Returns whether a spend took tokens from a full bucket, so that the store had to make room
-     * for it.
+     * Returns whether a spend took tokens from a full bucket, so that the store had to store a new
+     * bucket.
      *
      * @param index its place, from 0
-     * @return false also where that is not known, as in an implementation that does not override
-     *     this
+     * @return false also if that is unknown, as by default
      */
     default boolean startedBucket(int index) {
       return false;
@@ -125,9 +122,9 @@ public interface LimiterObserver {
 
   /** The endings of a wait. */
   enum Ending {
-    /** The tokens are there. */
+    /** The tokens have refilled. */
     PASSED,
-    /** The caller was interrupted, cancelled, or timed out; what it took is withdrawn. */
+    /** The caller was interrupted, cancelled, or timed out; its tokens are withdrawn. */
     GIVEN_UP,
     /** The wait would have been too long: denied at once. {@link #waits} was not called. */
     REFUSED
@@ -135,13 +132,13 @@ public interface LimiterObserver {
 
   /** The acts of a limiter. */
   enum Act {
-    /** Look, change nothing. */
+    /** Read the bucket, change nothing. */
     CHECK,
     /** Take tokens. */
     SPEND,
     /** Give tokens back. */
     REFUND,
-    /** Forget the bucket. */
+    /** Set the bucket to full. */
     RESET
   }
 }

@@ -5,7 +5,7 @@ import dev.sluice.limit.LimitName;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Several observers of one limiter. Immutable; thread-safe as they are. */
+/** Calls several observers of one limiter, in their order. */
 final class ObserverList implements LimiterObserver {
 
   private final List<LimiterObserver> all;

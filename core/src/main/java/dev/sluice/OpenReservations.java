@@ -22,43 +22,46 @@ import java.util.function.ToIntFunction;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The tokens of a bucket come back in the order in which they were spent. A spend took the stretch
- * of the time line that ends at the TAT which it left:
+ * The tokens of a bucket refill in the order in which they were spent. A spend takes the stretch of
+ * the time line that ends at the TAT after the spend:
  *
  *        before                   end           TAT
  *   ───────┼───────────┼───────────┼─────────────┼──────▶ time
  *          │◀ refilled▶│◀ refund ─▶│◀─ younger ─▶│
  *                     now
  *
- * A cancellation gives back min(taken, end − now); the store computes it, by its own clock.
+ * A cancellation gives back min(taken, end − now); the store computes it, by its own clock. A
+ * give-back is a cancellation, a refund, a reset or a forgiven debt.
  *
- * Invariant: no end here is later than the true end. Only a give-back moves a true end, that of
- * younger spends, by at most what it asks for; a plain refund takes the oldest tokens, so it moves
- * all. The ends here move by all of it: those of open reservations when it is sent, unless they are
- * certainly older; those of reservations in flight when they are answered, if it was under way at
- * some moment of their call. A give-back whose answer was lost stays under way until no server can
- * apply it any more. No end moves back.
+ * Invariant: no end recorded here is later than the true end. Only a give-back moves true ends, by
+ * at most the amount that it asks for. A cancellation moves the ends of younger spends; a plain
+ * refund takes the oldest tokens, so it moves all ends. The recorded ends move by the full amount:
+ * open reservations when the give-back is sent, unless they are certainly older; reservations in
+ * flight when their answer arrives, if the give-back overlapped their call. A give-back whose
+ * answer was lost counts as in flight until no server can apply it any more. No end moves later.
  *
  * 1. A reservation is settled before its give-back is sent, so it gives back at most once.
- * 2. Without what was cancelled, the other tokens come back at the same time or earlier. So a
+ * 2. Without the cancelled spend, the other tokens refill at the same time or earlier. So a
  *    give-back that takes no more than the rest of its own stretch leaves the bucket no fuller than
- *    without the spend. By the invariant it takes no more, if its end moves no more until the store
- *    applies it: if no other give-back overlaps it.
+ *    without the spend. By the invariant a give-back takes no more than that rest, if no other
+ *    give-back overlaps it and moves its end before the store applies it.
  * 3. Let give-backs overlap, from t0 (the first is sent) to t1 (the last is applied). Together they
  *    take at most the rest of their stretches at t0, which would be right at t0. Until t1 the
- *    bucket without their spends refills t1 − t0 at most. So it is fuller by no more than that. A
- *    cancellation that a plain refund or a reset overtakes gives at most what it took too much.
+ *    bucket without their spends refills by at most t1 − t0. So the bucket is fuller by no more
+ *    than t1 − t0. A cancellation that a plain refund or a reset overtakes gives back at most its
+ *    own tokens too many.
  *
- * All of this is said of one bucket, so a batch changes nothing. A lease, and a part of a batch
- * that another server denied, are reservations, too.
+ * The argument is about one bucket, so it holds for batches too. A lease, and a part of a batch
+ * that another server denied, are reservations as well.
  */
 
 /**
- * The reservations that can still give something back, by bucket, and the give-backs under way.
+ * Tracks, per bucket, the reservations that can still give tokens back and the give-backs in
+ * flight.
  *
- * <p>Beyond {@link #MOST_OF_A_BUCKET} of a bucket, or {@link #MOST} in all, the oldest stays spent.
- * One whose tokens have been refilled is forgotten by later calls. A give-back costs O(n) with n
- * open reservations of its bucket. Thread-safe; never waits.
+ * <p>Beyond {@link #MOST_OF_A_BUCKET} per bucket, or {@link #MOST} in all, the oldest reservation
+ * can no longer give tokens back. Later calls forget reservations whose tokens have refilled. A
+ * give-back costs O(n) for n open reservations of its bucket. Thread-safe; locks are held briefly.
  */
 final class OpenReservations {
 
@@ -68,8 +71,8 @@ final class OpenReservations {
   /** How many reservations of one bucket may be open. */
   static final int MOST_OF_A_BUCKET = 4_096;
 
-  private static final long LATE_NANOS = 50_000_000; // a call whose time-out is over may arrive
-  private static final long FROZEN_NANOS = 60_000_000_000L; // the same, where it has no end
+  private static final long LATE_NANOS = 50_000_000; // a call may arrive after its time-out
+  private static final long FROZEN_NANOS = 60_000_000_000L; // the same for a call without an end
   private static final long HUGE_NANOS = Long.MAX_VALUE / 2; // for sums without overflow
   private static final int STRIPES = 16; // a power of two
 
@@ -81,12 +84,12 @@ final class OpenReservations {
   private final AtomicInteger count = new AtomicInteger();
 
   /**
-   * Creates a list of nothing.
+   * Creates an empty list.
    *
-   * @param time how much time passes here, by any clock
-   * @param storeTime the store's current time, where it is known here
+   * @param time a clock of this process, of any origin
+   * @param storeTime the store's current time, empty if this process does not know it
    * @param most how many reservations may be open, about
-   * @param onSettledEarly called with the bound for each reservation that stays spent because of it
+   * @param onSettledEarly called with the bound for each reservation that is closed because of it
    */
   OpenReservations(
       TimeSource time, Supplier<OptionalLong> storeTime, int most, IntConsumer onSettledEarly) {
@@ -99,20 +102,20 @@ final class OpenReservations {
     }
   }
 
-  /** Some of the buckets, guarded by its lock. */
+  /** A share of the buckets, guarded by the monitor of this object. */
   private static final class Stripe {
     private final Map<String, Line> lines = new HashMap<>();
     private final TreeMap<Long, Stretch> byAge = new TreeMap<>();
     private long sequence;
-    private long lookedAt; // the last one that was looked at, if it is over
+    private long lookedAt; // entry in byAge that forgetSome() looked at last
   }
 
-  /** A bucket. */
+  /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
     private final List<Stretch> reservations = new ArrayList<>(1); // by age
-    private int underWay; // give-backs
-    private int resets; // among them
-    private long sentNanos; // what they ask for, HUGE_NANOS or more for more
+    private int underWay; // give-backs in flight, resets included
+    private int resets; // resets in flight
+    private long sentNanos; // sum that the give-backs in flight ask for; saturates at HUGE_NANOS
   }
 
   private enum State {
@@ -131,13 +134,13 @@ final class OpenReservations {
     private final long entered; // in the stripe's sequence
     private State state;
     private long answered; // in the stripe's sequence
-    private long nanos; // in flight: moves up by it; then: asks for it
-    private boolean isReset; // or overlaps one
+    private long nanos; // spend in flight: its end will move by this; give-back: asks for this
+    private boolean isReset; // is a reset, or overlaps one
     private long spentAtNanos; // by the store's clock
-    private long spentEndNanos; // where its end was at first; 0 where a give-back overlapped
+    private long spentEndNanos; // the first end; 0 if a give-back overlapped the spend
     private volatile long endNanos; // unsigned, by the store's clock
-    private long seenAt; // by the time here: not before spentAtNanos
-    private long overAt; // by the time here
+    private long seenAt; // when the answer arrived, by this process's clock
+    private long overAt; // by this process's clock
 
     private Stretch(Stripe stripe, String key, State state) {
       this.stripe = stripe;
@@ -148,7 +151,7 @@ final class OpenReservations {
       stripe.byAge.put(entered, this);
     }
 
-    /** The instant, unsigned, from which nothing is left to give back. Takes no lock. */
+    /** Returns the instant (unsigned) from which nothing is left to give back. Takes no lock. */
     long untilNanos() {
       return endNanos;
     }
@@ -178,7 +181,7 @@ final class OpenReservations {
     }
   }
 
-  /** A give-back under way. Where its answer is lost, it may still be applied for some time. */
+  /** A give-back in flight. If its answer is lost, it may be applied up to lateNanos later. */
   record GiveBack(Charge charge, Stretch at, long lateNanos) {
     static List<Charge> charges(List<GiveBack> giveBacks) {
       return giveBacks.stream().map(GiveBack::charge).toList();
@@ -189,7 +192,7 @@ final class OpenReservations {
     return stripes[(key.hashCode() * 0x9E3779B9) >>> 28];
   }
 
-  /** Looks at two: no call has to wait for a sweep through all. */
+  /** Checks two entries per call, so that no call waits for a sweep through all. */
   private void forgetSome(Stripe stripe) {
     for (int i = 0; i < 2; i++) {
       Map.Entry<Long, Stretch> next = stripe.byAge.higherEntry(stripe.lookedAt);
@@ -215,7 +218,7 @@ final class OpenReservations {
         : time.nanos() - stretch.overAt >= 0;
   }
 
-  /** Enters spends, which have not been sent yet. */
+  /** Registers spends before they are sent. */
   List<Stretch> open(List<Charge> charges) {
     List<Stretch> opened = new ArrayList<>(charges.size());
     for (Charge charge : charges) {
@@ -250,7 +253,7 @@ final class OpenReservations {
     return false;
   }
 
-  /** Forgets spends that will give nothing back, whatever happens. A second call does nothing. */
+  /** Forgets spends that will give nothing back. A second call does nothing. */
   void close(List<Stretch> stretches) {
     stretches.forEach(this::close);
   }
@@ -269,10 +272,10 @@ final class OpenReservations {
   }
 
   /**
-   * Says where on the time line the tokens of a spend were taken.
+   * Records where on the time line a spend took its tokens.
    *
-   * @param found what the spend found
-   * @param tatAfterNanos what it left behind
+   * @param found the reading of the bucket before the spend
+   * @param tatAfterNanos the TAT after the spend
    */
   void place(Stretch stretch, Reading found, long tatAfterNanos) {
     synchronized (stretch.stripe) {
@@ -294,12 +297,12 @@ final class OpenReservations {
   }
 
   /**
-   * Settles a reservation, and says what to charge to give back what is left of it. The outcome is
-   * for {@link #ended}.
+   * Closes a reservation and returns the charge that gives back the rest of its tokens. The caller
+   * sends the charge and reports its end to {@link #ended}.
    *
-   * @param worthNanos what the tokens are worth today
-   * @param offsetNanos the burst offset of today's limit
-   * @return null where nothing is left
+   * @param worthNanos the increment of the tokens under the current limit
+   * @param offsetNanos the burst offset of the current limit
+   * @return null if nothing is left
    */
   @Nullable GiveBack giveBack(Stretch stretch, long worthNanos, long offsetNanos) {
     synchronized (stretch.stripe) {
@@ -319,7 +322,7 @@ final class OpenReservations {
     }
   }
 
-  /** Returns how far away an end is at most, if both clocks go at the same pace. */
+  /** Returns the longest possible time until an end, if both clocks run at the same rate. */
   private long leftAtMostNanos(Stretch known, long untilNanos) {
     long passedNanos = Math.max(time.nanos() - known.seenAt, 0);
     long nowNanos = storeTime.get().orElse(known.spentAtNanos + passedNanos);
@@ -336,7 +339,7 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /** Moves up those behind a give-back, and those whose place is not known yet. */
+  /** Moves the ends of the reservations behind a give-back, and of those still in flight. */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {
@@ -352,8 +355,8 @@ final class OpenReservations {
   }
 
   /**
-   * Before charges that lower buckets and belong to no reservation here: plain refunds, receipts,
-   * resets, and forgiven debts.
+   * Registers charges, before they are sent, that lower buckets and belong to no reservation here:
+   * plain refunds, receipts, resets and forgiven debts.
    */
   List<GiveBack> send(List<Charge> charges) {
     List<GiveBack> giveBacks = new ArrayList<>(charges.size());
@@ -387,8 +390,8 @@ final class OpenReservations {
   }
 
   /**
-   * Before a withdrawal. It takes back the last stretch of the queue, which nothing follows. If the
-   * TAT is the expected one by chance, it takes back what followed, too.
+   * Registers a withdrawal before it is sent. It takes back the last stretch of the bucket's time
+   * line. If the TAT has the expected value only by chance, it also takes back later stretches.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -405,9 +408,9 @@ final class OpenReservations {
   }
 
   /**
-   * After a call that gives back.
+   * Registers the end of a call that gives tokens back.
    *
-   * @param isLost whether the store failed to say whether it has lowered the buckets
+   * @param isLost whether it is unknown if the store has lowered the buckets
    */
   void ended(List<GiveBack> giveBacks, boolean isLost) {
     for (GiveBack giveBack : giveBacks) {
@@ -433,7 +436,7 @@ final class OpenReservations {
     at.leave();
   }
 
-  /** Whether a give-back or reset of a bucket is under way, or may still arrive. */
+  /** Whether a give-back or reset of a bucket is in flight, or may still arrive. */
   boolean isLowering(String key) {
     Stripe stripe = stripe(key);
     synchronized (stripe) {
@@ -443,12 +446,12 @@ final class OpenReservations {
     }
   }
 
-  /** How many reservations are open. */
+  /** Returns how many reservations are open. */
   int size() {
     return count.get();
   }
 
-  /** How many spends and give-backs wait for their answer. */
+  /** Returns how many spends and give-backs wait for their answer. */
   int inFlight() {
     return sum(
         stripe ->
@@ -457,7 +460,7 @@ final class OpenReservations {
                 .sum());
   }
 
-  /** How many buckets have reservations, or give-backs under way. */
+  /** Returns how many buckets have reservations, or give-backs in flight. */
   int buckets() {
     return sum(stripe -> stripe.lines.size());
   }

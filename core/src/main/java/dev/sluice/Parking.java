@@ -5,13 +5,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.locks.LockSupport;
 
-/**
- * How the thread of a caller waits: everything about it that a simulator must be able to replace.
- * Thread-safe.
- */
+/** Blocks and wakes callers' threads; a simulator replaces it. Thread-safe. */
 interface Parking {
 
-  /** Holds up the thread itself. */
+  /** Parks the thread itself. */
   Parking OF_THREADS =
       new Parking() {
         @Override
@@ -35,13 +32,13 @@ interface Parking {
   /** Blocks the caller until a future is done. */
   <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
 
-  /** Returns what ends {@link #park} of this caller; any thread may run it. */
+  /** Returns a task that ends {@link #park} of this caller; any thread may run it. */
   Runnable wakeUp();
 
   /**
-   * Blocks the caller until it is woken up or interrupted, at most for some time, or for less.
+   * Blocks the caller until it is woken up or interrupted, or the time is over; may return earlier.
    *
-   * @param why told by thread dumps
+   * @param why the blocker that thread dumps show
    */
   void park(Object why, long nanos);
 }

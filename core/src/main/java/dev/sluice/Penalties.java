@@ -9,26 +9,27 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A penalty says that a bucket counts as empty until an instant (docs/decisions/014). The instant
- * is compared with the store's clock, so a plan with a penalized transaction first looks at its
- * buckets: a call that changes nothing and brings the time. Where a penalty denies, the look is the
- * whole answer, and no bucket of the batch was touched. Otherwise the plan goes on as any other
- * one. What was in force then holds to the end of the plan: its part asked the store for nothing.
+ * A penalty makes a bucket count as empty until an instant (docs/decisions/014). The instant is
+ * compared with the store's clock, so a plan with a penalized transaction first reads its buckets:
+ * a call that changes nothing and returns the time. If a penalty denies, the plan is done, and no
+ * bucket of the batch was changed. Otherwise the plan continues like any other. Penalties that were
+ * in force at the first call count until the end of the plan, since their transactions then spend
+ * nothing.
  *
- * Plans without a penalty, which are nearly all, pay for one look at an empty map.
+ * Plans without a penalty, nearly all, pay for one look-up in an empty map.
  */
 
 /**
- * The penalties on the transactions of a plan. Immutable.
+ * The penalties on the transactions of a plan.
  *
  * @param byPlace the penalty of each transaction, null for none; empty if there is none at all
- * @param areInForce whether a look found them in force; else the time decides
+ * @param areInForce whether the store's time showed them in force; else each time decides
  */
 record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
 
   static final Penalties NONE = new Penalties(List.of(), false);
 
-  /** The penalties that an act meets. A reset meets none: it has no answer to tell them in. */
+  /** Returns the penalties that apply to an act. None apply to a reset, which has no decision. */
   static Penalties of(Limits limits, Act act, List<Transaction> transactions) {
     if (!limits.hasPenalties() || act == Act.RESET) {
       return NONE;
@@ -43,7 +44,7 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
     return any ? new Penalties(byPlace, false) : NONE;
   }
 
-  /** A trial has a bucket of its own, and a quota of the caller a name of its own. */
+  /** Returns the penalty of a transaction; trials and callers' own quotas have none. */
   static @Nullable Penalty of(Limits limits, Transaction transaction) {
     return Plan.limiting(transaction) == null
             || transaction.isShadow()

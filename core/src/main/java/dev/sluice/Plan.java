@@ -23,15 +23,15 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One request on its way: transactions into charges for the store, its readings back into a
- * decision. The same for the synchronous and the asynchronous way. Immutable.
+ * Turns the transactions of one request into charges for the store, and the store's readings into a
+ * decision; shared by the synchronous and the asynchronous limiter.
  *
- * @param act what is asked
+ * @param act check, spend, refund or reset
  * @param transactions the request, in order
- * @param charges what the store is to do, in the order of the transactions that need it; empty
- *     where the store need not be asked
- * @param maxWaitNanos how far a spend may go beyond what is there now
- * @param penalties those on the transactions
+ * @param charges the charges for the store, in the order of the transactions that need one; empty
+ *     if the store need not be asked
+ * @param maxWaitNanos how long a spend may wait for tokens
+ * @param penalties the penalties on the transactions
  * @param debt how many bursts the bucket of the only transaction may owe
  */
 record Plan(
@@ -47,16 +47,16 @@ record Plan(
   /**
    * Makes a plan.
    *
-   * @param limits those in force, which say what a bucket may owe
+   * @param limits the current limits, which say what a bucket may owe
    */
   static Plan of(Limits limits, Act act, List<Transaction> transactions, Penalties penalties) {
     return of(limits, act, transactions, 0, penalties);
   }
 
   /**
-   * A spend that may wait.
+   * Makes a plan for a spend that may wait.
    *
-   * @throws InvalidRequestException for a negative wait, and for a limit that nobody may wait for
+   * @throws InvalidRequestException for a negative wait, and for a limit that allows no waiting
    */
   static Plan ofAcquire(
       Limits limits, List<Transaction> transactions, Duration maxWait, Penalties penalties) {
@@ -106,14 +106,14 @@ record Plan(
   }
 
   /**
-   * Whether the store's clock must be asked whether a penalty is in force, before anything else. A
-   * refund acts on the bucket in any case; its answer brings the time to tell the penalty by.
+   * Whether the store must first be asked for its time, to see if a penalty is in force. A refund
+   * changes the bucket in any case, and its answer includes the time.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
   }
 
-  /** Returns charges that look at each bucket: they deny nothing, and change nothing. */
+  /** Returns charges that only read each bucket: they deny nothing and change nothing. */
   List<Charge> looks() {
     return charges.stream().map(Plan::look).toList();
   }
@@ -123,16 +123,16 @@ record Plan(
   }
 
   /**
-   * The result of the look at the buckets.
+   * The result of reading the buckets.
    *
-   * @param plan what is left to do
-   * @param decisions the decision of each transaction if nothing is left to do, otherwise null
+   * @param plan the rest of the work
+   * @param decisions the decision of each transaction if no work is left, otherwise null
    */
   record Looked(Plan plan, @Nullable List<Decision> decisions) {}
 
   /**
-   * Goes on after a look. A check needs no more than it, nor does a plan that a penalty denies. A
-   * transaction that only spends what fits finds an empty bucket, and spends nothing.
+   * Continues after the buckets were read ({@link #looks}). A check, and a plan that a penalty
+   * denies, are then done. A penalized spend-only transaction spends nothing.
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
@@ -156,7 +156,7 @@ record Plan(
         isDone ? decide(found) : null);
   }
 
-  /** Whether it is one transaction, and no batch. */
+  /** Whether the plan has a single transaction. */
   boolean isAlone() {
     return transactions.size() == 1;
   }
@@ -178,7 +178,7 @@ record Plan(
     return new Charge(transaction.bucketKey(), effect(act, transaction, quota, maxWaitNanos));
   }
 
-  /** Returns the effect on the bucket of a transaction that is held to a quota. */
+  /** Returns the effect of a transaction on its bucket under a quota. */
   Effect effect(Transaction transaction, Quota quota) {
     return effect(act, transaction, quota, maxWaitNanos);
   }
@@ -199,7 +199,7 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /** How deep the bucket of the only transaction is; a batch forgives no debt. */
+  /** Returns how far ahead of now the TAT may lie without a debt; a batch forgives no debt. */
   long depthNanos(Function<Transaction, @Nullable Quota> quotaOf) {
     Quota quota = isAlone() ? quotaOf.apply(transactions.get(0)) : null;
     return quota == null
@@ -212,10 +212,10 @@ record Plan(
   }
 
   /**
-   * The charges of a spend.
+   * Returns the places on the time line that a spend took.
    *
-   * @param charged what was charged, in the order of the transactions that needed it
-   * @param quotaOf what a transaction was held to, null where nothing was charged for it
+   * @param charged the charges made, in the order of the transactions that needed one
+   * @param quotaOf the quota of a transaction, null if nothing was charged for it
    */
   List<Place> taken(
       List<Charge> charged,
@@ -256,12 +256,12 @@ record Plan(
     };
   }
 
-  /** The quota that a transaction is held to; null where it only allows. */
+  /** Returns the quota that limits a transaction; null if nothing limits it. */
   static @Nullable Quota limiting(Transaction transaction) {
     return transaction.kind() == Kind.ALLOW_ONLY ? null : transaction.quota();
   }
 
-  /** The decision of each transaction, in order. */
+  /** Returns the decision of each transaction, in order. */
   List<Decision> decide(List<Reading> readings) {
     List<Decision> decisions = new ArrayList<>(transactions.size());
     int next = 0;
@@ -307,10 +307,10 @@ record Plan(
   }
 
   /**
-   * Corrects the parts of a denied batch that had room: nothing was spent, so each says what its
+   * Corrects the allowed decisions of a denied batch: nothing was spent, so each reports what its
    * bucket still holds.
    *
-   * @param quotaOf what a transaction was held to, null where no bucket was asked
+   * @param quotaOf the quota of a transaction, null if no bucket was asked
    */
   List<Decision> asHappened(
       List<Decision> decisions, Function<Transaction, @Nullable Quota> quotaOf) {
@@ -330,24 +330,24 @@ record Plan(
   }
 
   /**
-   * Returns the act that an observer is told for a part: a denied batch only checks those that
-   * pass.
+   * Returns the act to report to an observer for one transaction: a denied batch has only checked
+   * the transactions that would have passed.
    */
   Act actOn(Decision part, Decision whole) {
     return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }
 
-  /** Nothing stood in the way of a spend, and nothing was given back by a refund. */
+  /** Returns the answer without a limit: a spend is allowed, a refund gives nothing back. */
   private Answer unlimited() {
     return act == Act.REFUND ? Answer.NOTHING_REFUNDED : Answer.UNLIMITED;
   }
 
-  /** The decision of a batch of one: its own, even where it counts for no batch. */
+  /** Returns the decision of a batch of one, even if its kind does not count in a batch. */
   Decision only(List<Decision> decisions) {
     return decisions.get(0);
   }
 
-  /** The decision of the batch, from those of its transactions. */
+  /** Returns the decision of the batch, combined from the decisions of its transactions. */
   Decision strictest(List<Decision> decisions) {
     List<Decision> counting = new ArrayList<>(decisions.size());
     for (int i = 0; i < decisions.size(); i++) {
@@ -358,7 +358,7 @@ record Plan(
     return Decision.ofBatch(counting, unlimited(), decisions);
   }
 
-  /** The limits that deny a batch. */
+  /** Returns the limits that deny a batch. */
   List<LimitName> denying(List<Decision> decisions) {
     List<LimitName> denying = new ArrayList<>();
     for (int i = 0; i < transactions.size(); i++) {

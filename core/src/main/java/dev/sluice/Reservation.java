@@ -21,7 +21,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Tokens that were spent, and can be given back once: for limits that count only bad attempts.
+ * Spent tokens that can be given back once, for limits that count only bad attempts.
  *
  * <pre>{@code
  * try (Reservation attempt = limiter.reserve("FailedLoginsPerIPAddress", ip)) {
@@ -34,24 +34,24 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>What is not cancelled by the time of {@link #close} stays spent. {@link #cancel()} gives back
- * what was taken and has not been refilled since, at most once, never over the bucket's capacity.
- * It gives back nothing if the bucket was reset through this limiter since, or its limit is
- * disabled now. In one process, and while no two calls that give back to the bucket overlap, the
- * bucket is never fuller than if the cancelled reservations had not been made. If cancellations
- * overlap, the bucket may be fuller by what it refills from the first of them to the last. If a
- * cancellation overlaps a plain refund, the bucket may be fuller by what the open reservations
- * took. A reservation that overlaps another call that gives back to its bucket may give back less.
+ * <p>Tokens that are not cancelled before {@link #close} stay spent. {@link #cancel()} gives back
+ * the tokens that have not refilled since, at most once, and never more than a full bucket can
+ * take. It gives back nothing if the bucket was reset through this limiter since, or its limit is
+ * disabled now. In one process, if no two calls that give back to the bucket overlap, the bucket is
+ * never fuller than without the cancelled reservations. If cancellations overlap, the bucket may be
+ * fuller by its refill from the first of them to the last. If a cancellation overlaps a plain
+ * refund, the bucket may be fuller by the tokens of the open reservations. A reservation that
+ * overlaps another call that gives back to its bucket may give back less.
  *
- * <p>Close every reservation. A limiter follows 4,096 open ones of a bucket and 1,000,000 in all;
- * beyond that the oldest stays spent for good, and {@link LimiterObserver#settledEarly} is called.
- * One that is not closed is forgotten once its tokens have been refilled. Cancelling costs O(n)
- * with n open reservations on its bucket.
+ * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
+ * all; beyond that the oldest stays spent, and {@link LimiterObserver#settledEarly} is called. A
+ * reservation that is never closed is forgotten once its tokens have refilled. Cancelling costs
+ * O(n) for n open reservations of the bucket.
  *
- * <p>Where a {@link FailureRule} decided in place of the store, what it took from this process's
- * memory is given back to that; where it only allowed, nothing was taken.
+ * <p>If a {@link FailureRule} decided in place of the store, the tokens go back to the memory of
+ * this process, from which they were taken; if the rule only allowed, no tokens were taken.
  *
- * <p>Thread-safe. {@link #cancel()} blocks as a spend does, {@link #cancelAsync} does not.
+ * <p>Thread-safe. {@link #cancel()} blocks like a spend, {@link #cancelAsync} does not.
  */
 public final class Reservation implements AutoCloseable {
 
@@ -62,11 +62,11 @@ public final class Reservation implements AutoCloseable {
   private final AtomicBoolean settled = new AtomicBoolean();
 
   /**
-   * A reservation.
+   * Creates a reservation.
    *
    * @param ledger where it was made
-   * @param present what a bucket is held to at the time of asking, null if its limit is disabled
-   * @param taken what was spent there
+   * @param present returns the current quota of a transaction, null if its limit is disabled
+   * @param taken the tokens spent
    */
   Reservation(
       Ledger ledger,
@@ -80,7 +80,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * The decision on the spend.
+   * Returns the decision on the spend.
    *
    * @return the decision, for a batch the strictest
    */
@@ -107,15 +107,15 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Returns the receipt of what can be given back now, for a cancellation in another process. The
-   * reservation stays as it is: a caller that cancels with the receipt must not cancel the
+   * Returns a receipt of the tokens that can be given back now, for a cancellation in another
+   * process. The reservation stays open: a caller that cancels with the receipt must not cancel the
    * reservation too.
    *
-   * @return no parts where nothing was taken from the store, or nothing is left of it
+   * @return the receipt; without parts if no tokens were taken from the store, or all have refilled
    */
   public Receipt receipt() {
     if (decision.degraded()) {
-      return new Receipt(List.of()); // it was taken from this process's memory
+      return new Receipt(List.of()); // the tokens came from this process's memory
     }
     List<Receipt.Part> parts = new ArrayList<>(taken.size());
     for (Taken one : taken) {
@@ -130,8 +130,8 @@ public final class Reservation implements AutoCloseable {
   /**
    * Gives the tokens back. Only the first call, and only before {@link #close}, does anything.
    *
-   * @throws StoreException if the store could not be asked. The tokens then stay spent (or were
-   *     given back, if only the answer was lost), and are not given back by another call.
+   * @throws StoreException if the store failed. The tokens then stay spent (or were given back, if
+   *     only the answer was lost), and another call does not give them back
    */
   public void cancel() {
     cancel(transaction -> true);
@@ -184,7 +184,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   private List<GiveBack> settle(Predicate<Transaction> which) {
-    // Asked first: where it throws, nothing is settled.
+    // The predicate runs first: if it throws, nothing is settled.
     List<Taken> chosen = taken.stream().filter(one -> which.test(one.transaction)).toList();
     if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
       return List.of();
@@ -208,15 +208,15 @@ public final class Reservation implements AutoCloseable {
   /**
    * The tokens that one transaction took from one bucket.
    *
-   * @param quota what the bucket was held to
+   * @param quota the quota of the spend
    */
   record Taken(Transaction transaction, Quota quota, Stretch stretch) {
 
     /**
-     * All that a batch took.
+     * Returns all tokens that a batch took.
      *
-     * @param quotaOf what a transaction was held to, null where nothing was charged for it; the
-     *     holding is that of the others, in their order
+     * @param quotaOf the quota of a transaction, null if nothing was charged for it; the holding
+     *     has the other transactions, in their order
      */
     static List<Taken> all(
         List<Transaction> transactions,
@@ -234,25 +234,22 @@ public final class Reservation implements AutoCloseable {
       return List.copyOf(taken);
     }
 
-    /** Returns the worth of the tokens under the quota that holds now. */
+    /** Returns the increment of the tokens under the current quota. */
     long worthNanos(Quota now) {
       return Math.min(quota.intervalNanos(), now.intervalNanos()) * transaction.cost();
     }
   }
 
   /**
-   * The tokens that a {@link Reservation} took and can still give back, as plain values: for a
-   * caller that cancels elsewhere, in another process with the same store and limits.
+   * The tokens that a {@link Reservation} took and can still give back, as plain values, for a
+   * cancellation in another process with the same store and limits.
    *
-   * <p>A process that cancels with a receipt does not know what else was given back since, so
-   * {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}. It gives back
-   * what was taken and would not have been refilled by now if nothing else had been given back. It
-   * never overfills a bucket. Nothing here prevents that a receipt is used twice; that is the
-   * caller's to see to.
+   * <p>A process that cancels with a receipt does not know which other tokens were given back
+   * since, so {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}. It
+   * gives back the tokens that would not have refilled by now without other give-backs. It never
+   * overfills a bucket. The caller must not use a receipt twice; nothing checks this.
    *
-   * <p>Immutable and thread-safe.
-   *
-   * @param parts one for each bucket; none where nothing is left to give back
+   * @param parts one for each bucket; empty if nothing is left to give back
    */
   public record Receipt(List<Part> parts) {
 
@@ -269,10 +266,10 @@ public final class Reservation implements AutoCloseable {
      * The tokens taken from one bucket.
      *
      * @param transaction which bucket, at what cost
-     * @param intervalNanos the emission interval by which it was taken: what a token is worth,
-     *     positive; times the cost it fits into 64 bits
+     * @param intervalNanos the emission interval of the spend, positive; times the cost it fits
+     *     into 64 bits
      * @param untilNanos the instant by the store's clock, in unsigned nanoseconds since the Unix
-     *     epoch, from which nothing is left to give back: the TAT that the spend left behind
+     *     epoch, from which nothing is left to give back: the TAT after the spend
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
@@ -280,7 +277,7 @@ public final class Reservation implements AutoCloseable {
        * Makes a part.
        *
        * @param transaction which bucket, at what cost
-       * @param intervalNanos what a token is worth
+       * @param intervalNanos the emission interval of the spend
        * @param untilNanos from when on nothing is left
        * @throws IllegalArgumentException for an interval out of its range
        */
@@ -296,8 +293,7 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns the refunds, under the limits that hold now. An id that nothing limits any more gets
-     * none.
+     * Returns the refunds under the current limits; an id that nothing limits any more has none.
      */
     List<Charge> refunds(Function<Transaction, @Nullable Quota> present) {
       List<Charge> refunds = new ArrayList<>(parts.size());

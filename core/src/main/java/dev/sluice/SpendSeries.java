@@ -18,12 +18,12 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A decision in full is four objects, and the engine's way to it a dozen more. Here, everything
- * that a decision follows from stays in arrays. Rare cases (a debt, a store that is full, an
- * observer that asks for the decision) take the engine's way, in their turn among the others.
+ * A full decision is four objects, and the engine allocates a dozen more to make it. Here all
+ * inputs of decisions stay in arrays. Rare cases (a debt, a full store, an observer that reads the
+ * decision) go through the engine, in order with the others.
  */
 
-/** The spends of a limit whose store answers at once. For one thread. */
+/** A series of spends of one limit, for a store that answers at once. For one thread. */
 final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};
@@ -40,12 +40,12 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
   private final long[] tatNanos = new long[CAPACITY];
   private final @Nullable Decision[] decisions = new @Nullable Decision[CAPACITY];
   private final @Nullable RuntimeException[] failures = new @Nullable RuntimeException[CAPACITY];
-  private final int[] plain = new int[CAPACITY]; // places of spends that nothing rare happened to
+  private final int[] plain = new int[CAPACITY]; // indexes of spends without a rare case
   private int plains;
   private @Nullable Resolved resolved; // for the spends that were added
-  private @Nullable Series series; // of those limits
+  private @Nullable Series series; // the store's view of the same limit
   private int size;
-  private int at; // the spend that the store is asked about
+  private int at; // the spend that is being charged
 
   private final IdBytes id = new IdBytes(); // of the spend that is added
 
@@ -91,7 +91,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
     return true;
   }
 
-  /** The limits as they are when the first spend is added; they hold for all of the series. */
+  /** Returns the limits as of the first spend of the series; they apply to all of its spends. */
   @SuppressWarnings("ReferenceEquality") // the same object as before, as nearly always
   private Resolved begun() {
     Resolved now = resolved;
@@ -228,7 +228,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
         tatNanos[index]);
   }
 
-  // What an observer is told
+  // The view for an observer
 
   @Override
   public int count() {
@@ -268,7 +268,7 @@ final class SpendSeries implements Spends, ReadingMapper<Boolean>, LimiterObserv
     return Objects.requireNonNull(resolved).name();
   }
 
-  /** Keeps nothing of those who asked. */
+  /** Drops all references to the callers' data. */
   private void forget() {
     for (int i = 0; i < size; i++) {
       decisions[i] = null;

@@ -11,8 +11,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The terms of an id: the limit's name, the quota, and where that comes from. Made once for a
- * limit, so that a decision need not carry the parts. Immutable.
+ * The terms of an id: the limit's name, the quota, and the quota's origin. Created once per limit,
+ * so that decisions share them.
  */
 final class Terms {
 
@@ -58,7 +58,7 @@ final class Terms {
     return override == null ? ofDefault(limits, name) : ofOverride(override, name);
   }
 
-  /** The same for a share of the quota. */
+  /** Returns these terms with a share of the quota. */
   Terms heldTo(Quota share) {
     return new Terms(name, share, origin, coverage);
   }
@@ -67,7 +67,7 @@ final class Terms {
     return name;
   }
 
-  /** Null where nothing is limited; {@link #coverage} says why. */
+  /** Returns the quota, null if nothing is limited; {@link #coverage} says why. */
   @Nullable Quota quota() {
     return quota;
   }
@@ -76,12 +76,12 @@ final class Terms {
     return origin == Origin.OVERRIDE;
   }
 
-  /** Whether the caller supplied the quota: then limits neither know it nor change it. */
+  /** Whether the caller supplied the quota, which limits then neither know nor change. */
   boolean ofCaller() {
     return origin == Origin.CALLER;
   }
 
-  /** Returns the quota of the id under the limits that hold now, null where nothing limits it. */
+  /** Returns the quota of the id under the given limits, null if nothing limits it. */
   @Nullable Quota quotaIn(Limits now, String canonicalId) {
     return ofCaller() ? quota : now.quotaFor(name, canonicalId);
   }
@@ -96,7 +96,7 @@ final class Terms {
     CALLER
   }
 
-  /** The decision on a check or a spend of an id that is given as a string. */
+  /** Returns a mapper from readings to decisions on a check or a spend of an id. */
   ReadingMapper<Decision> decision() {
     return decision;
   }

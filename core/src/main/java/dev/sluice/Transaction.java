@@ -14,11 +14,10 @@ import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One line of a request to a {@link Limiter}: which bucket, under which limit, at what cost, and
- * what is to be done.
+ * One item of a request to a {@link Limiter}: the limit, the bucket, the cost and the kind of act.
  *
- * <p>Immutable and thread-safe. The limit is read when the transaction is made, so make it for the
- * request at hand and do not keep it.
+ * <p>Immutable and thread-safe. The quota is read when the transaction is created, so create it for
+ * each request and do not keep it.
  */
 public final class Transaction {
 
@@ -37,8 +36,8 @@ public final class Transaction {
   }
 
   /**
-   * A transaction that checks and spends one token; one that allows only where nothing limits the
-   * id. A limiter refuses the latter if {@linkplain Coverage#isMissing nobody wrote so}.
+   * Returns a transaction that checks and spends one token; an allow-only one if nothing limits the
+   * id. A limiter refuses the latter if the default is {@linkplain Coverage#isMissing missing}.
    *
    * @param limits the limits to look the quota up in
    * @param limit the limit's name
@@ -54,22 +53,22 @@ public final class Transaction {
   }
 
   /**
-   * Returns a transaction that checks and spends one token of a quota supplied by the caller: a
-   * customer's plan, say, or a quota that came with the request. Limits have no say in it: neither
-   * their default nor an override applies, and a reload changes nothing.
+   * Returns a transaction that checks and spends one token of a quota supplied by the caller, such
+   * as a customer's plan. Neither the default nor an override of the limits applies to it, and a
+   * reload changes nothing.
    *
-   * <p>The bucket is that of the name and the id, whatever the quota. So the quota of an id may
-   * change from one request to the next, and the bucket follows. Where two quotas work on one
-   * bucket at a time, or a named limit does beside them, it gives out what the larger one allows,
-   * plus a bounded amount ({@code docs/decisions/009}).
+   * <p>The bucket depends on the name and the id, not on the quota. So the quota of an id may
+   * change from one request to the next, and the bucket stays the same. If two quotas are used on
+   * one bucket at the same time, the bucket grants what the larger one allows, plus a bounded
+   * amount ({@code docs/decisions/009}).
    *
    * <p>The name need not be in a catalogue. Keep it as a constant: it labels metrics, so it must
-   * not be made from what a request brings. Its number must be its own: a limiter refuses a name
-   * that the catalogue of its limits gives another number, and a number that it gives another name.
+   * not be built from request data. A limiter refuses a name or a number that the catalogue of its
+   * limits pairs differently.
    *
    * @param limit the limit's name
-   * @param quota how much may pass; a quota of zero tokens does not exist, so a caller with such a
-   *     plan denies without asking
+   * @param quota how much may pass; a quota of zero tokens does not exist: deny such a request
+   *     yourself
    * @param id the id, made canonical
    * @return the transaction
    * @throws InvalidIdException if the id does not match the name's format
@@ -82,14 +81,14 @@ public final class Transaction {
     return of(terms, canonicalId, 1);
   }
 
-  /** For a cost that is known to be in its range. */
+  /** Returns a transaction with a cost that is known to be in range. */
   static Transaction of(Terms terms, String canonicalId, long cost) {
     Kind kind = terms.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
     return new Transaction(terms, canonicalId, kind, cost, false);
   }
 
   /**
-   * This transaction at another price.
+   * Returns this transaction with another cost.
    *
    * @param newCost tokens, 0 (reads the bucket) to the limit's burst
    * @return a new transaction
@@ -112,7 +111,7 @@ public final class Transaction {
   }
 
   /**
-   * This transaction, which checks and never spends (nor is refunded).
+   * Returns this transaction as check-only: never spent, never refunded.
    *
    * @return a new transaction
    */
@@ -121,7 +120,8 @@ public final class Transaction {
   }
 
   /**
-   * This transaction, which spends if it fits, as a best effort, and never denies a batch.
+   * Returns this transaction as spend-only: spent if it fits, as a best effort; never denies a
+   * batch.
    *
    * @return a new transaction
    */
@@ -130,7 +130,7 @@ public final class Transaction {
   }
 
   /**
-   * This transaction, which is good for {@link Limiter#reset} only.
+   * Returns this transaction as reset-only: valid for {@link Limiter#reset} alone.
    *
    * @return a new transaction
    */
@@ -139,7 +139,7 @@ public final class Transaction {
   }
 
   /**
-   * This transaction, which always allows and stores nothing, whatever the quota of its limit.
+   * Returns this transaction as allow-only: always allowed, stores nothing, ignores the quota.
    *
    * @return a new transaction
    */
@@ -148,10 +148,10 @@ public final class Transaction {
   }
 
   /**
-   * Returns this transaction as a trial, whose denial refuses nobody. It has a bucket of its own,
-   * so that a trial takes nothing from what is in force. Observers count it apart. The limiter
-   * decides on it as on any other; to keep its denial from the others, spend it in a batch of its
-   * own.
+   * Returns this transaction as a trial, whose denial refuses nobody. A trial has its own bucket,
+   * so that it takes no tokens from other transactions. Observers count it separately. The limiter
+   * decides on it like on any other; spend trials in a separate batch, since a denied trial denies
+   * its batch.
    *
    * @return a new transaction
    */
@@ -169,20 +169,20 @@ public final class Transaction {
     return terms;
   }
 
-  /** This transaction, held to a share of its quota. */
+  /** Returns this transaction with a share of its quota. */
   Transaction heldTo(Quota share) {
     return share.equals(quota())
         ? this
         : new Transaction(terms.heldTo(share), id, kind, cost, shadow);
   }
 
-  /** Returns the quota of the id under the limits that hold now, null where nothing limits it. */
+  /** Returns the quota of the id under the given limits, null if nothing limits it. */
   @Nullable Quota quotaIn(Limits now) {
     return terms.quotaIn(now, id);
   }
 
   /**
-   * The limit's name.
+   * Returns the limit's name.
    *
    * @return the name
    */
@@ -209,7 +209,7 @@ public final class Transaction {
   }
 
   /**
-   * Returns whether the limits hold the id to a quota, and if not, why.
+   * Returns whether a quota limits the id, and if not, why.
    *
    * @return {@link Coverage#LIMITED} where there is a quota
    */
@@ -236,7 +236,7 @@ public final class Transaction {
   }
 
   /**
-   * The price.
+   * Returns the cost.
    *
    * @return tokens, 0 to the limit's burst
    */
@@ -254,7 +254,7 @@ public final class Transaction {
   }
 
   /**
-   * The key of the bucket.
+   * Returns the key of the bucket.
    *
    * @return the name's number, ":" and the id; before them "shadow-" for a trial
    */
@@ -270,13 +270,13 @@ public final class Transaction {
 
   /** The acts on a bucket. */
   public enum Kind {
-    /** Checked, spent, and part of the batch's decision. */
+    /** Checked and spent; counts in the batch's decision. */
     CHECK_AND_SPEND,
-    /** Checked and part of the batch's decision; never spent, never refunded. */
+    /** Checked; counts in the batch's decision; never spent, never refunded. */
     CHECK_ONLY,
-    /** Spent if it fits, as a best effort; no part of the batch's decision. */
+    /** Spent if it fits, as a best effort; does not count in the batch's decision. */
     SPEND_ONLY,
-    /** Forgotten; for resets only. */
+    /** For resets only. */
     RESET_ONLY,
     /** Neither checked nor spent: nothing limits the id. */
     ALLOW_ONLY

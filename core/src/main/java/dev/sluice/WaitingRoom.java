@@ -25,40 +25,41 @@ import org.jspecify.annotations.Nullable;
  * Waiting.
  *
  * A caller that may wait for W spends with a burst offset of τ + W instead of τ. So the store
- * decides in one call whether the tokens will be there within W, and takes them. The TAT then goes
- * beyond now + τ, and all later callers, from any process, queue behind it. A caller's turn comes
- * when the end of its stretch of the time line (see the essay in OpenReservations) lies within τ:
+ * decides in one call whether the tokens will have refilled within W, and takes them. The TAT then
+ * lies beyond now + τ, and all later callers, from any process, queue behind it. A caller's turn
+ * comes when the end of its stretch of the time line (see the essay in OpenReservations) is at most
+ * τ ahead:
  *
  *        now              now + τ      A      B      C = TAT
  *   ──────┼──────────────────┼───┬──────┬──────┬──────┬────▶ time
  *         │                  │   │◀ T·c▶│      │      │
  *         │◀── τ, the burst offset ────▶│      its turn: the end of its stretch − τ
  *
- * Giving up. If B's tokens were refunded, D would get the stretch of C, and C and D would pass at
- * the same moment. So the store takes a spend back only while the TAT is still the one that this
- * spend left (Op.WITHDRAW): then no stretch lies behind. Otherwise the tokens stay spent until they
- * refill, and the callers behind keep their time.
+ * Giving up. If B's tokens were refunded, a new caller D would get the stretch of C, and C and D
+ * would pass at the same moment. So the store takes a spend back only while the TAT is still the
+ * one after this spend (Op.WITHDRAW): then no other stretch follows. Otherwise the tokens stay
+ * spent until they refill, and the callers behind keep their turns.
  *
- * A refund, a cancellation or a reset can bring the TAT back to the same nanosecond while others
+ * A refund, a cancellation or a reset can move the TAT back to the same nanosecond while others
  * spend. So a caller gives nothing back if this process may have lowered its bucket since it asked.
  *
- * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, in all
- * processes together. Here the line of a bucket has one alarm, that of its first place. A caller
- * with several buckets stands in several lines, and passes when it was first in each.
+ * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, across all
+ * processes. In this process the line of a bucket has one alarm, for its first place. A caller with
+ * several buckets stands in several lines, and passes when its turn has come in each.
  *
- * Clocks. A store that uses a clock of this process names the instant of its decision. For any
+ * Clocks. A store that uses a clock of this process reports the instant of its decision. For any
  * other store the wait counts from the arrival of its answer, so it is never too short. When the
- * tokens of a stretch are there, so are those of the stretches before it. So a caller whose answer
- * was slow passes no later than those behind it.
+ * tokens of a stretch have refilled, so have those of all earlier stretches. So a caller whose
+ * answer was slow passes no later than the callers behind it.
  */
 
 /**
- * Callers that wait for tokens that they took ahead of their time. Thread-safe; no method blocks
- * for longer than a few instructions.
+ * Lets callers wait for tokens that they took before these refilled. Thread-safe; its lock is held
+ * only briefly.
  */
 final class WaitingRoom {
 
-  /** How many places there are at most, about. Beyond them nobody may wait. */
+  /** The approximate bound of places; at the bound no further caller may wait. */
   static final int MOST = 1_000_000;
 
   private static final Comparator<Place> BY_END =
@@ -80,9 +81,9 @@ final class WaitingRoom {
    * Creates an empty room.
    *
    * @param time the clock to wait by
-   * @param storeTime the store's current time, where it is known here
-   * @param withdraw asks the store to take spends back, if nothing followed them
-   * @param isLowering whether a charge of this process that lowers a bucket is under way
+   * @param storeTime the store's current time, empty if this process does not know it
+   * @param withdraw asks the store to take spends back, if no later spend followed
+   * @param isLowering whether a charge of this process that lowers a bucket is in flight
    */
   WaitingRoom(
       TimeSource time,
@@ -105,14 +106,14 @@ final class WaitingRoom {
     private final long nowNanos; // of the store, when it decided
     private @Nullable Turn turn; // while it is in a line
     private long number; // in the order of entering
-    private long turnAtNanos; // by the clock here
+    private long turnAtNanos; // by this process's clock
 
     /**
      * Creates a place.
      *
      * @param limit the limit that the bucket belongs to
      * @param incrementNanos the length of the stretch, positive
-     * @param offsetNanos the burst offset of the quota, at least as long
+     * @param offsetNanos the burst offset of the quota, at least {@code incrementNanos}
      * @param endNanos the TAT that the spend left, unsigned
      * @param nowNanos the store's time when it decided
      */
@@ -131,7 +132,7 @@ final class WaitingRoom {
       this.nowNanos = nowNanos;
     }
 
-    /** Returns the time from the decision until the tokens are there; 0 if they are. */
+    /** Returns the time from the decision until the tokens have refilled; 0 if they had. */
     long waitNanos() {
       return Math.max(endNanos - nowNanos - offsetNanos, 0);
     }
@@ -141,7 +142,7 @@ final class WaitingRoom {
     }
   }
 
-  /** The turn of one caller: it comes once, when all that it took is there. */
+  /** The turn of one caller; it comes once, when all tokens that the caller took have refilled. */
   static final class Turn {
     private final List<Place> places;
     private final long askedNanos;
@@ -172,7 +173,7 @@ final class WaitingRoom {
       this.key = key;
     }
 
-    /** No turn comes later than one behind it. */
+    /** Adds a place so that no turn comes later than the turns behind it. */
     void add(Place place) {
       Place behind = places.higher(place);
       if (behind != null) {
@@ -188,18 +189,18 @@ final class WaitingRoom {
     }
   }
 
-  /** Before a caller that may wait asks the store. Returns the time for {@link #enter}. */
+  /** Called before a caller that may wait asks the store; returns the time for {@link #enter}. */
   long asks() {
     if (!isUsed) {
-      isUsed = true; // first: what was answered before it does not count
+      isUsed = true; // before the time is read: lowered() must record whatever follows
     }
     return time.nanos();
   }
 
   /**
-   * After the answer to a charge that lowers a bucket, or its failure.
+   * Called after a charge that lowers a bucket was answered or failed.
    *
-   * @param laterNanos for how long the store may still decide on it; 0 if it was answered
+   * @param laterNanos how long the store may still apply the charge; 0 if it was answered
    */
   void lowered(String key, long laterNanos) {
     if (isUsed || laterNanos > 0) {
@@ -211,13 +212,13 @@ final class WaitingRoom {
     return size >= MOST;
   }
 
-  /** How many places callers wait for. */
+  /** Returns the number of places for which callers wait. */
   int size() {
     return size;
   }
 
   /**
-   * Lets a caller wait for what it took.
+   * Lets a caller wait for the tokens that it took.
    *
    * @param places of different buckets
    * @param askedNanos what {@link #asks} returned
@@ -264,7 +265,7 @@ final class WaitingRoom {
     return time.nanos();
   }
 
-  /** How long it takes until the turn comes. */
+  /** Returns how long it takes until the turn comes. */
   long leftNanos(Turn turn) {
     lock.lock();
     try {
@@ -279,15 +280,15 @@ final class WaitingRoom {
     }
   }
 
-  /** Looks at the clock for a caller, which need not rely on an alarm. */
+  /** Checks the clock on behalf of a waiting caller, which then need not rely on an alarm. */
   void look(Turn turn) {
     turn.places.forEach(place -> look(place.key, false));
   }
 
-  /** Lets those pass whose turn it is; on an alarm's own thread if it says so. */
+  /** Lets callers pass whose turn has come; {@code isAlarm} if called on an alarm's thread. */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
-      return; // an alarm that rings while it is set: the clock is read again after that
+      return; // the alarm rang while being set: ring() reads the clock again afterwards
     }
     List<Turn> come = new ArrayList<>(1);
     lock.lock();
@@ -299,12 +300,12 @@ final class WaitingRoom {
     tell(come, isAlarm);
   }
 
-  /** Withdraws what a caller took, unless its turn has come. Returns whether it did. */
+  /** Withdraws a caller's tokens unless its turn has come; returns whether it gave up. */
   boolean giveUp(Turn turn) {
     return leave(turn, false);
   }
 
-  /** Withdraws what a caller took, even if its turn has come. */
+  /** Withdraws a caller's tokens, even if its turn has come. */
   void leave(Turn turn) {
     leave(turn, true);
   }
@@ -344,11 +345,11 @@ final class WaitingRoom {
         withdraw.accept(withdrawals);
       }
     } catch (RuntimeException e) {
-      // The store is closed, for example: the tokens stay spent.
+      // For example, the store is closed: the tokens stay spent.
     }
   }
 
-  /** Lets those pass whose turn it is, and sets the alarm for the next one. */
+  /** Lets callers pass whose turn has come, and sets the alarm for the next turn. */
   private void ring(String key, List<Turn> come) {
     Line line = lines.get(key);
     if (line == null) {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
 
-/** Tells an observer when one caller begins to wait, and once how that ended. Thread-safe. */
+/** Reports the begin of one caller's wait to an observer, and once its end. Thread-safe. */
 final class WatchedWait {
 
   private final LimiterObserver observer;
@@ -25,9 +25,9 @@ final class WatchedWait {
   }
 
   /**
-   * Begins to watch a wait.
+   * Reports the begin of a wait.
    *
-   * @param places what the caller took, some of it perhaps there already
+   * @param places the places that the caller took; some may need no wait
    * @param clock the clock that the caller waits by
    */
   static WatchedWait begin(LimiterObserver observer, List<Place> places, LongSupplier clock) {

@@ -6,7 +6,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
 
-/** A view into a limiter for the simulator: at the end of a run it must be empty. */
+/** A view into a limiter for the simulator, which requires that it is empty after a run. */
 public final class Insides {
 
   private Insides() {}
@@ -15,17 +15,17 @@ public final class Insides {
    * Returns how many reservations a limiter follows.
    *
    * @param limiter the limiter
-   * @return those that were neither cancelled nor closed
+   * @return the reservations that were neither cancelled nor closed
    */
   public static int openStretches(Limiter limiter) {
     return limiter.openReservations().size();
   }
 
   /**
-   * Returns of how many buckets a limiter follows reservations or refunds.
+   * Returns the number of buckets whose reservations or refunds a limiter follows.
    *
    * @param limiter the limiter
-   * @return those that have an entry
+   * @return the number of buckets with an entry
    */
   public static int buckets(Limiter limiter) {
     return limiter.openReservations().buckets();
@@ -35,27 +35,27 @@ public final class Insides {
    * Returns how many spends, refunds and resets are in flight, as far as the limiter knows.
    *
    * @param limiter the limiter
-   * @return those that have not completed for it
+   * @return the calls that have not completed for the limiter
    */
   public static int inFlight(Limiter limiter) {
     return limiter.openReservations().inFlight();
   }
 
   /**
-   * Returns how many places callers of {@code acquire} wait for, or left.
+   * Returns how many places in line callers of {@code acquire} hold, or have left.
    *
    * @param limiter the limiter
-   * @return those in the store, and those by a rule in its place
+   * @return the places in the store plus those of a failure rule
    */
   public static int waiting(Limiter limiter) {
     return limiter.waiting();
   }
 
   /**
-   * Returns where a limiter keeps when it last gave tokens back to a bucket.
+   * Returns the entry in which a limiter records its last give-back to a bucket.
    *
    * @param bucketKey the bucket
-   * @return an entry that it may share with others
+   * @return the number of an entry, which several buckets may share
    */
   public static int entryOf(String bucketKey) {
     return LastLowered.entry(bucketKey);
@@ -67,7 +67,7 @@ public final class Insides {
     /**
      * Lets a caller wait for a future.
      *
-     * @param future what it waits for
+     * @param future the future to wait for
      * @throws InterruptedException if the caller is interrupted
      */
     void untilDone(CompletableFuture<?> future) throws InterruptedException;
@@ -75,17 +75,17 @@ public final class Insides {
     /**
      * Lets a caller wait until it is woken up or interrupted.
      *
-     * @param isAwake whether it was woken up
+     * @param isAwake whether the caller was woken up
      * @param nanos the longest wait
      */
     void untilAwake(BooleanSupplier isAwake, long nanos);
   }
 
   /**
-   * Lets callers that block wait in a way of the simulator.
+   * Makes blocked callers wait as the simulator wants.
    *
-   * @param builder of a limiter whose callers are one thread
-   * @param waiting how they wait
+   * @param builder the builder of a limiter whose callers are one thread
+   * @param waiting how callers wait
    * @return the builder
    */
   public static Limiter.Builder waiting(Limiter.Builder builder, Waiting waiting) {
@@ -117,9 +117,9 @@ public final class Insides {
    *
    * @param limiter the limiter
    * @param limit the limit's name
-   * @param id what is limited
-   * @param tokens how many are taken at a time
-   * @param ticker the time of the process
+   * @param id the id
+   * @param tokens how many tokens the lease takes at a time
+   * @param ticker the clock of the process
    * @return the lease
    */
   public static Lease lease(

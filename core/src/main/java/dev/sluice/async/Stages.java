@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Follows stages whose end somebody else waits for. An action must handle its own failures: what it
- * throws reaches nobody. It runs where the stage ends, or at once if it has ended. Stateless.
+ * Runs actions at the end of stages. An action must handle its own failures: exceptions that it
+ * throws are lost. It runs on the thread that completes the stage, or at once if the stage is done.
  */
 public final class Stages {
 
@@ -17,14 +17,14 @@ public final class Stages {
   /**
    * Runs an action when a stage has ended.
    *
-   * @param <T> what the stage comes to
+   * @param <T> the stage's value
    * @param stage the stage
    * @param action gets the value, or the failure; the other one is null
    */
   public static <T> void onEnd(
       CompletionStage<T> stage, BiConsumer<? super T, ? super @Nullable Throwable> action) {
     var unused =
-        stage.handle( // whenComplete would make an exception of its own for a stage that nobody has
+        stage.handle( // whenComplete would create another exception, for a stage that nobody uses
             (value, failure) -> {
               action.accept(value, failure);
               return null;
@@ -32,9 +32,9 @@ public final class Stages {
   }
 
   /**
-   * Runs an action when a stage has ended well; a failure is left to those who wait for the stage.
+   * Runs an action when a stage has succeeded; failures are left to other users of the stage.
    *
-   * @param <T> what the stage comes to
+   * @param <T> the stage's value
    * @param stage the stage
    * @param action gets the value
    */

@@ -23,7 +23,7 @@ public interface Bulk {
    * store that could not decide throws as its charge does; those before may have been charged.
    *
    * @param effect what is to be done with each, not a reset
-   * @param outcome makes the answers; it is not told the ids
+   * @param outcome makes the answers, without the ids
    * @param answers where they go, from the first element
    */
   void charge(Effect effect, ReadingMapper<Boolean> outcome, boolean[] answers);

@@ -6,20 +6,20 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A hot id comes many times in a row: a client that floods a door, a limit for all together.
- * Copying and hashing a text takes about a third of the time of a decision on it. So a text that
- * equals the one before is recognised, and its bytes and its hash are used again.
+ * A hot id comes many times in a row: from a client that floods the server, or for a limit with a
+ * single bucket. Copying and hashing a text takes about a third of the time of a decision. So the
+ * bytes and the hash of a text that equals the previous one are used again.
  *
- * The text is kept, and the hash remembered, only after the same hash came twice running. Else each
- * call would write a reference into an old object, for which collectors have a price of their own.
- * Whatever writes to the bytes goes through room(), which forgets both.
+ * The text and the hash are cached only after the same hash came twice in a row. Otherwise each
+ * call would write a reference into an old object, which costs the garbage collector time. All code
+ * that writes the bytes calls room(), which clears the cache.
  */
 
 /**
- * An id as UTF-8 bytes, in an array that is used again for the next one. With it, a text, bytes or
- * a number gets to a store without an object being made.
+ * A reusable buffer for an id as UTF-8 bytes, which passes a text, bytes or a number to a store
+ * without allocating.
  *
- * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own}, good until the thread's
+ * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own}, valid until the thread's
  * next call to Sluice.
  */
 public final class IdBytes extends Spaced {
@@ -28,26 +28,26 @@ public final class IdBytes extends Spaced {
   private static final int FIRST_CAPACITY = 256; // some of it is room behind the id, see Spaced
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
-  private static final int LONGEST_KEPT = 256; // nobody's memory should be held by a thread
-  private static final int LONGEST_ARRAY = 1 << 14; // nor the bytes of a text that was refused
+  private static final int LONGEST_KEPT = 256; // so that threads don't hold long texts
+  private static final int LONGEST_ARRAY = 1 << 14; // nor large arrays
 
   private byte[] bytes = new byte[FIRST_CAPACITY];
   private int length;
-  private int uses; // of the array, counted
+  private int uses; // how often room() was called
 
   private final SipHash hash = new SipHash(0, 0);
   private @Nullable SipHash hashedAfter;
-  private boolean hashed; // these very bytes, after that state
-  private boolean comesAgain; // what was hashed last has the hash of the one before
-  private @Nullable String kept; // what the bytes stand for; ASCII
+  private boolean hashed; // hash is that of the current bytes after hashedAfter
+  private boolean comesAgain; // the last two hashes were equal
+  private @Nullable String kept; // the ASCII text of the bytes, if cached
 
-  /** Makes an empty one. */
+  /** Creates an empty buffer. */
   public IdBytes() {}
 
   /**
-   * The one of this thread.
+   * Returns the buffer of this thread.
    *
-   * @return with whatever was set last
+   * @return the buffer, with the id that was set last
    */
   public static IdBytes ofThisThread() {
     return OWN.get();
@@ -75,7 +75,7 @@ public final class IdBytes extends Spaced {
         seen |= c;
       }
     } finally {
-      if (uses != use) { // somebody else's code ran: it called Sluice on this thread
+      if (uses != use) { // charAt ran user code, which called Sluice on this thread
         forget();
       }
     }
@@ -90,12 +90,12 @@ public final class IdBytes extends Spaced {
     boolean ascii = set(text, to, copy(text, to, room(to)));
     if (ascii && comesAgain && to <= LONGEST_KEPT) {
       kept = text;
-      comesAgain = false; // until it did once more
+      comesAgain = false; // until two more hashes are equal
     }
     return ascii;
   }
 
-  /** Keeps the text that was copied char by char, if all of it is ASCII. */
+  /** Accepts the text that was copied char by char if all of it is ASCII, else encodes it. */
   private boolean set(CharSequence text, int to, int seen) {
     if (seen < 0x80) {
       length = to;
@@ -106,9 +106,9 @@ public final class IdBytes extends Spaced {
   }
 
   /**
-   * Copies in whole words: what the hash reads in words must not have been written in bytes, or it
-   * waits until they have all left the store buffer. (The old method drops upper halves of chars,
-   * as it says; there are none in what {@link #set(CharSequence)} goes on with.)
+   * Copies in whole words: the hash reads words, and would wait for bytes written singly to leave
+   * the store buffer. (The deprecated method drops the upper halves of chars; ASCII has none, and
+   * other texts are encoded again.)
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {
@@ -145,7 +145,7 @@ public final class IdBytes extends Spaced {
     System.arraycopy(source, from, target, 0, count);
     length = count;
     int seen = 0;
-    for (int i = 0; i < length; i++) { // of the copy: the caller may change its own
+    for (int i = 0; i < length; i++) { // check the copy: the caller may change its array
       seen |= target[i];
     }
     return seen >= 0;
@@ -174,9 +174,9 @@ public final class IdBytes extends Spaced {
   }
 
   /**
-   * The bytes, from the first one.
+   * Returns the array that holds the id, from its first byte.
    *
-   * @return the array itself, which may be longer than the id; not to be written to
+   * @return the array itself, which may be longer than the id; must not be written to
    */
   public byte[] bytes() {
     return bytes;
@@ -192,10 +192,10 @@ public final class IdBytes extends Spaced {
   }
 
   /**
-   * The hash of the id after a limit's prefix, which was hashed before.
+   * Returns the hash of a limit's prefix followed by the id.
    *
    * @param prefixHash the state after the prefix
-   * @return ended; good until the next call to this object
+   * @return the finished hash; valid until the next call to this object
    */
   public SipHash hashAfter(SipHash prefixHash) {
     if (!isHashedAfter(prefixHash)) {
@@ -211,16 +211,16 @@ public final class IdBytes extends Spaced {
     return hash;
   }
 
-  /** Whether the hash of this very id after a prefix is there already. */
+  /** Whether the hash of the current id after a prefix is cached. */
   boolean isHashedAfter(SipHash prefixHash) {
     return hashed && hashedAfter == prefixHash;
   }
 
   /**
-   * The hash of the bytes as a whole bucket key.
+   * Returns the hash of the bytes as a whole bucket key.
    *
    * @param keyedHash the state before the key
-   * @return ended; good until the next call to this object
+   * @return the finished hash; valid until the next call to this object
    */
   public SipHash hashKey(SipHash keyedHash) {
     hashed = false;
@@ -234,7 +234,7 @@ public final class IdBytes extends Spaced {
     }
   }
 
-  /** An array to be written to: what was there is not the id any more. */
+  /** Returns an array to write the next id to; the previous id is discarded. */
   private byte[] room(int needed) {
     forget();
     uses++;

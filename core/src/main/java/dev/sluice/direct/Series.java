@@ -44,7 +44,7 @@ public interface Series {
    * @param <R> the answer
    * @param index its place among those that were added, from 0
    * @param effect what is to be done, not a reset
-   * @param outcome makes the answer; it is not told the id
+   * @param outcome makes the answer, without the id
    * @return the answer; a store that could not decide throws as its charge does
    */
   @CanIgnoreReturnValue // a mapper may keep what it reads

@@ -5,10 +5,10 @@ import dev.sluice.gcra.Quota;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Single spends of one limit that are decided on together: what a server does with the requests
- * that came in one read. The decisions are those of the limit for one spend after the other, with
- * its failure rules and observers. But the clock is read once, the buckets are looked up together,
- * and no object is made for a spend.
+ * A series of single spends of one limit that are decided together, such as the requests that a
+ * server received in one read. The decisions are those of the limit for one spend after the other,
+ * with its failure rules and observers. But the clock is read once, the buckets are looked up
+ * together, and no object is allocated for a spend.
  *
  * <p>For one thread, and reusable. Never blocks for long.
  */
@@ -41,7 +41,7 @@ public interface Spends {
   /**
    * Decides on all spends in their order, and forgets them.
    *
-   * @param outcome is told each answer
+   * @param outcome receives each answer
    */
   void decide(Outcome outcome);
 
@@ -96,7 +96,7 @@ public interface Spends {
      * A spend could not be decided on.
      *
      * @param index its place, from 0
-     * @param failure what its caller is told
+     * @param failure the exception for its caller
      */
     void failed(int index, RuntimeException failure);
   }

@@ -2,13 +2,12 @@
 package dev.sluice.gcra;
 
 /**
- * The effect of a charge on any bucket: whether it fits, and what it leaves behind.
+ * The effect of a charge on a bucket: whether it fits, and the TAT after it.
  *
- * <p>Immutable and thread-safe; no method allocates. The methods are the whole law of a store.
- * Every store on the JVM shares them, and every other one (a script in a server) has one text to
- * follow.
+ * <p>No method allocates. The methods are the complete arithmetic of a store. Every store on the
+ * JVM uses them, and other implementations (a script in a server) must match them.
  *
- * @param op what is to be done
+ * @param op the operation
  * @param incrementNanos the time that the operation adds to the TAT or gives back, 0 to {@code
  *     offsetNanos}; 0 for a reset
  * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
@@ -18,16 +17,16 @@ package dev.sluice.gcra;
  */
 public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
 
-  /** The {@link #untilNanos} of an operation without an end: the end of unsigned time. */
+  /** The {@link #untilNanos} of an operation without an end: the largest unsigned value. */
   public static final long NO_END = -1L;
 
-  /** Forgets the bucket. */
+  /** Resets the bucket to full. */
   public static final Effect RESET = of(Op.RESET, 0, 0);
 
   /**
    * Returns an effect without an end.
    *
-   * @param op what is to be done
+   * @param op the operation
    * @param incrementNanos as in the constructor
    * @param offsetNanos as in the constructor
    * @return the effect
@@ -37,10 +36,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns whether the increment fits into the bucket. Of interest for an operation that spends or
-   * checks.
+   * Returns whether the increment fits into the bucket, for an operation that spends or checks.
    *
-   * @param nowNanos the store's present
+   * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @return false if the operation would have to be denied
    */
@@ -51,9 +49,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   /**
    * Returns what would be left of the burst offset after the operation.
    *
-   * @param nowNanos the store's present
+   * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return as {@link Gcra#roomNanos}: negative where the operation must be denied
+   * @return as {@link Gcra#roomNanos}: negative if the operation must be denied
    */
   public long roomNanos(long nowNanos, long tatNanos) {
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
@@ -64,9 +62,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns whether the bucket is in debt: its TAT lies further ahead than the bucket is deep.
+   * Returns whether the bucket is in debt: its TAT is later than now + τ.
    *
-   * @param nowNanos the store's present
+   * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @return true if the TAT is later than now + τ
    */
@@ -77,22 +75,22 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   /**
    * Returns whether the operation lets its batch pass.
    *
-   * @param nowNanos the store's present
+   * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return false only where the operation votes and does not fit
+   * @return false only if the operation votes and does not fit
    */
   public boolean passes(long nowNanos, long tatNanos) {
     return !op.votes() || fits(nowNanos, tatNanos);
   }
 
   /**
-   * The TAT that the store keeps afterwards.
+   * Returns the TAT after the operation.
    *
-   * @param nowNanos the store's present
+   * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @param batchPasses whether every charge of the batch {@link #passes}
-   * @return the TAT to keep, {@code tatNanos} itself where nothing is to be written, {@link
-   *     Gcra#NO_TAT} (or any instant that is not after now) where the bucket is to be forgotten
+   * @return the TAT to store; {@code tatNanos} itself if nothing is to be written; {@link
+   *     Gcra#NO_TAT} (or any instant not after now) if the bucket is to be removed
    */
   public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
     return switch (op) {
@@ -108,7 +106,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     };
   }
 
-  /** A spend that is denied, and one of nothing, leave the TAT alone. */
+  /** Returns the TAT after a spend; a denied spend, and a spend of 0, do not change it. */
   private long spentNanos(long nowNanos, long tatNanos, boolean batchPasses) {
     return batchPasses && incrementNanos > 0 && fits(nowNanos, tatNanos)
         ? nowNanos + Gcra.aheadNanos(nowNanos, tatNanos) + incrementNanos
@@ -142,26 +140,26 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
 
   /** The operations on a bucket. */
   public enum Op {
-    /** Looks whether the increment fits; denies its batch if not, and never writes. */
+    /** Checks whether the increment fits; denies its batch if not, and never writes. */
     CHECK(true, false),
     /** Spends if the whole batch passes; denies its batch if the increment does not fit. */
     SPEND(true, true),
     /** Spends if the whole batch passes and the increment fits; never denies. */
     SPEND_ONLY(false, true),
     /**
-     * Spends as {@link #SPEND} does, after a TAT beyond now + τ was lowered to now + τ. What it
-     * finds counts as an empty bucket, and is made one even where the spend is denied. Only for a
-     * batch of one; how often a debt may be forgiven is the caller's to bound.
+     * Lowers a TAT beyond now + τ to now + τ, so that the bucket is empty, and then spends as
+     * {@link #SPEND} does. The TAT is lowered even if the spend is denied. Only for a batch of one;
+     * the caller bounds how often a debt may be forgiven.
      */
     FORGIVE(true, true),
-    /** Gives back, never over a full bucket; makes no bucket. */
+    /** Gives tokens back, never beyond a full bucket; creates no bucket. */
     REFUND(false, true),
     /** Forgets the bucket. */
     RESET(false, true),
     /**
-     * Takes a spend back that nothing has followed: gives the increment back if the TAT still is
-     * the one that the spend left ({@link Effect#untilNanos()}), and does nothing otherwise. Never
-     * over a full bucket.
+     * Takes a spend back that no other spend has followed: gives the increment back, never beyond a
+     * full bucket, if the TAT is still the one after the spend ({@link Effect#untilNanos()}), and
+     * does nothing otherwise.
      */
     WITHDRAW(false, true);
 
@@ -192,16 +190,16 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     }
 
     /**
-     * Returns whether the operation may leave more in a bucket than it found.
+     * Returns whether the operation may add tokens to a bucket.
      *
-     * @return false for what only looks or spends
+     * @return false for operations that only check or spend
      */
     public boolean loosens() {
       return this == REFUND || this == RESET || this == FORGIVE || this == WITHDRAW;
     }
 
     /**
-     * Returns whether the operation goes by {@link Effect#untilNanos()}.
+     * Returns whether the operation uses {@link Effect#untilNanos()}.
      *
      * @return true for {@link #REFUND} and {@link #WITHDRAW}
      */

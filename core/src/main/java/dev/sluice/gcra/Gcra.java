@@ -4,8 +4,8 @@ package dev.sluice.gcra;
 /*
  * The generic cell rate algorithm, in whole nanoseconds.
  *
- * Of a bucket only the theoretical arrival time (TAT) is kept: the instant at which it will be full
- * again. How far the TAT lies ahead of now is therefore what the bucket is short of, as time:
+ * The only state of a bucket is its theoretical arrival time (TAT): the instant at which it will be
+ * full again. So the time from now to the TAT measures the tokens that the bucket lacks:
  *
  *              now                     TAT             now + τ
  *   ────────────┼───────────────────────┼─────────────────┼──────▶ time
@@ -15,13 +15,13 @@ package dev.sluice.gcra;
  * A spend of cost c pushes the TAT by its increment T·c, and is allowed if it stays within τ. So
  * everything follows from `ahead`, which is never negative: a TAT in the past is a full bucket.
  *
- * Debt. A TAT may lie beyond now + τ. Either a limit with a larger τ worked on the bucket (a limit
- * shrank, or two servers have different limits), a clock stepped back, or callers wait for tokens.
- * Such a bucket is empty, and what lies beyond is a debt: `remaining` is 0, and the wait is as long
- * as it really is. Nothing here lowers it. (Where it may be forgiven, and how often, is the
- * limiter's: see Effect.Op.FORGIVE.) A cost of 0 reads the bucket and is allowed even then.
+ * Debt. A TAT may lie beyond now + τ: a limit with a larger τ charged the bucket (a limit shrank,
+ * or two servers have different limits), a clock stepped back, or callers wait for tokens. Such a
+ * bucket is empty, and the time beyond now + τ is a debt: `remaining` is 0, and the wait includes
+ * the debt. Nothing here lowers the TAT. (The limiter decides when a debt is forgiven, see
+ * Effect.Op.FORGIVE.) A cost of 0 reads the bucket and is allowed even then.
  *
- * Overflow. τ and every increment fit a signed 64-bit number (Quota sees to it), an increment is at
+ * Overflow. τ and every increment fit a signed 64-bit number (checked by Quota), an increment is at
  * most τ, and `ahead` is cut to 2^63 − 1. So τ − increment ≥ 0, and τ − increment − ahead is not
  * below −2^63 + 1. Only the TAT itself can pass 2^63 (now + τ, with a τ of centuries), so a TAT is
  * an UNSIGNED 64-bit number; now + τ < 2^64 always holds. 0 means that there is no bucket: no clock
@@ -32,14 +32,14 @@ package dev.sluice.gcra;
  */
 
 /**
- * The arithmetic of a token bucket kept as one number (GCRA).
+ * The arithmetic of a token bucket stored as one number (GCRA).
  *
- * <p>Pure functions of longs: stateless, thread-safe, never blocking, allocating nothing. Times are
- * nanoseconds since the Unix epoch; {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
+ * <p>Pure functions of longs that allocate nothing. Times are nanoseconds since the Unix epoch;
+ * {@code nowNanos} is never negative, a TAT is <em>unsigned</em>.
  */
 public final class Gcra {
 
-  /** The TAT of a bucket that does not exist, which is a full one. */
+  /** The TAT of a bucket that does not exist, and so is full. */
   public static final long NO_TAT = 0;
 
   private Gcra() {}
@@ -47,10 +47,10 @@ public final class Gcra {
   /**
    * Returns how far the TAT lies ahead of now: the time until the bucket is full again.
    *
-   * @param nowNanos the present, not negative
-   * @param tatNanos the stored TAT, unsigned; {@link #NO_TAT} where there is no bucket
-   * @return from 0 (full); more than the burst offset τ where the bucket is empty and in debt; at
-   *     most {@link Long#MAX_VALUE}
+   * @param nowNanos the current time, not negative
+   * @param tatNanos the stored TAT, unsigned; {@link #NO_TAT} if there is no bucket
+   * @return from 0 (full); more than the burst offset τ if the bucket is empty and in debt; at most
+   *     {@link Long#MAX_VALUE}
    */
   public static long aheadNanos(long nowNanos, long tatNanos) {
     if (Long.compareUnsigned(tatNanos, nowNanos) <= 0) {
@@ -66,8 +66,8 @@ public final class Gcra {
    * @param aheadNanos how far the TAT lies ahead of now
    * @param incrementNanos the cost increment T·c, 0 to τ
    * @param offsetNanos the burst offset τ
-   * @return negative where the spend must be denied, and then minus the time to wait for it; never
-   *     negative for an increment of 0, which only reads the bucket
+   * @return if the spend must be denied, minus the time to wait for it; otherwise not negative, as
+   *     always for an increment of 0, which only reads the bucket
    */
   public static long roomNanos(long aheadNanos, long incrementNanos, long offsetNanos) {
     long roomNanos = offsetNanos - incrementNanos - aheadNanos;
@@ -87,7 +87,8 @@ public final class Gcra {
   }
 
   /**
-   * The wait until the same cost can be spent (again), given what the last attempt left.
+   * Returns the wait until the same cost can be spent (again), given the room after the last
+   * attempt.
    *
    * @param roomNanos of {@link #roomNanos}
    * @param incrementNanos the cost increment T·c
@@ -102,11 +103,10 @@ public final class Gcra {
   }
 
   /**
-   * Returns how far the TAT lies ahead of now after a refund, which gives back at most what is
-   * missing.
+   * Returns how far the TAT lies ahead of now after a refund, which never overfills the bucket.
    *
    * @param aheadNanos how far the TAT lies ahead of now
-   * @param refundNanos what is given back, not negative
+   * @param refundNanos the increment to give back, not negative
    * @return from 0
    */
   public static long aheadAfterRefundNanos(long aheadNanos, long refundNanos) {
@@ -114,9 +114,9 @@ public final class Gcra {
   }
 
   /**
-   * Returns whether a TAT lies further ahead than its bucket is deep: the bucket is in debt.
+   * Returns whether a bucket is in debt: its TAT is later than now + τ.
    *
-   * @param nowNanos the present, not negative
+   * @param nowNanos the current time, not negative
    * @param tatNanos the stored TAT, unsigned
    * @param offsetNanos the burst offset τ
    * @return true if it is later than now + τ

@@ -50,7 +50,8 @@ public final class Quota {
   }
 
   /**
-   * A quota whose bucket can be emptied at once and refills within the period: burst equals count.
+   * Returns a quota whose burst equals its count: a bucket can be emptied at once and refills
+   * within the period.
    *
    * @param count tokens of the bucket, all added every period, at least 1
    * @param period the time in which an empty bucket fills, 1 ns to about 292 years
@@ -109,7 +110,7 @@ public final class Quota {
   }
 
   /**
-   * One thing that is wrong with a quota.
+   * A violation of the rules for a quota.
    *
    * @param field {@code burst}, {@code count} or {@code period}
    * @param message what was found and what was expected
@@ -117,7 +118,7 @@ public final class Quota {
   public record Fault(String field, String message) {}
 
   /**
-   * Capacity of the bucket.
+   * Returns the capacity of the bucket.
    *
    * @return tokens, at least 1
    */
@@ -126,7 +127,7 @@ public final class Quota {
   }
 
   /**
-   * Tokens added every period.
+   * Returns the number of tokens added every period.
    *
    * @return tokens, at least 1
    */
@@ -135,7 +136,7 @@ public final class Quota {
   }
 
   /**
-   * The time in which {@link #count} tokens are added.
+   * Returns the time in which {@link #count} tokens are added.
    *
    * @return a positive duration
    */
@@ -144,7 +145,8 @@ public final class Quota {
   }
 
   /**
-   * The emission interval T, the time in which one token is added: period / count, rounded down.
+   * Returns the emission interval T, the time in which one token is added: period / count, rounded
+   * down.
    *
    * @return nanoseconds, at least 1
    */
@@ -153,7 +155,8 @@ public final class Quota {
   }
 
   /**
-   * The burst offset, also the tolerance τ: the time in which an empty bucket fills, T × burst.
+   * Returns the burst offset, also called tolerance τ: the time in which an empty bucket fills, T ×
+   * burst.
    *
    * @return nanoseconds, at least 1
    */
@@ -162,7 +165,7 @@ public final class Quota {
   }
 
   /**
-   * The cost increment: the time by which a spend pushes the TAT, T × cost.
+   * Returns the cost increment: the time by which a spend moves the TAT, T × cost.
    *
    * @param cost tokens, 0 to {@link #burst}
    * @return nanoseconds, 0 to {@link #offsetNanos}
@@ -172,8 +175,8 @@ public final class Quota {
   }
 
   /**
-   * Returns whether this quota lets less through than another one: a lower rate, or a smaller burst
-   * at the same rate.
+   * Returns whether this quota allows less than another one: a lower rate, or a smaller burst at
+   * the same rate.
    *
    * @param other the quota to compare with
    * @return true if it is lower

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The law: token buckets kept as one number. Pure functions over longs; no clock, no name, no
- * allocation.
+ * The arithmetic of token buckets, each stored as one number: pure functions over longs, without
+ * clocks, names or allocation.
  */
 @NullMarked
 @CheckReturnValue

@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * The limits that hold now: one reference, replaced as a whole by a reload.
+ * A reference to the current limits, which a reload replaces as a whole.
  *
  * <p>Thread-safe; no method blocks for long. A reader sees either all of the old limits or all of
  * the new ones.
@@ -19,7 +19,7 @@ public final class CurrentLimits {
   /**
    * Starts with the given limits.
    *
-   * @param limits the limits that hold until they are replaced
+   * @param limits the current limits until they are replaced
    */
   public CurrentLimits(Limits limits) {
     this(Objects.requireNonNull(limits, "limits"), new Requirements());
@@ -31,18 +31,17 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns a reference of its own that has the same {@linkplain #require requirements}, also those
-   * that are added later. It is for limits that are made from these, such as those with the
-   * overrides of a table.
+   * Returns another reference that shares the {@linkplain #require requirements} of this one, also
+   * those added later. It is for limits derived from these, such as with the overrides of a table.
    *
-   * @return a reference that starts with the limits that hold now
+   * @return a reference that starts with the current limits
    */
   public CurrentLimits derived() {
     return new CurrentLimits(limits, requirements);
   }
 
   /**
-   * The limits that hold now.
+   * Returns the current limits.
    *
    * @return the limits
    */
@@ -51,8 +50,8 @@ public final class CurrentLimits {
   }
 
   /**
-   * Whether limits that were read before still hold. Compares no more than two references: cheap
-   * enough for every request that keeps something of the limits.
+   * Returns whether limits that were read before are still current. Compares two references only:
+   * cheap enough for every request that caches values derived from the limits.
    *
    * @param seen the limits that were read
    * @return false once they were replaced
@@ -64,10 +63,10 @@ public final class CurrentLimits {
 
   /**
    * Replaces all limits; the next request is decided by the new ones. Equal limits replace nothing,
-   * so that whatever is kept for the present ones stays.
+   * so that values cached for the current limits stay valid.
    *
-   * @param replacement the limits that hold from now on
-   * @throws MissingDefaultException if the limits lack what must not be missing; those before stay
+   * @param replacement the new limits
+   * @throws MissingDefaultException if they lack a required limit; the current limits then stay
    */
   public void replace(Limits replacement) {
     Limits before = limits;
@@ -81,11 +80,11 @@ public final class CurrentLimits {
   }
 
   /**
-   * Declares what asks for limits, so that none of them is open because somebody forgot a line:
-   * checks the limits that hold now, and all that replace them.
+   * Declares that limits are required, so that a forgotten line does not leave one open: checks the
+   * current limits, and all that replace them.
    *
-   * @param more what asks for which limit
-   * @throws MissingDefaultException if one that must not be missing is not configured now; then
+   * @param more which limits are required, and by what
+   * @throws MissingDefaultException if a limit that must not be missing is not configured now; then
    *     nothing is declared
    */
   public void require(Collection<Requirement> more) {
@@ -95,18 +94,18 @@ public final class CurrentLimits {
   }
 
   /**
-   * Takes back what {@link #require} has declared.
+   * Removes requirements that {@link #require} has declared.
    *
-   * @param some what no longer asks for a limit
+   * @param some the requirements that no longer apply
    */
   public void release(Collection<Requirement> some) {
     requirements.remove(some);
   }
 
   /**
-   * Returns the requirements that limits do not meet, whatever should happen then.
+   * Returns the requirements that limits do not meet, also those that only warn.
    *
-   * @param candidate the limits that hold, or others that could replace them
+   * @param candidate the current limits, or limits that could replace them
    * @return the requirements, in the order in which they were declared
    */
   public List<Requirement> unmet(Limits candidate) {

@@ -11,62 +11,62 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The form of the ids of a limit: what is valid, and how the one canonical text of an id is made.
- * Two spellings of one thing thereby share a bucket.
+ * The format of a limit's ids: checks an id, and converts it to its one canonical text, so that two
+ * spellings of an id share a bucket.
  *
  * <p>Implementations are immutable, thread-safe, never block (nothing is looked up) and take time
- * linear in the text. The formats that come with Sluice are made here; an application may add its
- * own through {@link Registry}.
+ * linear in the text. This interface has methods for the built-in formats; an application may add
+ * its own through {@link Registry}.
  */
 public interface IdFormat {
 
-  /** The longest id, in characters, that any format takes. */
+  /** The longest id, in characters, that any format accepts. */
   int MAX_LENGTH = 1024;
 
   /**
-   * The name of the format as files and messages write it, for example {@code ipAddress}.
+   * Returns the name of the format in files and messages, for example {@code ipAddress}.
    *
    * @return the name; the names of the parts joined with ":" for a joined format
    */
   String name();
 
   /**
-   * The canonical text of an id.
+   * Returns the canonical text of an id.
    *
    * @param text the id as somebody wrote it
    * @param strictness whether a text that is not canonical already is refused
-   * @return the canonical text, {@code text} itself where it is canonical. Its canonical text is
-   *     itself; only a format that spells the ids of overrides differently from those of
-   *     transactions answers with the latter
+   * @return the canonical text; {@code text} itself if it is canonical. It is its own canonical
+   *     text, except in a format for overrides that spells ids differently from transactions: that
+   *     returns the transaction's spelling
    * @throws InvalidIdException if the text does not match this format, saying what was expected
    */
   String canonical(String text, Strictness strictness);
 
   /**
-   * Returns whether a text is certainly canonical, found out without making an object: a short cut
-   * for the hot path, whose answer {@link #canonical} need not be asked for.
+   * Returns whether a text is certainly canonical, without allocating: a short cut for the hot
+   * path, which then need not call {@link #canonical}.
    *
-   * @param ascii the id as somebody wrote it, ASCII characters alone
+   * @param ascii the id as somebody wrote it, in ASCII only
    * @param length how many bytes of the array it takes, from the first one
-   * @return true only if {@link #canonical} would answer with the same characters; false where that
-   *     is not so, or not easily told
+   * @return true only if {@link #canonical} would return the same characters; false if it would
+   *     not, or if that is not easy to check
    */
   default boolean isCanonical(byte[] ascii, int length) {
     return false;
   }
 
   /**
-   * The parts of which the format consists.
+   * Returns the parts of the format.
    *
-   * @return this alone, or the formats that are joined, in order
+   * @return this format alone, or the joined formats, in order
    */
   default List<IdFormat> parts() {
     return List.of(this);
   }
 
   /**
-   * The canonical text of an id that is given part by part, which needs no quoting: this is how
-   * code should build a joined id.
+   * Returns the canonical text of an id given part by part. Code should build joined ids this way,
+   * since it needs no quoting.
    *
    * @param texts the text of each part, in order
    * @param strictness whether a text that is not canonical already is refused
@@ -82,7 +82,7 @@ public interface IdFormat {
   }
 
   /**
-   * The texts of the parts of an id: the other way of {@link #join}.
+   * Splits an id into the texts of its parts; the inverse of {@link #join}.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return the text of each part, in order
@@ -92,11 +92,11 @@ public interface IdFormat {
   }
 
   /**
-   * Refuses an id that is empty, or longer than {@link #MAX_LENGTH}: for formats to call first.
+   * Throws for an id that is empty, or longer than {@link #MAX_LENGTH}. Formats call this first.
    *
    * @param text the id as somebody wrote it
    * @param expected what it should be, for the message
-   * @throws InvalidIdException if it is
+   * @throws InvalidIdException if the id is empty or too long
    */
   static void requireLength(String text, String expected) {
     if (Objects.requireNonNull(text, "id").isEmpty()) {
@@ -110,31 +110,31 @@ public interface IdFormat {
   }
 
   /**
-   * Returns why an override for a valid id could never act, for those who check limit files: a
-   * warning, not a mistake.
+   * Returns why an override for a valid id would never apply; a check of limit files reports it as
+   * a warning.
    *
    * @param canonicalId an id that {@link #canonical} has returned
-   * @return what is doubtful about it, null where nothing is
+   * @return what is doubtful about the id, null if nothing is
    */
   default @Nullable String doubt(String canonicalId) {
     return null;
   }
 
   /**
-   * Returns the id under which requests for a valid id are counted, such as a registered domain for
-   * a name below it. It is for people who name one of many; requests bring the wider id themselves.
+   * Returns the id under which requests for a valid id are counted, such as the registered domain
+   * of a name below it. It serves ids that people enter; requests use the wider id already.
    *
    * @param canonicalId an id that {@link #canonical} has returned
-   * @return a canonical id, the same where nothing is counted together
+   * @return a canonical id; the same one unless it shares a bucket with others
    */
   default String widened(String canonicalId) {
     return canonicalId;
   }
 
   /**
-   * An IPv4 or IPv6 address, parsed without a look-up; canonical as RFC 5952 writes it. A range
-   * such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as its lowest address if no bit
-   * behind the mask is set. The format itself groups no addresses.
+   * Returns the format of an IPv4 or IPv6 address, canonical as in RFC 5952; no DNS look-up. A
+   * range such as {@code 2001:db8::/64} or {@code 192.0.2.7/32} is read as its lowest address if no
+   * bit behind the mask is set. The format itself does not group addresses.
    *
    * @return the format {@code ipAddress}
    */
@@ -143,17 +143,17 @@ public interface IdFormat {
   }
 
   /**
-   * A range of IPv6 addresses in CIDR notation, with one fixed mask.
+   * Returns the format of a range of IPv6 addresses in CIDR notation, with one fixed mask.
    *
    * @param prefixLength bits of the mask, 1 to 128
-   * @return the format {@code ipv6RangeCIDR}, with the mask in its name where it is not /48
+   * @return the format {@code ipv6RangeCIDR}, with the mask in its name if it is not /48
    */
   static IdFormat ipv6Range(int prefixLength) {
     return new Ipv6RangeFormat(prefixLength);
   }
 
   /**
-   * Returns the format of an unsigned 64-bit decimal number, by Boulder's name for it.
+   * Returns the format of an unsigned 64-bit decimal number, under Boulder's name.
    *
    * @return the format {@code regId}
    */
@@ -162,7 +162,7 @@ public interface IdFormat {
   }
 
   /**
-   * A signed 64-bit decimal number.
+   * Returns the format of a signed 64-bit decimal number.
    *
    * @return the format {@code integer}
    */
@@ -171,7 +171,7 @@ public interface IdFormat {
   }
 
   /**
-   * A UUID, canonical in lower case.
+   * Returns the format of a UUID, canonical in lower case.
    *
    * @return the format {@code uuid}
    */
@@ -180,7 +180,7 @@ public interface IdFormat {
   }
 
   /**
-   * Any text without control characters, taken as it is.
+   * Returns the format of any text without control characters, which is always canonical.
    *
    * @return the format {@code string}
    */
@@ -189,8 +189,8 @@ public interface IdFormat {
   }
 
   /**
-   * Any bytes, such as the key of a protocol that knows no text: printable ASCII as it is, "%" and
-   * every other byte as {@code %XX}. {@link #ofBytes} writes them.
+   * Returns the format of any bytes, such as the key of a binary protocol: printable ASCII as it
+   * is, "%" and every other byte as {@code %XX}. {@link #ofBytes} converts bytes to it.
    *
    * @return the format {@code bytes}
    */
@@ -212,8 +212,8 @@ public interface IdFormat {
   }
 
   /**
-   * Several formats joined with ":". Only the last part may hold a ":" of its own; an IPv6 address
-   * before the last is written in brackets, {@code [2001:db8::1]:alice}.
+   * Returns several formats joined with ":". Only the last part may contain a ":" itself; an IPv6
+   * address in an earlier part is written in brackets, {@code [2001:db8::1]:alice}.
    *
    * @param parts at least two formats, none of them joined
    * @return the joined format
@@ -222,21 +222,21 @@ public interface IdFormat {
     return new JoinedFormat(List.of(parts));
   }
 
-  /** The treatment of an id that is understood but not written in its one canonical form. */
+  /** The treatment of a valid id that is not written in its canonical form. */
   enum Strictness {
-    /** It is made canonical; private and reserved addresses are fine. */
+    /** The id is made canonical; private and reserved addresses are accepted. */
     LENIENT,
-    /** It is refused, and so is an address that IANA has set aside for a special purpose. */
+    /** The id is refused, and so is an address that IANA has reserved for a special purpose. */
     STRICT;
 
     /**
-     * Returns the canonical text; refuses, if strict, a text that was not canonical already.
+     * Returns the canonical text; if strict, throws for a text that was not canonical already.
      *
      * @param text the id as somebody wrote it
      * @param canonical its canonical text
      * @param format the format's name, for the message
      * @return {@code canonical}
-     * @throws InvalidIdException if they differ and must not
+     * @throws InvalidIdException if strict and the texts differ
      */
     public String canonical(String text, String canonical, String format) {
       if (canonical.equals(text)) {
@@ -251,11 +251,7 @@ public interface IdFormat {
     }
   }
 
-  /**
-   * The id formats that a names file may use, by name.
-   *
-   * <p>Immutable and thread-safe.
-   */
+  /** The id formats that a names file may use, by name. Immutable. */
   final class Registry {
 
     private static final String RANGE = "ipv6RangeCIDR";
@@ -277,7 +273,7 @@ public interface IdFormat {
     }
 
     /**
-     * The formats of {@link IdFormat}.
+     * Returns the built-in formats, those of {@link IdFormat}.
      *
      * @return the registry
      */
@@ -286,7 +282,7 @@ public interface IdFormat {
     }
 
     /**
-     * This registry and one format more.
+     * Returns this registry with one more format.
      *
      * @param format the format; replaces one of the same name
      * @return a new registry
@@ -303,7 +299,7 @@ public interface IdFormat {
      *
      * @param text the format's name
      * @return the format
-     * @throws IllegalArgumentException if there is no such format, naming those that there are
+     * @throws IllegalArgumentException if there is no such format, naming the known ones
      */
     public IdFormat parse(String text) {
       List<IdFormat> parts = new ArrayList<>();

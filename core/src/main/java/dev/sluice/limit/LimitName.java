@@ -15,8 +15,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The name of a limit and all that belongs to it. That is a name for people, a number for bucket
- * keys, the form of its ids, and what a denied client is told.
+ * The declaration of a limit: its name, its number in bucket keys, the format of its ids, and the
+ * message for denied clients.
  *
  * <p>Immutable and thread-safe. Two names are equal if number and name are.
  */
@@ -58,19 +58,19 @@ public final class LimitName {
   }
 
   /**
-   * Starts a name.
+   * Returns a builder for a limit's name.
    *
-   * @param number stands in bucket keys and must never change, at least 1
+   * @param number the number in bucket keys, at least 1; must never change
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
    * @return a builder
-   * @throws IllegalArgumentException for a number or name out of these rules
+   * @throws IllegalArgumentException for a number or name that breaks these rules
    */
   public static Builder builder(int number, String name) {
     return new Builder(number, name);
   }
 
   /**
-   * The number that stands in bucket keys.
+   * Returns the number used in bucket keys.
    *
    * @return at least 1
    */
@@ -79,7 +79,7 @@ public final class LimitName {
   }
 
   /**
-   * The name that people use.
+   * Returns the name that people use.
    *
    * @return the name
    */
@@ -88,7 +88,7 @@ public final class LimitName {
   }
 
   /**
-   * The form of an id in a transaction.
+   * Returns the format of an id in a transaction.
    *
    * @return the format
    */
@@ -97,17 +97,17 @@ public final class LimitName {
   }
 
   /**
-   * The form of an id in an override. It may be another spelling of the transaction's, or its first
-   * parts: then an override holds for every id that starts with them.
+   * Returns the format of an id in an override. It may be another spelling of a transaction's id,
+   * or its first parts: then an override applies to every id that starts with these parts.
    *
-   * @return the format, that of the transaction unless declared otherwise
+   * @return the format; by default the transaction's
    */
   public IdFormat overrideId() {
     return overrideId;
   }
 
   /**
-   * Returns whether the name has no default: one in a file is ignored, only overrides count.
+   * Returns whether only overrides count for this limit: a default in a file is ignored.
    *
    * @return false unless declared
    */
@@ -116,10 +116,10 @@ public final class LimitName {
   }
 
   /**
-   * Returns whether the limit is disabled for an id that has neither a default nor an override: the
-   * id is allowed, and nothing is stored. Requests for such an id of any other limit are refused.
+   * Returns whether the limit is disabled for an id that has neither a default nor an override:
+   * such an id is allowed, and nothing is stored. Any other limit refuses requests for such an id.
    *
-   * @return true if declared so, and for a name that has {@linkplain #overridesOnly overrides only}
+   * @return true if declared so, and for a limit with {@linkplain #overridesOnly overrides only}
    */
   public boolean disabledWithoutDefault() {
     return disabledWithoutDefault || overridesOnly;
@@ -128,7 +128,7 @@ public final class LimitName {
   /**
    * Returns the message for a denied client, with its placeholders as they were declared.
    *
-   * @return the text; {@link #denial} fills it in
+   * @return the template; {@link #denial} fills it in
    */
   public String message() {
     return message;
@@ -144,9 +144,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the largest share of a wait that is added to it when a client is told, so that clients
-   * don't come back together. Any share but 0 adds up to one second to a {@code Retry-After}
-   * header, which has no parts of one.
+   * Returns the largest share of a wait that is added at random to the wait that a client sees, so
+   * that clients don't all return at once. Any share but 0 adds up to one second to a {@code
+   * Retry-After} header, which has whole seconds.
    *
    * @return a share from 0 to 1, 0.03 unless declared otherwise
    */
@@ -155,17 +155,17 @@ public final class LimitName {
   }
 
   /**
-   * The longest that a caller may wait for tokens of this limit, in any process that shares its
-   * buckets.
+   * Returns the longest time that a caller may wait for tokens of this limit, in any process that
+   * shares its buckets.
    *
-   * @return zero, where nobody may wait, unless declared otherwise
+   * @return the longest wait; by default zero, so that nobody may wait
    */
   public Duration longestWait() {
     return longestWait;
   }
 
   /**
-   * The key of a bucket.
+   * Returns the key of a bucket.
    *
    * @param canonicalId an id that {@link #id} has made canonical
    * @return number, ":" and id
@@ -175,16 +175,16 @@ public final class LimitName {
   }
 
   /**
-   * The key for an id as somebody writes it in an override file or on a command line.
+   * Returns the bucket key for an id as written in an override file or on a command line.
    *
-   * <p>Where an override names only the first parts of an id, both forms are understood. An id that
-   * is counted together with others, such as a name below a registered domain, gives the key of
-   * them all.
+   * <p>If overrides of this limit name only the first parts of an id, both the whole id and those
+   * parts are accepted. An id that shares a bucket with others, such as a name below a registered
+   * domain, has the key of the shared bucket.
    *
    * @param text the id
    * @param strictness whether a text that is not canonical already is refused
    * @return number, ":" and the canonical id
-   * @throws InvalidIdException if the text is of neither form
+   * @throws InvalidIdException if the text has neither format
    */
   public String keyOf(String text, Strictness strictness) {
     boolean whole = overridesByPrefix() && text.indexOf(':') >= 0;
@@ -193,21 +193,21 @@ public final class LimitName {
   }
 
   /**
-   * The id of an override that is kept under a bucket key, as a table of overrides keeps it: the
-   * other way of {@link #bucketKey}.
+   * Returns the override's id for a bucket key of a table of overrides; the inverse of {@link
+   * #bucketKey}.
    *
    * @param bucketKey number, ":" and the canonical id of an override
    * @return the id
    * @throws InvalidIdException if the key has another number, or an id that is not canonical
    */
   public String overrideIdOf(String bucketKey) {
-    // Where an override's id is only spelled differently, its key has the transaction's spelling.
+    // If an override's id is only spelled differently, its key has the transaction's spelling.
     return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
   }
 
   /**
-   * The id of the transactions that spend from the bucket of a key, as a table of penalties keeps
-   * it: the other way of {@link #bucketKey}.
+   * Returns the transaction's id for a bucket key of a table of penalties; the inverse of {@link
+   * #bucketKey}.
    *
    * @param bucketKey number, ":" and the canonical id of a transaction
    * @return the id
@@ -234,7 +234,7 @@ public final class LimitName {
     return found;
   }
 
-  /** The id under which an override for a transaction's id would be filed. */
+  /** Returns the id that an override for a transaction's id would have. */
   String overrideKey(String canonicalId) {
     return overridesByPrefix() && id instanceof JoinedFormat joined
         ? joined.prefix(canonicalId, overrideId.parts().size())
@@ -246,7 +246,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns the message for a denied client, without the time to come back.
+   * Returns the message for a denied client, without the time to retry.
    *
    * @param quota the limit that denied
    * @param canonicalId the id that was denied
@@ -272,13 +272,13 @@ public final class LimitName {
     };
   }
 
-  /** What the quota lets through, in words that hold whatever was asked before. */
+  /** Describes the quota, such as "10 per minute, 20 at once". */
   private static String rate(Quota quota) {
     String rate = quota.count() + " per " + GoDuration.shortened(quota.period());
     return quota.burst() == quota.count() ? rate : rate + ", " + quota.burst() + " at once";
   }
 
-  /** The n-th part of a joined id, from 1; the last one with all that follows. */
+  /** Returns the n-th part of a joined id, from 1; the last part includes all that follows. */
   private String part(String canonicalId, int n) {
     if (!(id instanceof JoinedFormat joined)) {
       return canonicalId;
@@ -289,7 +289,7 @@ public final class LimitName {
     return canonicalId.substring(start, end);
   }
 
-  /** Whether another name has the same form of ids and the same texts too. */
+  /** Whether another name is equal, and has the same id formats, texts and settings. */
   boolean describesLike(@Nullable LimitName that) {
     return that != null
         && equals(that)
@@ -346,9 +346,9 @@ public final class LimitName {
     }
 
     /**
-     * Sets the form of the ids; {@code string} if not called.
+     * Sets the format of the ids; {@code string} if not called.
      *
-     * @param format the form
+     * @param format the format
      * @return this
      */
     @CanIgnoreReturnValue
@@ -358,9 +358,9 @@ public final class LimitName {
     }
 
     /**
-     * Sets another form for the ids of overrides: another spelling of the same, or the first parts.
+     * Sets another format for the ids of overrides: another spelling of the id, or its first parts.
      *
-     * @param format the form
+     * @param format the format
      * @return this
      */
     @CanIgnoreReturnValue
@@ -381,8 +381,8 @@ public final class LimitName {
     }
 
     /**
-     * Declares that a missing default disables the limit, as in Boulder. Only for limits that
-     * somebody else's contract says so of: a forgotten line then opens the limit.
+     * Declares that a missing default disables the limit, as in Boulder. Use it only if an existing
+     * contract demands that: a forgotten line then lets every request pass.
      *
      * @return this
      */
@@ -393,7 +393,7 @@ public final class LimitName {
     }
 
     /**
-     * Sets what a denied client is told.
+     * Sets the message for denied clients.
      *
      * @param template the text; {@code {rate}}, {@code {burst}}, {@code {count}}, {@code {period}},
      *     {@code {goPeriod}} (as Go prints it: {@code 1h0m0s}), {@code {id}} and, for a part of a
@@ -415,7 +415,7 @@ public final class LimitName {
     }
 
     /**
-     * Sets where a denied client can read more.
+     * Sets the link where a denied client can read more.
      *
      * @param link a link, not empty
      * @return this
@@ -427,8 +427,8 @@ public final class LimitName {
     }
 
     /**
-     * Sets how much of a wait is at most added to it when a client is told; 0.03 if not called. Any
-     * share but 0 adds up to one second to a {@code Retry-After} header.
+     * Sets the largest share of a wait that is added at random to the wait that a client sees; 0.03
+     * if not called. Any share but 0 adds up to one second to a {@code Retry-After} header.
      *
      * @param share from 0 (none) to 1
      * @return this
@@ -445,14 +445,14 @@ public final class LimitName {
     }
 
     /**
-     * Allows callers to wait for tokens, and says how long at most; nobody may wait if not called.
+     * Allows callers to wait for tokens up to a longest wait; nobody may wait if not called.
      *
-     * <p>A caller that waits has taken tokens that are still to come, so its bucket holds less than
-     * nothing. Every process that shares the buckets must know how much less is right: give them
-     * all the same value, also those that never wait.
+     * <p>A waiting caller has taken tokens before they refilled, so its bucket's balance is
+     * negative. Every process that shares the buckets must know how negative it may be: set the
+     * same value in all of them, even in those that never wait.
      *
-     * @param longest 0 to about 292 years: the longest wait that any caller needs, and no longer.
-     *     After a limit shrank, a bucket may be in debt for that time
+     * @param longest 0 to about 292 years; no longer than callers need, since a bucket may stay in
+     *     debt for that time after its limit shrank
      * @return this
      * @throws IllegalArgumentException for a duration out of its range
      */
@@ -471,7 +471,7 @@ public final class LimitName {
      *
      * @return the name
      * @throws IllegalArgumentException if the override's id has more parts than the id, or the
-     *     message asks for a part that the id has not
+     *     message uses a part that the id does not have
      */
     public LimitName build() {
       LimitName built = new LimitName(this);

@@ -19,14 +19,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * All limits: the catalogue of names, the default quota of each, and the overrides for single ids.
  *
- * <p>Immutable and thread-safe. Where a name has no default and the id no override, nothing limits
- * the id. {@link #coverage} says whether somebody wrote that. If nobody did, a {@link
+ * <p>Immutable and thread-safe. If a name has no default and the id no override, nothing limits the
+ * id. {@link #coverage} returns whether that is declared. If it is not, a {@link
  * dev.sluice.Limiter} refuses the request.
  *
- * <p>Limits carry what was read together with them and refers to their names, such as rules: a
- * {@linkplain #with companion}. A request that reads the limits once sees both of one generation.
+ * <p>Limits may have {@linkplain #with companions}: values such as rules that were read together
+ * with them and refer to their names. So a request that reads the limits once sees limits and
+ * companions of the same generation.
  *
- * <p>Two sets of limits are equal if they decide, and answer, alike, and have equal companions.
+ * <p>Two sets of limits are equal if they decide and answer alike, and have equal companions.
  */
 public final class Limits {
 
@@ -54,7 +55,7 @@ public final class Limits {
   }
 
   /**
-   * Starts a set of limits.
+   * Returns a builder for a set of limits.
    *
    * @param catalogue the names that may be limited
    * @return a builder
@@ -64,7 +65,7 @@ public final class Limits {
   }
 
   /**
-   * The names that may be limited.
+   * Returns the names that may be limited.
    *
    * @return the catalogue
    */
@@ -73,17 +74,17 @@ public final class Limits {
   }
 
   /**
-   * The quota for every id that has no override.
+   * Returns the quota for every id that has no override.
    *
    * @param name a name of the catalogue
-   * @return the quota, null where the name has no default
+   * @return the quota, null if the name has no default
    */
   public @Nullable Quota defaultFor(LimitName name) {
     return defaults.get(name.name());
   }
 
   /**
-   * The override for an id.
+   * Returns the override for an id.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
@@ -95,7 +96,7 @@ public final class Limits {
   }
 
   /**
-   * The quota for an id: its override, or else the default.
+   * Returns the quota for an id: its override, or else the default.
    *
    * @param name a name of the catalogue
    * @param canonicalId an id in the canonical form of a transaction
@@ -126,7 +127,7 @@ public final class Limits {
   }
 
   /**
-   * Returns whether somebody wrote what holds for the ids of a name that have no override.
+   * Returns whether it is declared what applies to the ids of a name that have no override.
    *
    * @param name a name of the catalogue
    * @return true for a default, and for a name that is unlimited on purpose
@@ -147,24 +148,23 @@ public final class Limits {
   }
 
   /**
-   * Returns whether these limits say anything about a name: a default, an override, or that it is
-   * unlimited.
+   * Returns whether these limits have a default or an override for a name, or declare it unlimited.
    *
    * @param name a name of the catalogue
-   * @return false if the name is only known
+   * @return false if the name is only in the catalogue
    */
   public boolean isConfigured(LimitName name) {
     return hasDefault(name) || overrides.containsKey(name.name());
   }
 
   /**
-   * Finds a name that must not be missing from these limits.
+   * Finds a name that must be configured in these limits.
    *
    * @param name the name
    * @return the name
    * @throws UnknownLimitException if the catalogue has no such name
-   * @throws MissingDefaultException if these limits say nothing about it, and its name does not say
-   *     that it is {@linkplain LimitName#disabledWithoutDefault disabled} then
+   * @throws MissingDefaultException if the name is not configured, and not {@linkplain
+   *     LimitName#disabledWithoutDefault disabled without a default}
    */
   public LimitName configured(String name) {
     LimitName known = catalogue.get(name);
@@ -184,10 +184,10 @@ public final class Limits {
   }
 
   /**
-   * The overrides of a name.
+   * Returns the overrides of a name.
    *
    * @param name a name of the catalogue
-   * @return the overrides in no particular order, none where there are none
+   * @return the overrides in no particular order, may be empty
    */
   public Collection<LimitOverride> overridesOf(LimitName name) {
     return overrides.getOrDefault(name.name(), Map.of()).values();
@@ -214,10 +214,10 @@ public final class Limits {
   }
 
   /**
-   * Returns a copy of these limits with the given penalties, in place of those that it has.
+   * Returns a copy of these limits whose penalties are replaced by the given ones.
    *
    * @param all the penalties, of names of this catalogue
-   * @return new limits; these, if they have the same penalties
+   * @return new limits; these limits if they have the same penalties
    * @throws UnknownLimitException if a name is not in the catalogue
    * @throws IllegalArgumentException if two penalties are on one id
    */
@@ -258,16 +258,16 @@ public final class Limits {
    * Returns the penalties on the ids of a name. Some may be over: the store's clock decides.
    *
    * @param name a name of the catalogue
-   * @return the penalties in no particular order, none where there are none
+   * @return the penalties in no particular order, may be empty
    */
   public Collection<Penalty> penaltiesOf(LimitName name) {
     return penalties.getOrDefault(name.name(), Map.of()).values();
   }
 
   /**
-   * Returns whether any id has a penalty: cheap enough for every request.
+   * Returns whether any id has a penalty; cheap enough for every request.
    *
-   * @return false where no id has one
+   * @return false if no id has a penalty
    */
   public boolean hasPenalties() {
     return !penalties.isEmpty();
@@ -278,19 +278,18 @@ public final class Limits {
    * a debt.
    *
    * @param name a name of any catalogue
-   * @return a number of bursts, the same for ids with an override; 0 where nobody makes debts on
-   *     purpose
+   * @return a number of bursts, the same for ids with an override; 0 unless declared
    */
   public int debtOf(LimitName name) {
     return debts.getOrDefault(name.name(), 0);
   }
 
   /**
-   * Returns a copy of these limits with a companion: an immutable value that holds as long as the
-   * limits do, and is replaced together with them.
+   * Returns a copy of these limits with a companion: an immutable value that is valid together with
+   * the limits, and is replaced together with them.
    *
-   * @param type the companion's type; one of each type, a second one replaces the first
-   * @param companion what goes with the limits; compared by {@code equals} when limits are replaced
+   * @param type the companion's type; a second companion of a type replaces the first
+   * @param companion the value; compared by {@code equals} when limits are replaced
    * @param <T> the companion's type
    * @return new limits
    */
@@ -335,7 +334,7 @@ public final class Limits {
             && penalties.equals(that.penalties));
   }
 
-  /** Looks at no single override, of which there may be many. */
+  /** Ignores single overrides, of which there may be many. */
   @Override
   public int hashCode() {
     return Objects.hash(defaults, unlimited, overrides.keySet());
@@ -356,8 +355,8 @@ public final class Limits {
     }
 
     /**
-     * Sets the default of a name. For a name that has {@linkplain LimitName#overridesOnly overrides
-     * only} it is ignored, as Boulder does.
+     * Sets the default of a name. It is ignored for a name that has {@linkplain
+     * LimitName#overridesOnly overrides only}, as in Boulder.
      *
      * @param name a name of the catalogue
      * @param quota how much may pass for each id
@@ -376,7 +375,7 @@ public final class Limits {
     }
 
     /**
-     * Says that a name is unlimited on purpose, for every id that has no override.
+     * Declares a name unlimited, for every id that has no override.
      *
      * @param name a name of the catalogue
      * @return this
@@ -394,8 +393,8 @@ public final class Limits {
     }
 
     /**
-     * Lets the buckets of a name owe tokens on purpose, also those of ids with an override. Every
-     * process that shares the buckets must know it.
+     * Allows the buckets of a name to owe tokens, also those of ids with an override. Every process
+     * that shares the buckets must set the same value.
      *
      * @param name a name of the catalogue
      * @param bursts how many bursts a bucket may owe beyond being empty, 0 to {@link #DEEPEST_DEBT}
@@ -428,11 +427,11 @@ public final class Limits {
      * Sets the quota of one id.
      *
      * @param name a name of the catalogue
-     * @param id the id as the name's override form has it; made canonical
+     * @param id the id in the name's format for overrides; made canonical
      * @param quota how much may pass
      * @return this
      * @throws UnknownLimitException if the catalogue has no such name
-     * @throws InvalidIdException if the id has another form
+     * @throws InvalidIdException if the id has another format
      * @throws IllegalArgumentException if the id has an override already
      */
     @CanIgnoreReturnValue
@@ -466,7 +465,7 @@ public final class Limits {
     }
 
     /**
-     * The overrides so far.
+     * Returns the overrides added so far.
      *
      * @return a copy, in no particular order
      */
@@ -486,13 +485,13 @@ public final class Limits {
     }
   }
 
-  /** An id's coverage by limits: they hold it to a quota, or the reason why not. */
+  /** Whether a quota limits an id, and if not, why. */
   public enum Coverage {
 
     /** The default, or an override for the id, limits it. */
     LIMITED,
 
-    /** The limit is unlimited because somebody wrote so. */
+    /** The limit is declared unlimited. */
     UNLIMITED,
 
     /**
@@ -504,12 +503,12 @@ public final class Limits {
     /** The limit has overrides and no default, and the id has no override. */
     NO_DEFAULT,
 
-    /** The limit has neither a default nor an override, and nobody wrote that it is unlimited. */
+    /** The limit has neither a default nor an override, and is not declared unlimited. */
     NOT_CONFIGURED;
 
     /**
-     * Returns whether nothing limits the id, though nobody wrote so: then a request is refused,
-     * unless missing defaults are allowed.
+     * Returns whether nothing limits the id although that is not declared. Then a request is
+     * refused, unless missing defaults are allowed.
      *
      * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
      */

@@ -4,19 +4,20 @@ package dev.sluice.limit;
 import java.time.Instant;
 
 /**
- * A penalty on one id of one limit: its bucket counts as empty until an instant. A ban has no other
- * effect. A debt says how many tokens beyond an empty bucket the id owed when it was set. The code
- * that sets a debt also moves the bucket's TAT, so that the bucket is empty when the penalty ends.
+ * A penalty on one id of one limit: the id's bucket counts as empty until an instant. A ban has no
+ * other effect. A debt also records how many tokens below an empty bucket the id owed when it was
+ * set. The code that sets a debt also moves the bucket's TAT, so that the bucket is empty when the
+ * penalty ends.
  *
- * <p>The store's clock says when a penalty is over, as it does for everything that a bucket holds.
- * Immutable and thread-safe.
+ * <p>The store's clock decides when a penalty ends, as for all times of a bucket. Immutable and
+ * thread-safe.
  *
  * @param name the limit's name
- * @param id the id of a transaction, canonical: a penalty is on one bucket, also where an override
- *     is for the first parts of an id
+ * @param id the id of a transaction, canonical: a penalty applies to one bucket, even if overrides
+ *     apply to the first parts of an id
  * @param until when it ends, from the epoch to the year 2262
  * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
- * @param comment what a person noted beside it, may be empty; never shown to clients
+ * @param comment a note by a person, may be empty; never shown to clients
  */
 public record Penalty(LimitName name, String id, Instant until, long owed, String comment) {
 
@@ -31,9 +32,8 @@ public record Penalty(LimitName name, String id, Instant until, long owed, Strin
    * @param id the id of a transaction, canonical
    * @param until when it ends, from the epoch to the year 2262
    * @param owed the tokens that the id owed when the penalty was set, 0 for a ban
-   * @param comment what a person noted beside it, may be empty
-   * @throws IllegalArgumentException for an end that no store's clock can show, and for a negative
-   *     debt
+   * @param comment a note by a person, may be empty
+   * @throws IllegalArgumentException for an end out of its range, and for a negative debt
    */
   public Penalty {
     if (until.isBefore(Instant.EPOCH) || until.isAfter(LATEST)) {
@@ -47,7 +47,7 @@ public record Penalty(LimitName name, String id, Instant until, long owed, Strin
   }
 
   /**
-   * Returns the end as stores count time.
+   * Returns the end as a time of a store's clock.
    *
    * @return nanoseconds since the Unix epoch, not negative
    */
@@ -58,7 +58,7 @@ public record Penalty(LimitName name, String id, Instant until, long owed, Strin
   /**
    * Returns whether the penalty is in force.
    *
-   * @param nowNanos the store's present, in nanoseconds since the Unix epoch
+   * @param nowNanos the store's current time, in nanoseconds since the Unix epoch
    * @return false from its end on
    */
   public boolean holdsAt(long nowNanos) {

@@ -8,9 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Where alarms ring: on daemon threads, as many as are held up at a moment. A pool with a bound,
- * such as the common one, would ring for nobody any more once the code of so many callers holds its
- * threads. They end when they have been idle for a while. Thread-safe.
+ * Runs alarms on an unbounded number of daemon threads: in a bounded pool, such as the common one,
+ * callers that block its threads would stop all alarms. Idle threads end after a while.
+ * Thread-safe.
  */
 final class AlarmThreads {
 
@@ -31,7 +31,7 @@ final class AlarmThreads {
   static void run(Runnable task) {
     try {
       THREADS.execute(task);
-    } catch (OutOfMemoryError e) { // no thread to be had: it must ring all the same
+    } catch (OutOfMemoryError e) { // no thread available: the alarm must still run
       ForkJoinPool.commonPool().execute(task);
     }
   }

@@ -11,24 +11,24 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Keeps the TATs of buckets, and decides on charges where they are kept.
+ * Stores the TATs of buckets, and decides on charges where the TATs are stored.
  *
- * <p>One verb: charge a batch. An implementation guarantees:
+ * <p>Its one operation is to charge a batch. An implementation guarantees:
  *
  * <ul>
- *   <li><b>Atomic.</b> The charges of a batch take effect as one, at one moment between the call
- *       and its return; no other call sees a part of it. If one that votes does not fit, none is
- *       made. (A store over several servers may loosen what a concurrent observer can see; it never
- *       gives out more than the limit allows, and its documentation says what can be seen.)
- *   <li><b>Its own time.</b> The present is read once for a batch, where the buckets are kept (over
- *       several servers: once for each), never handed in by a caller.
- *   <li><b>The law</b> is {@link Effect#passes} and {@link Effect#tatAfterNanos}.
- *   <li><b>In order, where tokens come back.</b> On one bucket, a reset or a forgiven debt is not
- *       decided on before a refund that was asked for earlier. None of the three is decided on
- *       before an earlier withdrawal. One that failed may still be decided on later.
- *   <li><b>Bounded.</b> Every call ends: with readings, or with a {@link StoreException} by the
- *       store's time-out. So do all those of one {@link #forOneCall}, together. A live bucket is
- *       never forgotten silently.
+ *   <li><b>Atomic.</b> The charges of a batch take effect together, at one moment between the call
+ *       and its return; no other call sees a part of it. If a charge that votes does not fit, no
+ *       charge is made. (A store over several servers may let concurrent callers see intermediate
+ *       states, which its documentation describes; it never grants more than the limit allows.)
+ *   <li><b>Own clock.</b> The store reads the time once for a batch, where the buckets are stored
+ *       (once per server, if there are several); callers never supply it.
+ *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
+ *   <li><b>Order of give-backs.</b> On one bucket, a reset or a forgiven debt is not applied before
+ *       a refund that was sent earlier. None of the three is applied before an earlier withdrawal.
+ *       A charge that failed may still be applied later.
+ *   <li><b>Bounded.</b> Every call ends by the store's time-out, with readings or with a {@link
+ *       StoreException}; all calls of one {@link #forOneCall} share one time-out. A live bucket is
+ *       never dropped silently.
  * </ul>
  *
  * <p>Thread-safe. {@link #charge} may block for a round trip, up to the store's time-out; {@link
@@ -40,7 +40,7 @@ public interface BucketStore extends AutoCloseable {
    * Decides on a batch: all of its charges or none.
    *
    * @param charges at least one, no two with the same key
-   * @return what was found for each, in the order of the charges
+   * @return the reading of each bucket before its charge, in the order of the charges
    * @throws StoreException if the store could not decide
    * @throws IllegalArgumentException for two charges with the same key
    */
@@ -50,9 +50,9 @@ public interface BucketStore extends AutoCloseable {
    * Decides on a batch without blocking the caller.
    *
    * @param charges at least one, no two with the same key
-   * @return what was found for each, in the order of the charges. If the store could not decide,
-   *     the stage fails with a {@link StoreException}, or with a {@link
-   *     java.util.concurrent.CompletionException} around one, as stages pass it on.
+   * @return the reading of each bucket before its charge, in the order of the charges. If the store
+   *     could not decide, the stage fails with a {@link StoreException}, which may be wrapped in a
+   *     {@link java.util.concurrent.CompletionException}
    * @throws IllegalArgumentException for two charges with the same key
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
@@ -64,11 +64,11 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch as {@link #charge(List)} does. A store that may take parts of a batch before
-   * the verdict reports them to {@code tentative}, and refunds them as that says.
+   * Decides on a batch as {@link #charge(List)} does. A store that may take tokens before the
+   * verdict on the batch reports them to {@code tentative}, which decides on their refunds.
    *
    * @param charges as above
-   * @param tentative follows what is taken before the verdict is known
+   * @param tentative follows tokens that are taken before the verdict is known
    * @return as above
    * @throws StoreException as above
    */
@@ -77,11 +77,11 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Decides on a batch as {@link #chargeAsync(List)} does. A store that may take parts of a batch
-   * before the verdict reports them to {@code tentative}, and refunds them as that says.
+   * Decides on a batch as {@link #chargeAsync(List)} does. A store that may take tokens before the
+   * verdict on the batch reports them to {@code tentative}, which decides on their refunds.
    *
    * @param charges as above
-   * @param tentative follows what is taken before the verdict is known
+   * @param tentative follows tokens that are taken before the verdict is known
    * @return as above
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
@@ -89,19 +89,19 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Returns a view of this store for one caller's call, which may need more than one charge. They
-   * share one time-out, counted from now. A charge after it fails at once, and takes nothing. Never
-   * blocks.
+   * Returns a view of this store for one caller's call, which may need several charges. They share
+   * one time-out, counted from now. A charge after the time-out fails at once, and takes nothing.
+   * Never blocks.
    *
-   * @return the view, which need not be closed; this store where it has no time-out
+   * @return the view, which need not be closed; this store itself if it has no time-out
    */
   default BucketStore forOneCall() {
     return this;
   }
 
   /**
-   * Refuses a batch with two charges on one bucket: what the second one should find is not defined.
-   * For stores to call first.
+   * Throws for a batch with two charges on one bucket, whose result is not defined. Stores call
+   * this first.
    *
    * @param charges a batch
    * @throws IllegalArgumentException for two charges with the same key, which it names
@@ -123,24 +123,24 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Checks that the store is reachable. May block for a round trip.
    *
-   * @throws StoreException if it is not, saying why
+   * @throws StoreException if it is unreachable, saying why
    */
   default void ping() {}
 
   /**
-   * Returns the most by which the clocks may differ that decide for the users of these buckets. A
-   * TAT that lies beyond now + τ by no more than this comes from a clock that is ahead.
+   * Returns the largest difference between the clocks that decide on these buckets. A TAT beyond
+   * now + τ by no more than this comes from a clock that is ahead.
    *
-   * @return nanoseconds; 0 where one clock decides
+   * @return nanoseconds; 0 if one clock decides
    */
   default long clockSkewNanos() {
     return 0;
   }
 
   /**
-   * The present by which the buckets are decided on. Never blocks.
+   * Returns the current time of the clock that decides on the buckets. Never blocks.
    *
-   * @return nanoseconds since the Unix epoch; empty where it is not known without asking a server
+   * @return nanoseconds since the Unix epoch; empty if it is not known without asking a server
    */
   default OptionalLong nowNanos() {
     return OptionalLong.empty();
@@ -150,8 +150,7 @@ public interface BucketStore extends AutoCloseable {
    * Returns the number of live buckets (those that are not full) that the store keeps, for metrics.
    * Never blocks.
    *
-   * @return the number, which may still count some that have filled up; empty where the store does
-   *     not know
+   * @return the number, which may include some buckets that are full by now; empty if unknown
    */
   default OptionalLong liveBuckets() {
     return OptionalLong.empty();
@@ -160,19 +159,18 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the number of live buckets that the store may keep, for metrics. Never blocks.
    *
-   * @return the bound from which on new buckets are refused; empty where there is none, or the
-   *     store does not know
+   * @return the bound at which new buckets are refused; empty if there is none, or it is unknown
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
   }
 
-  /** Releases what the store holds. A second call does nothing. */
+  /** Releases the store's resources. A second call does nothing. */
   @Override
   default void close() {}
 
   /**
-   * A store in this process's memory, on the system's time.
+   * Returns a store in this process's memory that uses the system's time.
    *
    * @return a new, empty store
    */
@@ -181,7 +179,7 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * A store in this process's memory on a given clock, for replays and tests.
+   * Returns a store in this process's memory that uses a given clock, for replays and tests.
    *
    * @param time the clock
    * @return a new, empty store
@@ -191,12 +189,11 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * A store in this process's memory on a given clock with a given bound.
+   * Returns a store in this process's memory with a given clock and bound.
    *
    * @param time the clock
    * @param maxBuckets the most live buckets (those that are not full) that it keeps, 1 to
-   *     200,000,000; a charge that would need another bucket is refused with a {@link
-   *     StoreException}
+   *     200,000,000; a charge that needs one more fails with a {@link StoreException}
    * @return a new, empty store
    */
   static BucketStore inMemory(TimeSource time, long maxBuckets) {
@@ -204,46 +201,46 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Follows what a store takes before it knows the verdict on a batch, and says how to give it
-   * back.
+   * Follows tokens that a store takes before it knows the verdict on a batch, and decides how many
+   * to give back.
    *
-   * <p>A store over several servers charges each server its part at once. Where one denies, the
-   * others have taken tokens in vain. The amount that may be given back depends on all other
-   * refunds and resets of that bucket, which the caller of the store knows and the store does not.
-   * Thread-safe; never blocks.
+   * <p>A store over several servers sends each server its part at once. If one server denies, the
+   * others have taken tokens in vain. How many may be given back depends on all other refunds and
+   * resets of the bucket, which the caller of the store knows and the store does not. Thread-safe;
+   * never blocks.
    */
   @FunctionalInterface
   interface Tentative {
 
     /**
-     * Called before a charge leaves that may have to be given back.
+     * Called before a charge is sent that may have to be given back.
      *
      * @param charge a spend of a batch over several servers
-     * @return its follower, which is told how it ends: by {@link Part#kept}, or by {@link
+     * @return the charge's follower; the store calls either {@link Part#kept}, or {@link
      *     Part#giveBack} and {@link Part#gaveBack}
      */
     Part begin(Charge charge);
 
-    /** Follows one charge. Used by one thread after the other. */
+    /** Follows one charge. Its threads take turns. */
     interface Part {
 
       /**
        * Returns the refund of a charge that was made in vain.
        *
-       * @param found what the charge found
-       * @return what to charge in its stead, null where nothing may be given back; then no other
-       *     method is called
+       * @param found the reading before the charge
+       * @return the refund to send, null if nothing may be given back; then no other method is
+       *     called
        */
       @Nullable Charge giveBack(Reading found);
 
       /**
        * Called when the refund was answered, or failed.
        *
-       * @param found what it found, null where it is unknown whether the store has made it
+       * @param found the reading before the refund, null if it is unknown whether it was made
        */
       void gaveBack(@Nullable Reading found);
 
-      /** Called where the charge stays as it is, or was not made. */
+      /** Called if the charge stays spent, or was not made. */
       void kept();
     }
   }

@@ -14,26 +14,22 @@ import org.jspecify.annotations.Nullable;
 /*
  * When the clock is read.
  *
- * Before the look at the TAT. Then nothing happens between that look and the lock, and other
- * threads on a hot bucket seldom get in between. Nor does the clock's fence wait for the cache
- * line.
+ * The clock is read before the TAT. Then the time from reading the TAT to locking the slot is
+ * shortest, and other threads on a hot bucket seldom interfere. Nor does the clock's fence wait for
+ * the cache line.
  *
- * So a TAT may be newer than the reading: another thread charged the bucket in between. A spend
- * that fits by the older reading fits at every later moment, and leaves the same TAT as it would
- * right after that charge. That moment lies within the call, so the decision is right at that
- * moment. In three cases the clock is read again, after the TAT. A spend that does not fit might
- * fit by now. A TAT beyond now + tau would be mended. A refund with an end gives back the less, the
- * later it is. A denial's clock reading is never older than the TAT that it used.
+ * So the TAT may be newer than the clock reading, if another thread charged the bucket in between.
+ * A spend that fits at the older reading fits at every later moment, and leaves the same TAT as it
+ * would right after that other charge. That moment lies within the call, so the decision is correct
+ * at that moment. In three cases the clock is read again after the TAT: a spend that does not fit
+ * might fit by now; a TAT beyond now + tau would be lowered; a refund with an end gives back less,
+ * the later it is. So the clock reading of a denial is never older than its TAT.
  */
 
-/**
- * All segments, and a decision on one bucket.
- *
- * <p>Thread-safe.
- */
+/** All buckets of a memory store, in segments; decides on one bucket. Thread-safe. */
 final class BucketTable {
 
-  /** What a segment may have before it is split: copying these stops it for 1 to 3 ms. */
+  /** A segment with more lines is split; copying this many blocks the segment for 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -50,13 +46,13 @@ final class BucketTable {
   @SuppressWarnings("UnusedVariable") // only written: see touch
   private volatile long touched;
 
-  /** A table with a hash of its own: nobody can know which keys come near each other. */
+  /** Creates a table with a random hash key, so that nobody can predict which keys collide. */
   BucketTable(TimeSource time, long bound) {
     this(time, bound, 0);
   }
 
   /**
-   * The same for a clock that steps back.
+   * Creates a table for a clock that may step back.
    *
    * @param keptNanos how long a full bucket is kept at least
    */
@@ -68,15 +64,15 @@ final class BucketTable {
     this(time, bound, keptNanos, random.nextLong(), random.nextLong());
   }
 
-  /** A table with the hash of another. */
+  /** Creates a table with the hash key of another table. */
   BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1) {
     this(time, bound, keptNanos, key0, key1, MOST_LINES);
   }
 
   /**
-   * The same with segments of another size, for tests.
+   * Creates a table with segments of another size, for tests.
    *
-   * @param mostLines a segment that needs more is split
+   * @param mostLines a segment that needs more lines is split
    */
   BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1, int mostLines) {
     this.time = time;
@@ -88,12 +84,12 @@ final class BucketTable {
     this.upkeep = new Upkeep(directory, census, time, keptNanos);
   }
 
-  /** The start of every hash, to be copied. */
+  /** Returns the initial state of every hash, to be copied. */
   SipHash keyedHash() {
     return keyed;
   }
 
-  /** How many live buckets there may be. */
+  /** Returns the bound on live buckets. */
   long bound() {
     return census.bound();
   }
@@ -107,8 +103,8 @@ final class BucketTable {
   }
 
   /**
-   * Place, tag and TAT of every live bucket, each as it was at some moment of the call: a part for
-   * each segment.
+   * Returns place, tag and TAT of every live bucket, each as of some moment during the call; one
+   * array per segment.
    */
   List<long[]> live() {
     long nowNanos = nanos();
@@ -133,10 +129,10 @@ final class BucketTable {
   }
 
   /**
-   * Puts a bucket of a snapshot in its place, unless it has filled up.
+   * Inserts a bucket of a snapshot, unless it is full.
    *
-   * @throws IllegalArgumentException if it is there already, or no table would have it
-   * @throws StoreException if it would be over the bound
+   * @throws IllegalArgumentException if the bucket exists already, or no real table could have it
+   * @throws StoreException if the table is full
    */
   void restore(long place, long tag, long tatNanos, long nowNanos) {
     if (tag == 0 || tatNanos == Lines.LOCKED || Lines.isDead(tatNanos, nowNanos)) {
@@ -161,12 +157,12 @@ final class BucketTable {
     }
   }
 
-  /** From now on every charge is refused. */
+  /** Refuses every charge from now on. */
   void close() {
     closed = true;
   }
 
-  /** The present, see {@link TimeSource#read}. */
+  /** Returns the current time, see {@link TimeSource#read}. */
   long nanos() {
     if (closed) {
       throw new StoreException("the memory store is closed");
@@ -197,8 +193,8 @@ final class BucketTable {
   }
 
   /**
-   * Asks for the lines of some keys, so that the processor fetches many at a time. It reads a
-   * little of each line; the sum keeps the compiler from leaving the reads out.
+   * Prefetches the lines of some keys, so that the processor fetches many at a time. It reads a
+   * little of each line; the sum keeps the compiler from removing the reads.
    *
    * @param hashTags the first parts of the keys' hashes
    * @param places their second parts
@@ -210,12 +206,12 @@ final class BucketTable {
     for (int i = from; i < to; i++) {
       sum += Lines.touch(directory.slots(places[i]), tag(hashTags[i]), places[i]);
     }
-    if (sum == 1) { // as good as never, but who knows
+    if (sum == 1) { // almost never, but the compiler can't know
       touched = sum;
     }
   }
 
-  /** The segment of an entry at this moment. */
+  /** Returns the current segment of an entry. */
   Segment segmentAt(int entry) {
     return directory.segment(entry);
   }
@@ -224,24 +220,24 @@ final class BucketTable {
     return directory.segment(Directory.entryOf(place));
   }
 
-  /** The segment of a key, locked. The caller holds no lock. */
+  /** Locks and returns the segment of a key. The caller holds no lock. */
   Segment lockedSegment(long place) {
     return directory.lock(Directory.entryOf(place));
   }
 
   /**
-   * Decides on one bucket. Allocates nothing, except where the lines of a segment are rebuilt.
+   * Decides on one bucket. Allocates nothing, except when the lines of a segment are rebuilt.
    *
    * @param hashTag the first part of the key's hash
-   * @param place its second part
-   * @param id for the outcome
+   * @param place the second part of the key's hash
+   * @param id passed to {@code outcome}
    */
   <R> R charge(
       long hashTag, long place, Effect effect, @Nullable String id, ReadingMapper<R> outcome) {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
-  /** The same, by a clock that was read just before. */
+  /** Decides on one bucket with a clock reading that was taken just before. */
   <R> R charge(
       long hashTag,
       long place,
@@ -260,13 +256,13 @@ final class BucketTable {
   }
 
   /**
-   * Spends from a bucket that has a slot, if that fits and nobody else works on it: nearly all that
-   * a table in use is asked for. All that it needs is in the slot; it asks neither the segment nor
-   * its version. All else, and each denial, is {@link #chargeAny}'s, by {@link Effect}.
+   * Spends from a bucket that has a slot, if the spend fits and no other thread holds the slot's
+   * lock: the common case. It reads the slot only, neither the segment nor its version. {@link
+   * #chargeAny} handles all other cases and every denial.
    *
    * <p>The sum is written out here, in place of {@link Effect#tatAfterNanos}: with one key, the
-   * medians were 2 and 4 % lower, but the ranges of the rounds overlapped. Looking at the slot
-   * alone saves 5 % of a single decision, and 8 % where 32 are made at a time.
+   * medians were 2 and 4 % lower, but the ranges of the rounds overlapped. Reading the slot alone
+   * saves 5 % of a single decision, and 8 % if 32 are made at a time.
    *
    * @return the TAT before, {@link Lines#LOCKED} if nothing was done
    */
@@ -274,7 +270,7 @@ final class BucketTable {
     long incrementNanos = effect.incrementNanos();
     long[] slots = directory.slots(place);
     int at = Lines.find(slots, tag, place);
-    if (at < 0 || incrementNanos == 0) { // for nothing, a full bucket would stay unwritten
+    if (at < 0 || incrementNanos == 0) { // a cost of 0 must not write a full bucket
       return Lines.LOCKED;
     }
     long storedNanos = Lines.tatNanos(slots, at);
@@ -293,7 +289,7 @@ final class BucketTable {
     return tatNanos;
   }
 
-  /** Any act on any bucket. */
+  /** Decides on any act on any bucket. */
   private <R> R chargeAny(
       long tag,
       long place,
@@ -321,8 +317,8 @@ final class BucketTable {
       long nowNanos = fits && !act.hasEnd() ? readNanos : nanos();
       long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
-      // A reset forgets a full bucket too: its TAT would lie ahead again if the clock steps back.
-      // Everything else that leaves a full bucket full leaves its TAT as it is.
+      // A reset clears a full bucket too: its TAT would lie ahead again if the clock steps back.
+      // Any other act that leaves a full bucket full does not change its TAT.
       boolean writes = afterNanos != (act == Op.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
         return outcome.of(id, effect, nowNanos, tatNanos);
@@ -349,9 +345,9 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that has a slot, but was reset. A TAT tells that it is at least as late as
-   * when it was written; this slot tells nothing, so the clock is read when it is locked. (By a
-   * clock that was read before the reset, a spend would count as long ago, and leave too much.)
+   * Decides on a bucket that has a slot, but was reset. A slot without a TAT does not show when it
+   * was written, so the clock is read under the slot's lock. (With a clock reading from before the
+   * reset, a spend would count as older than it is, and leave too many tokens.)
    *
    * @return the moment of the decision, {@link #EXISTS} if the slot has changed
    */
@@ -373,16 +369,16 @@ final class BucketTable {
     return nowNanos;
   }
 
-  /** The TAT that an act leaves behind where there was none. */
+  /** Returns the TAT after an act on a bucket without a TAT. */
   private static long tatAfterNanos(Effect effect, long nowNanos) {
     boolean passes = effect.passes(nowNanos, Gcra.NO_TAT);
     return effect.tatAfterNanos(nowNanos, Gcra.NO_TAT, passes);
   }
 
   /**
-   * Decides on a bucket that does not exist, and makes it where that is the act's effect.
+   * Decides on a bucket that does not exist, and creates it if the act needs one.
    *
-   * @return the moment of the decision, {@link #EXISTS} if there is a bucket by now
+   * @return the moment of the decision, {@link #EXISTS} if the bucket exists by now
    */
   private long insert(long tag, long place, Effect effect) {
     for (int spins = 0; ; spins = Spin.once(spins)) {
@@ -409,10 +405,10 @@ final class BucketTable {
   }
 
   /**
-   * Makes room in a segment that the caller has locked, unless another thread keeps a slot of it:
-   * then the caller lets go of the segment, waits, and tries again.
+   * Makes room in a segment that the caller has locked, unless another thread holds a slot's lock.
+   * In both cases the caller then releases the segment, waits, and tries again.
    *
-   * @throws StoreException if no number of lines would do
+   * @throws StoreException if no number of lines suffices
    */
   void grow(Segment segment, int buckets, long nowNanos) {
     if (segment.grow(buckets, upkeep.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
@@ -424,14 +420,14 @@ final class BucketTable {
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
     boolean mayCount = census.roomFor(1) == Census.Room.FOUND;
-    if (mayCount) { // else a flood that is refused would make the table look for the dead
-      upkeep.diesAt(place, afterNanos); // before it counts: it may be dead by then
+    if (mayCount) { // else a flood of refused charges would make the table scan for dead buckets
+      upkeep.diesAt(place, afterNanos); // before it is counted: it may be dead by then
     }
     int at = segment.claim(tag, place, upkeep.fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
-    if (!mayCount) { // it got the slot of a dead bucket, whose death is told
+    if (!mayCount) { // it took the slot of a dead bucket, so the table was not full
       upkeep.diesAt(place, afterNanos);
     }
     Lines.unlock(segment.slots(), at, afterNanos);

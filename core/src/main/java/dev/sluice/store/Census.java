@@ -4,27 +4,27 @@ package dev.sluice.store;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many slots bear a tag, in the whole table, and how many may: the bound on live buckets.
+ * Counts the tagged slots of the whole table, and enforces the bound on live buckets.
  *
- * <p>A tagged slot holds a live bucket or one that has filled up and was not cleared yet; so the
- * count is never below the number of live buckets. It changes only where an empty slot is tagged or
- * a tag is cleared: a table in steady use does not touch it.
+ * <p>A tagged slot holds a live bucket, or a full one that was not cleared yet; so the count is
+ * never below the number of live buckets. It changes only when an empty slot is tagged or a tag is
+ * cleared: a table in steady use does not write it.
  *
- * <p>A batch reserves as many slots as it may need before it claims the first one, and settles for
- * what it has used. While there is a reservation nobody is told that the table is full: part of it
- * may come back. A batch settles without waiting for anybody.
+ * <p>A batch reserves all slots that it may need before it claims the first one, and later returns
+ * those it did not use. While a reservation is open, no caller is refused because the table is
+ * full, since slots may be returned. A batch settles without waiting for other threads.
  *
  * <p>Thread-safe and lock-free.
  */
 final class Census {
 
-  /** Whether some more slots may be tagged. */
+  /** Whether more slots may be tagged. */
   enum Room {
-    /** They may. */
+    /** There is room. */
     FOUND,
     /** A reservation is about to be settled: ask again. */
     UNSETTLED,
-    /** They would be over the bound. */
+    /** More slots would exceed the bound. */
     NONE
   }
 
@@ -44,7 +44,7 @@ final class Census {
     return bound;
   }
 
-  /** The tagged slots, and those that a batch has reserved at this moment. */
+  /** Returns the number of tagged slots, including those that batches have reserved. */
   long tagged() {
     return counts.get() & TAGGED;
   }
@@ -72,7 +72,7 @@ final class Census {
 
   private boolean tryAdd(int slots, long added) {
     long known = counts.get();
-    while (room(known, slots) == Room.FOUND) { // never over the bound, not even for a moment
+    while (room(known, slots) == Room.FOUND) { // the bound holds at every moment
       if (counts.compareAndSet(known, known + added)) {
         return true;
       }
@@ -84,8 +84,8 @@ final class Census {
   /**
    * Ends a reservation.
    *
-   * @param reserved what was reserved
-   * @param used how many more slots bear a tag now; negative where fewer do
+   * @param reserved the number of reserved slots
+   * @param used how many more slots are tagged now; negative if fewer are
    */
   void settle(int reserved, int used) {
     counts.addAndGet(used - reserved - ((long) reserved << RESERVED_SHIFT));

@@ -67,7 +67,7 @@ public record Charge(String key, Effect effect) {
   /**
    * As {@link Effect#passes}.
    *
-   * @param nowNanos the store's present
+   * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @return false only where the operation votes and does not fit
    */
@@ -78,7 +78,7 @@ public record Charge(String key, Effect effect) {
   /**
    * As {@link Effect#tatAfterNanos}.
    *
-   * @param nowNanos the store's present
+   * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
    * @param batchPasses whether every charge of the batch {@link #passes}
    * @return the TAT to keep

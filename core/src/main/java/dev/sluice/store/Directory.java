@@ -5,25 +5,25 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
 /*
- * Few segments are few arrays: what leads to a slot stays in the processor's caches, and a small
- * table is small. Many segments stop little of the table when one of them grows. So a table starts
- * with few, and one that has become large is split into two halves (Segment.split).
+ * With few segments, the arrays that lead to a slot stay in the processor's caches, and a small
+ * table takes little memory. With many segments, little of the table is blocked while one grows. So
+ * a table starts with few segments, and a segment that has become large is split (Segment.split).
  *
- * The upper ten bits of a key's place choose an entry. A segment has a run of entries, as many as a
- * power of two; its halves have half of them each. Each entry shows its segment, and again the
- * segment's slots: one read less on the way to a slot.
+ * The upper ten bits of a key's place choose an entry. A segment has a run of entries, whose length
+ * is a power of two; its halves have half of the run each. Each entry refers to its segment, and
+ * also to the segment's slots, which saves one read on the way to a slot.
  *
  * Entries are replaced one after the other, under the lock of the segment that had them. A reader
- * may find some replaced and others not: the old slots are locked for good, and so is a segment
- * that was split. A thread that meets a lock comes back here.
+ * may see some replaced and others not. That is safe: the old slots stay locked for ever, and so
+ * does a segment that was split. A thread that finds a lock looks the entry up again.
  */
 
-/** Which segment a key belongs to. Thread-safe. */
+/** Maps keys to segments. Thread-safe. */
 final class Directory {
 
   static final int BITS = 10;
 
-  /** How many entries there are; no segment has less than one. */
+  /** Number of entries; each segment has at least one. */
   static final int ENTRIES = 1 << BITS;
 
   private static final int FIRST_SEGMENTS = 64;
@@ -34,9 +34,9 @@ final class Directory {
   private final Segment[] segments = new Segment[ENTRIES];
 
   /**
-   * A directory of empty segments.
+   * Creates a directory of empty segments.
    *
-   * @param mostLines a segment that needs more of them is split if it has more than one entry
+   * @param mostLines a segment of several entries that needs more lines than this is split
    */
   Directory(Census census, int mostLines) {
     int entries = ENTRIES / FIRST_SEGMENTS;
@@ -49,12 +49,12 @@ final class Directory {
     return (int) (place >>> (Long.SIZE - BITS));
   }
 
-  /** A place with what a table looks at of it: its entry, and the bits that choose its line. */
+  /** Returns a place with the bits that a table uses: its entry, and the bits of its line. */
   static long place(int entry, int lineBits) {
     return (long) entry << (Long.SIZE - BITS) | lineBits;
   }
 
-  /** The slots among which a key's is. */
+  /** Returns the slots of the segment of a key. */
   long[] slots(long place) {
     return (long[]) SLOTS.getAcquire(slots, entryOf(place));
   }
@@ -63,7 +63,7 @@ final class Directory {
     return (Segment) SEGMENTS.getAcquire(segments, entry);
   }
 
-  /** The segment of a key, locked. The caller holds no lock. */
+  /** Locks and returns the segment of an entry. The caller holds no lock. */
   Segment lock(int entry) {
     for (int spins = 0; ; spins = Spin.once(spins)) {
       Segment segment = segment(entry);
@@ -73,7 +73,7 @@ final class Directory {
     }
   }
 
-  /** Shows a segment and its slots at all its entries. The caller has locked what was there. */
+  /** Publishes a segment and its slots in its entries. The caller has locked the old segment. */
   void show(Segment segment, long[] segmentSlots) {
     for (int entry = segment.firstEntry(); entry < segment.endEntry(); entry++) {
       SEGMENTS.setRelease(segments, entry, segment);

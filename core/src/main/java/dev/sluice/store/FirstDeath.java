@@ -4,11 +4,12 @@ package dev.sluice.store;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * An instant before which none of some buckets fills up, so that a full table can refuse without
- * looking at each. It may be too early, which costs a look, never too late.
+ * A lower bound for the instant at which the first of some buckets is full, so that a full table
+ * can refuse without reading every bucket. The bound may be too early, which costs a scan, but
+ * never too late.
  *
- * <p>A thread that goes through the buckets to find a later instant {@linkplain #startOver starts
- * over}, and then tells what is found: what other threads report during that time is kept.
+ * <p>A thread that scans the buckets for a later bound {@linkplain #startOver starts over} first,
+ * and then reports each bucket; so reports from other threads during the scan are kept.
  *
  * <p>Thread-safe and lock-free.
  */
@@ -16,7 +17,7 @@ final class FirstDeath {
 
   private static final long NEVER = -1L;
 
-  /** One may die at any time, or has died: each caller that asks looks, by any clock. */
+  /** The bound if a bucket may already be full: every caller then scans. */
   static final long UNKNOWN = 0;
 
   private final AtomicLong nanos = new AtomicLong(NEVER); // unsigned

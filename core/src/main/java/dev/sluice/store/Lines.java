@@ -11,38 +11,38 @@ import org.jspecify.annotations.Nullable;
  * key's hash, 0 for an empty slot) and a TAT. A slot whose TAT has passed is free, whatever its
  * tag.
  *
- * A key may live in two lines. The first one follows from 16 bits of its place (the hash's other
- * half). The second one follows from the first and the tag, in a reversible way. So moving a bucket
- * to its other line needs only what is in the slot. A new key goes to its first line, then to its
- * second. If both are full, one of the eight buckets there is moved to its own other line, at most
- * two moves deep. In simulations this fails first at a load of 0.90 to 0.95 (without moves at 0.27
- * to 0.54, with one at 0.71 to 0.85). Then the lines are rebuilt, with a load of at most 0.8.
+ * A key may be in one of two lines. The first line is computed from 16 bits of the key's place (the
+ * other half of the hash), the second from the first line and the tag, reversibly. So a bucket can
+ * be moved to its other line with the slot's content alone. A new key goes to its first line, then
+ * to its second. If both are full, one of their eight buckets is moved to its other line, at most
+ * two moves deep. In simulations this first fails at a load of 0.90 to 0.95 (without moves at 0.27
+ * to 0.54, with one move at 0.71 to 0.85). Then the lines are rebuilt, with a load of at most 0.8.
  *
- * Of the place, 24 bits are kept beside the slots, so a slot takes 19 bytes in all. No key is kept,
- * so these bits say where a bucket goes when the number of lines changes (16 bits) or the segment
- * is split (8). A tag must not say that, or keys of one line would have fewer than 64 bits to
- * differ in.
+ * 24 bits of the place are stored beside the slots, so a slot takes 19 bytes in all. Keys are not
+ * stored, so these bits say where a bucket goes when the number of lines changes (16 bits) or the
+ * segment is split (8 bits). The tag cannot serve for that: the tags of keys in one line would then
+ * differ in fewer than 64 bits.
  */
 
 /**
- * The slots of one segment. {@link Segment} says which methods take which lock; the static methods
- * on the bare array are the hot path's.
+ * The slots of one segment. {@link Segment} documents the locks; the static methods on the bare
+ * array are the hot path.
  */
 final class Lines {
 
-  /** The TAT of a slot that somebody works on. No TAT reaches it: now + τ is 2^64 − 2 at most. */
+  /** Marks a locked slot in place of its TAT; a real TAT, now + τ, is at most 2^64 − 2. */
   static final long LOCKED = -1L;
 
-  /** No lines at all: nothing is found, and nothing can be claimed. */
+  /** An empty set of lines: nothing is found, and nothing can be claimed. */
   static final Lines NONE = new Lines(0);
 
   private static final int SLOTS = 4;
   private static final int LONGS = 2 * SLOTS;
-  private static final int MOST_LINES = 1 << 16; // what 16 bits can tell apart
+  private static final int MOST_LINES = 1 << 16; // as many as 16 bits can address
   private static final int MOVES = 2;
   private static final int PLACE_BYTES = 3;
   private static final int LINE_BITS = 16;
-  private static final int ENTRIES_KEPT = 1 << 8; // what the other 8 can
+  private static final int ENTRIES_KEPT = 1 << 8; // as many as the other 8 bits can address
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
   private static final int FEW_LONGS = 2 * LONGS; // two lines
@@ -61,16 +61,15 @@ final class Lines {
     places = new byte[lines * SLOTS * PLACE_BYTES];
   }
 
-  /** The number of lines in which this many live buckets fit well. */
+  /** Returns the number of lines for this many live buckets at the load of fresh lines. */
   static int linesFor(int buckets) {
     double lines = Math.ceil(buckets / (SLOTS * FRESH_LOAD));
     return (int) Math.min(Math.max(lines, 1), MOST_LINES);
   }
 
   /**
-   * The most lines that are tried for this many live buckets. Keys that follow from a secret hash
-   * fit in far fewer; a forged snapshot, or ids chosen by somebody who has read one, may fit in
-   * none.
+   * Returns the most lines to try for this many live buckets. Keys hashed with a secret fit in far
+   * fewer; a forged snapshot, or ids chosen by somebody who has read one, may fit in none.
    */
   static int mostLinesFor(int buckets) {
     return Math.max(FEW_LINES, MOST_ENLARGED * linesFor(buckets));
@@ -78,7 +77,7 @@ final class Lines {
 
   // The bare array
 
-  /** The index of a key's slot, -1 for none. */
+  /** Returns the index of a key's slot, -1 if it has none. */
   static int find(long[] slots, long tag, long place) {
     int lines = slots.length / LONGS;
     if (lines == 0) {
@@ -93,18 +92,19 @@ final class Lines {
   }
 
   /**
-   * Looks at all eight slots, without a branch. The lines of a small table are in the processor's
-   * caches, where a wrong guess costs more than the look: 11 % of a decision with 20,000 keys. With
-   * 300,000 it would be 15 % slower instead. With a few keys no guess is wrong, and two threads on
-   * one key would take twice as long: each has the line for longer before it writes.
+   * Reads all eight slots without a branch. The lines of a small table are in the processor's
+   * caches, where a branch misprediction costs more than reading: 11 % of a decision with 20,000
+   * keys. With 300,000 keys this method would be 15 % slower instead. With a few keys branches are
+   * predicted well, and two threads on one key would take twice as long with this method: each
+   * holds the cache line for longer before it writes.
    */
   private static int findNear(long[] slots, int first, int second, long tag) {
     int inFirst = afterIndexInLine(slots, first, tag);
     int inSecond = afterIndexInLine(slots, second, tag);
-    return (inFirst | (inSecond & ((inFirst - 1) >> 31))) - 1; // the first one if it is there
+    return (inFirst | (inSecond & ((inFirst - 1) >> 31))) - 1; // prefers the first line
   }
 
-  /** The number after the index of a tag's slot in a line, 0 for none. */
+  /** Returns the index of a tag's slot in a line plus 1, 0 if there is none. */
   private static int afterIndexInLine(long[] slots, int at, long tag) {
     return ((at + 1) & ifEqual(tag(slots, at), tag))
         | ((at + 3) & ifEqual(tag(slots, at + 2), tag))
@@ -112,17 +112,17 @@ final class Lines {
         | ((at + 7) & ifEqual(tag(slots, at + 6), tag));
   }
 
-  /** All bits for two equal numbers, none for others. */
+  /** Returns -1 (all bits) for equal numbers, 0 for others. */
   private static int ifEqual(long one, long other) {
     long difference = one ^ other;
     return (int) ~((difference | -difference) >> 63);
   }
 
   /**
-   * Asks for both lines of a key. (A line begins wherever the collector has put the array, so it
-   * lies in two lines of the processor's: both ends are read.)
+   * Prefetches both lines of a key. (The array may begin anywhere in memory, so a line may lie in
+   * two cache lines: both ends are read.)
    *
-   * @return something of what was read
+   * @return a sum of the values read, so that the reads are not optimized away
    */
   static long touch(long[] slots, long tag, long place) {
     int lines = slots.length / LONGS;
@@ -138,8 +138,8 @@ final class Lines {
   }
 
   /**
-   * The index of a tag's slot in a line, -1 for none. It stops where it finds it: the processor
-   * goes on with its guess while the line is fetched. (Without branches a decision waited for the
+   * Returns the index of a tag's slot in a line, -1 if there is none. The loop branches on purpose:
+   * the processor speculates while the line is fetched. (Without branches a decision waited for the
    * line first, and took a tenth longer.)
    */
   private static int findInLine(long[] slots, int at, long tag) {
@@ -155,23 +155,23 @@ final class Lines {
     return (int) (((place & (MOST_LINES - 1)) * lines) >>> LINE_BITS);
   }
 
-  /** What is kept of a key's place: the lower bits of its entry, and those of its line. */
+  /** Returns the stored bits of a key's place: the lower bits of its entry, and its line bits. */
   static int kept(long place) {
     int entry = Directory.entryOf(place) & (ENTRIES_KEPT - 1);
     return entry << LINE_BITS | ((int) place & (MOST_LINES - 1));
   }
 
   /**
-   * Where a bucket belongs in the directory.
+   * Returns the directory entry of a bucket.
    *
-   * @param kept what is kept of its place
-   * @param firstEntry the first entry of its segment, which has no more than are told apart
+   * @param kept the stored bits of its place
+   * @param firstEntry the first entry of its segment, which has at most {@link #ENTRIES_KEPT}
    */
   static int entry(int kept, int firstEntry) {
     return firstEntry + (((kept >>> LINE_BITS) - firstEntry) & (ENTRIES_KEPT - 1));
   }
 
-  /** An involution: the other line of the other line is the line. */
+  /** Returns a key's other line; applied twice, it returns the same line again. */
   private static int otherLine(int line, long tag, int lines) {
     int sum = (int) (((tag >>> 48) * lines) >>> 16);
     int other = sum - line;
@@ -187,9 +187,9 @@ final class Lines {
   }
 
   /**
-   * Gives a key's slot another TAT, if it still has the one that was seen and still is the key's.
+   * Replaces the TAT of a key's slot, if the slot still has the expected TAT and the key's tag.
    *
-   * @return whether it did; otherwise nothing changed
+   * @return whether the TAT was replaced; otherwise nothing changed
    */
   static boolean replace(long[] slots, int at, long tag, long tatNanos, long afterNanos) {
     if (!lock(slots, at, tatNanos)) {
@@ -200,14 +200,14 @@ final class Lines {
     return still;
   }
 
-  /** Locks a slot if it still has this TAT. A thread that succeeds looks at the tag again. */
+  /** Locks a slot if it still has this TAT. A thread that succeeds must check the tag again. */
   static boolean lock(long[] slots, int at, long tatNanos) {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
   }
 
   /**
-   * Locks a slot whose tag cannot change, unless another thread keeps it. It does not wait: the
-   * caller holds the segment's lock. It looks a few times, as a slot is mostly free in a moment.
+   * Locks a slot whose tag cannot change, unless another thread holds its lock. It does not wait,
+   * since the caller holds the segment's lock, but retries a few times, since locks are short.
    *
    * @return the TAT, {@link #LOCKED} if the slot was not locked
    */
@@ -225,7 +225,7 @@ final class Lines {
     return LOCKED;
   }
 
-  /** Unlocks a slot with the TAT that it has from now on. */
+  /** Unlocks a slot by writing its new TAT. */
   static void unlock(long[] slots, int at, long tatNanos) {
     AT.setRelease(slots, at + 1, tatNanos);
   }
@@ -255,9 +255,9 @@ final class Lines {
   /**
    * Finds a slot for a key that has none, tags it, and leaves it locked.
    *
-   * @param place what is {@linkplain #kept} of the key's place
-   * @param census counts slots that are newly tagged, null where they are counted otherwise
-   * @return its index, -1 where there is none
+   * @param place the {@linkplain #kept stored bits} of the key's place
+   * @param census counts newly tagged slots, null if the caller counts them
+   * @return the slot's index, -1 if there is none
    */
   int claim(long tag, int place, long nowNanos, @Nullable Census census) {
     if (count() == 0) {
@@ -279,7 +279,7 @@ final class Lines {
     return -1;
   }
 
-  /** A slot of the line that is free or was made free by moves; locked, its tag to be replaced. */
+  /** Returns a slot of the line that is free or was freed by moves; locked, with an old tag. */
   private int free(int line, long nowNanos, int moves, @Nullable Census census) {
     int start = line * LONGS;
     for (int at = start; at < start + LONGS; at += 2) {
@@ -311,7 +311,7 @@ final class Lines {
     return true;
   }
 
-  /** Moves a bucket, and leaves its slot locked; lets go of the target if somebody works on it. */
+  /** Moves a bucket, and leaves its old slot locked; clears the target if the bucket is locked. */
   private boolean move(int at, int to, @Nullable Census census) {
     long tatNanos = tatNanos(slots, at);
     if (tatNanos == LOCKED || !lock(slots, at, tatNanos)) {
@@ -333,7 +333,7 @@ final class Lines {
     }
   }
 
-  /** Empties the slots of buckets that have filled up. Returns the first instant that is left. */
+  /** Empties the slots of full buckets; returns the earliest TAT of the remaining ones. */
   long clearDead(long nowNanos, Census census) {
     long firstNanos = -1L;
     for (int at = 0; at < slots.length; at += 2) {
@@ -352,9 +352,9 @@ final class Lines {
   }
 
   /**
-   * Locks every slot for good: a thread that finds one locked looks for newer lines.
+   * Locks every slot for ever: a thread that finds a slot locked looks for newer lines.
    *
-   * @return whether it did; otherwise another thread keeps a slot, and nothing changed
+   * @return whether it succeeded; if another thread holds a slot's lock, nothing changed
    */
   boolean tryLockAll(long[] tatsNanos) {
     for (int at = 0; at < slots.length; at += 2) {
@@ -368,7 +368,7 @@ final class Lines {
     return true;
   }
 
-  /** Takes back {@link #tryLockAll}. */
+  /** Undoes {@link #tryLockAll}. */
   void unlockAll(long[] tatsNanos) {
     unlockAll(tatsNanos, slots.length);
   }
@@ -387,7 +387,7 @@ final class Lines {
     return live;
   }
 
-  /** Counts the live buckets that are a segment's, by what {@link #tryLockAll} found. */
+  /** Counts the live buckets that belong to a segment, by the TATs from {@link #tryLockAll}. */
   int countLive(long[] tatsNanos, long nowNanos, Segment part) {
     int live = 0;
     for (int at = 0; at < slots.length; at += 2) {
@@ -397,10 +397,10 @@ final class Lines {
   }
 
   /**
-   * Place, tag and TAT of each live bucket.
+   * Returns place, tag and TAT of each live bucket.
    *
-   * @param firstEntry of the segment
-   * @return them, null if another thread keeps a slot
+   * @param firstEntry the segment's first entry
+   * @return three numbers a bucket; null if another thread holds a slot's lock
    */
   long @Nullable [] live(int firstEntry, long nowNanos) {
     long[] live = new long[3 * tagged];
@@ -424,11 +424,11 @@ final class Lines {
   }
 
   /**
-   * The live buckets that are a segment's, in new lines; of these lines, all slots are locked by
-   * the caller.
+   * Copies the live buckets that belong to a segment to new lines. The caller has locked all slots
+   * of these lines.
    *
-   * @param tatsNanos what {@link #tryLockAll} found
-   * @param lines how many there should be
+   * @param tatsNanos the TATs from {@link #tryLockAll}
+   * @param lines the number of new lines
    * @return the new lines, null if the buckets do not fit
    */
   @Nullable Lines copy(long[] tatsNanos, int lines, long nowNanos, Segment part) {
@@ -446,7 +446,7 @@ final class Lines {
     return copy;
   }
 
-  /** What is kept of the place of a slot's key. */
+  /** Returns the stored bits of the place of a slot's key. */
   private int place(int at) {
     int first = (at >> 1) * PLACE_BYTES;
     return (places[first] & 0xff) << 16

@@ -14,11 +14,11 @@ import java.util.Objects;
 import java.util.OptionalLong;
 
 /**
- * Buckets in this process's memory: a table of TATs without keys, 19 bytes a slot.
+ * A store in this process's memory: a table of TATs without keys, 19 bytes a slot.
  *
- * <p>An existing bucket is locked alone, for a few instructions. To add one, a part of the table is
- * locked: a 64th of a small one, a thousandth of a large one. No thread in the background. ({@code
- * Segment} says why it is right, {@code Lines} how it is laid out.)
+ * <p>A charge of an existing bucket locks only that bucket, for a few instructions. A new bucket
+ * locks a part of the table: a 64th of a small table, a thousandth of a large one. There is no
+ * background thread. ({@code Segment} explains the locks, {@code Lines} the layout.)
  *
  * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
  */
@@ -39,7 +39,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
   }
 
   /**
-   * Starts a store's description.
+   * Returns a builder for a store.
    *
    * @return a builder
    */
@@ -93,15 +93,15 @@ public final class MemoryStore implements BucketStore, DirectStore {
   }
 
   /**
-   * Writes all live buckets to a file, which replaces the one of this name as a whole: there is
-   * always a complete snapshot or none. Deciding goes on during the call; each bucket is as it was
-   * at some moment of it.
+   * Writes all live buckets to a file, which is replaced as a whole: a reader finds a complete
+   * snapshot or none. Decisions continue during the call; each bucket is saved as of some moment
+   * during it.
    *
-   * <p>The file holds no ids, but a secret with which they could be tested: it is readable by its
-   * owner alone.
+   * <p>The file has no ids, but a secret with which guessed ids could be tested, so only its owner
+   * can read it.
    *
    * @param file the snapshot
-   * @throws IOException if it could not be written; the former one is still there
+   * @throws IOException if it could not be written; the previous file then stays
    */
   public void save(Path file) throws IOException {
     Snapshot.write(table, file);
@@ -113,7 +113,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     table.close();
   }
 
-  /** How many slots there are, free or not. For tests. */
+  /** Returns the number of slots, free or not. For tests. */
   long slots() {
     return table.slots();
   }
@@ -141,15 +141,14 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Sets how far the clock may step back before the latest time that it has said, without a
-     * charge being decided by luck. A full bucket is kept for so long, as its TAT lies ahead again
-     * if the clock steps back. Then the answers follow from the charges and their times alone. A
-     * charge at a time further back is refused with a {@link StoreException}.
+     * Sets how far the clock may step back behind its latest time. A full bucket is kept for that
+     * time, since its TAT lies ahead again after a step back. So decisions depend on the charges
+     * and their times alone. A charge at an earlier time fails with a {@link StoreException}.
      *
-     * <p>For replays of recorded traffic. If not called, full buckets are forgotten at once, a step
-     * back is never refused, and a bucket that was full before the step may be full after it.
+     * <p>For replays of recorded traffic. If not called, full buckets are removed at once, a step
+     * back is never refused, and a bucket that was full before the step may still be full after it.
      *
-     * @param step zero to 292 years; full buckets count towards the bound for so long
+     * @param step zero to 292 years; full buckets count towards the bound for that time
      * @return this
      * @throws IllegalArgumentException for a step out of its range
      */
@@ -165,8 +164,8 @@ public final class MemoryStore implements BucketStore, DirectStore {
 
     /**
      * Sets the most live buckets (those that are not full) that are kept; a quarter of the largest
-     * heap, at 24 bytes a bucket, if not called. A charge that would need another bucket is refused
-     * with a {@link StoreException}; a live bucket is never forgotten to make room.
+     * heap, at 24 bytes a bucket, if not called. A charge that needs one more bucket fails with a
+     * {@link StoreException}; a live bucket is never removed to make room.
      *
      * @param newMaxBuckets 1 to 200,000,000
      * @return this

@@ -2,11 +2,10 @@
 package dev.sluice.store;
 
 /**
- * The state that a store found when it decided on a charge; everything else follows from it by
- * {@code Gcra}.
+ * The state of a bucket when a store decided on a charge; {@code Gcra} computes all other numbers
+ * from it.
  *
- * @param nowNanos the store's present at that moment, nanoseconds since the Unix epoch
- * @param tatNanos the TAT that was kept <em>before</em> the act, unsigned; 0 where there was no
- *     bucket
+ * @param nowNanos the store's time at that moment, nanoseconds since the Unix epoch
+ * @param tatNanos the TAT <em>before</em> the charge, unsigned; 0 if there was no bucket
  */
 public record Reading(long nowNanos, long tatNanos) {}

@@ -14,34 +14,33 @@ import org.jspecify.annotations.Nullable;
  * its TAT. The segment is locked by making its version odd: that is the right to change which slot
  * belongs to which key, together with the lock of each slot concerned. So
  *
- *   - who holds a slot's lock and finds the key's tag in it has the one slot of this key: tags
- *     don't change under that lock, and a key has one slot. (The tag must be looked at after
- *     locking: the TAT that was swapped may by chance be the same as that of a new tenant.)
- *   - who holds the segment's lock and does not find a key knows that it has no slot: slots are
- *     given only under that lock.
- *   - who holds none, and reads version, tag, TAT and version again, and finds the version even and
- *     unchanged, has read the TAT of this key: no slot changed hands in between. So a denial, a
- *     check and the answer for an absent bucket write nothing.
+ *   - a thread that holds a slot's lock and finds the key's tag in it has the only slot of this
+ *     key: tags don't change under that lock, and a key has one slot. (The tag must be read after
+ *     locking: the swapped TAT may by chance equal the TAT of the slot's next key.)
+ *   - a thread that holds the segment's lock and does not find a key knows that the key has no
+ *     slot: slots are assigned only under that lock.
+ *   - a thread that holds no lock, reads version, tag, TAT and version again, and finds the version
+ *     even and unchanged, has read the TAT of this key: no slot changed hands in between. So a
+ *     denial, a check and the reading of an absent bucket write nothing.
  *
- * A bucket that has filled up needs nobody to remove it: its slot is free by the passing of time. A
- * key that comes back to its old slot and a key that is given this slot both lock it first; the
- * loser looks again.
+ * A full bucket need not be removed: its slot counts as free from then on. A key that returns to
+ * its old slot and a key that is assigned this slot both lock it first; the loser looks again.
  *
- * Rebuilding (more lines, fewer, or the same without the dead) locks all slots of the old lines and
- * never unlocks them, copies, and shows the new lines. A thread that meets a lock for long finds
- * the new lines by looking the key up again, which every attempt does anyway. Splitting does the
- * same with the segment: it stays locked for good, and two new ones are shown in its place, locked
- * until both can be seen. So a thread that has locked a segment of the directory has the one of the
- * key that it looked up. Either stops one segment for the time of the copy.
+ * Rebuilding (more lines, fewer, or the same without dead buckets) locks all slots of the old lines
+ * and never unlocks them, copies them, and publishes the new lines. A thread that finds a slot
+ * locked for long finds the new lines by looking the key up again, as every attempt does. Splitting
+ * does the same with the segment: the old one stays locked for ever, and two new ones are published
+ * in its place, locked until both are visible. So a thread that locked a segment of the directory
+ * has the segment of its key. Rebuilding or splitting blocks one segment while it is copied.
  *
- * No thread waits while it holds a lock. It tries to take the next one, a bounded number of times;
- * if it can't have it, it lets go of all that it holds, waits, and starts again. So a thread that
- * holds a lock needs no other thread to go on, and a scheduler that runs waiting threads only (that
- * of virtual threads may) stops nobody. Segments are taken in ascending order: of those that wait
- * for each other, the one with the highest segment goes on.
+ * No thread waits while it holds a lock. It tries to take the next lock a bounded number of times;
+ * if that fails, it releases all its locks, waits, and starts again. So a thread that holds a lock
+ * never depends on another thread, and a scheduler that runs only waiting threads (as that of
+ * virtual threads may) causes no deadlock. Segments are locked in ascending order: of threads that
+ * wait for each other, the one with the highest segment makes progress.
  */
 
-/** A part of the table with a lock of its own for what is rare. Thread-safe. */
+/** A part of the table; its lock guards the rare changes of which slot belongs to which key. */
 final class Segment {
 
   private static final VarHandle VERSION;
@@ -66,11 +65,11 @@ final class Segment {
   private long version;
 
   /**
-   * A segment without lines, which nobody sees yet.
+   * Creates a segment without lines, not yet published.
    *
-   * @param mostLines if it needs more it is split, provided that it has more than one entry
-   * @param firstEntry where its entries begin
-   * @param entries how many it has, a power of two
+   * @param mostLines a segment of several entries that needs more lines than this is split
+   * @param firstEntry the segment's first entry in the directory
+   * @param entries number of directory entries, a power of two
    */
   Segment(Census census, Directory directory, int mostLines, int firstEntry, int entries) {
     this.census = census;
@@ -84,12 +83,12 @@ final class Segment {
     return firstEntry;
   }
 
-  /** The entry after its last one. */
+  /** Returns the directory entry after the segment's last one. */
   int endEntry() {
     return firstEntry + entries;
   }
 
-  /** Shows its lines as they are now. */
+  /** Publishes the current lines in the directory. */
   void show() {
     directory.show(this, lines.slots);
   }
@@ -98,7 +97,7 @@ final class Segment {
     return (long) VERSION.getAcquire(this);
   }
 
-  /** Whether no slot has changed hands since, nor is about to. */
+  /** Whether no slot has changed hands since {@code thenVersion}, nor is about to. */
   boolean isStill(long thenVersion) {
     return (thenVersion & 1) == 0 && version() == thenVersion;
   }
@@ -107,7 +106,7 @@ final class Segment {
     return firstDeath;
   }
 
-  /** Takes the lock if it is free; that of a segment that was split never is. */
+  /** Takes the lock if it is free; the lock of a split segment is never free. */
   boolean tryLock() {
     long seen = version();
     return (seen & 1) == 0 && VERSION.compareAndSet(this, seen, seen + 1);
@@ -121,7 +120,7 @@ final class Segment {
 
   // Under the lock
 
-  /** The lines as they are now. */
+  /** Returns the slots of the current lines. */
   long[] slots() {
     return lines.slots;
   }
@@ -129,24 +128,24 @@ final class Segment {
   /**
    * Finds a slot for a key that has none, and leaves it locked with the key's tag.
    *
-   * @param fullNanos buckets that were full by then may be forgotten
-   * @return its index in {@link #slots}, -1 where there is none
+   * @param fullNanos buckets that were full at this instant may be removed
+   * @return the slot's index in {@link #slots}, -1 if there is none
    */
   int claim(long tag, long place, long fullNanos) {
     return lines.claim(tag, Lines.kept(place), fullNanos, census);
   }
 
-  /** The same for a batch, which has reserved its slots and settles for {@link #tagged}. */
+  /** Like {@link #claim}, for a batch that has already reserved its slots in the census. */
   int claimReserved(long tag, long place, long fullNanos) {
     return lines.claim(tag, Lines.kept(place), fullNanos, null);
   }
 
-  /** Gives back a slot that {@link #claimReserved} gave, still locked. */
+  /** Releases a slot, still locked, that {@link #claimReserved} returned. */
   void releaseReserved(int at) {
     lines.clear(at, null);
   }
 
-  /** How many slots bear a tag. */
+  /** Returns how many slots have a tag. */
   int tagged() {
     return lines.tagged();
   }
@@ -160,19 +159,19 @@ final class Segment {
   enum Growth {
     /** There is more room. */
     DONE,
-    /** Another thread keeps a slot: let go of the segment, wait, and try again. */
+    /** Another thread holds a slot's lock: release the segment, wait, and try again. */
     BUSY,
-    /** No number of lines would do: the keys were chosen to meet. */
+    /** No number of lines suffices: the keys were chosen to collide. */
     CROWDED
   }
 
   /**
-   * Makes room for some more buckets. The caller holds no slot's lock. Afterwards the segment may
-   * have been split: the caller lets go of it and looks its key up again.
+   * Makes room for more buckets. The caller holds no slot's lock. Since this may split the segment,
+   * the caller then releases it and looks its key up again.
    */
   Growth grow(int buckets, long fullNanos) {
     int live = lines.countLive(fullNanos);
-    boolean crowded = live == lines.tagged(); // without the dead it would be no better
+    boolean crowded = live == lines.tagged(); // removing dead buckets would not help
     int more = crowded ? enlarged(lines.count()) : 0;
     int least = Math.max(more, Lines.linesFor(live + buckets));
     return least > mostLines && entries > 1
@@ -180,9 +179,7 @@ final class Segment {
         : rebuild(least, Lines.mostLinesFor(live + buckets), fullNanos);
   }
 
-  /**
-   * Gives up what is not used: empties slots of the dead, and gives lines back if half is too much.
-   */
+  /** Empties slots of dead buckets, and shrinks the lines if less than half of them are needed. */
   void tidy(long fullNanos) {
     if (!firstDeath.mayBeBy(fullNanos)) {
       return;
@@ -194,7 +191,7 @@ final class Segment {
     }
   }
 
-  /** Empties the slots of the dead. Returns whether there were some. */
+  /** Empties the slots of dead buckets, and returns whether there were any. */
   @CanIgnoreReturnValue
   boolean clearDead(long fullNanos) {
     int before = lines.tagged();
@@ -203,7 +200,7 @@ final class Segment {
     return lines.tagged() < before;
   }
 
-  /** Place, tag and TAT of each live bucket, null if another thread keeps a slot. */
+  /** Returns place, tag and TAT of each live bucket; null if another thread holds a slot's lock. */
   long @Nullable [] live(long nowNanos) {
     return lines.live(firstEntry, nowNanos);
   }
@@ -227,7 +224,7 @@ final class Segment {
         });
   }
 
-  /** Puts two segments in the place of this one, with room for some more buckets in each. */
+  /** Replaces this segment by two, each with room for more buckets. */
   private Growth split(int buckets, long fullNanos) {
     return withLockedSlots(
         tatsNanos -> {
@@ -251,7 +248,7 @@ final class Segment {
   /**
    * Locks all slots, and unlocks them again unless they are replaced.
    *
-   * @param replacing is given their TATs; returns false where keys are crowded
+   * @param replacing receives their TATs; returns false if the keys collide too often
    */
   private Growth withLockedSlots(Predicate<long[]> replacing) {
     Lines old = lines;
@@ -270,7 +267,7 @@ final class Segment {
     }
   }
 
-  /** A locked segment with the buckets of half the entries, null if no number of lines would do. */
+  /** Copies half of the entries to a new, locked segment; null if no number of lines suffices. */
   private @Nullable Segment half(int first, long[] tatsNanos, int buckets, long fullNanos) {
     Segment half = new Segment(census, directory, mostLines, first, entries / 2);
     half.version = 1;
@@ -284,7 +281,7 @@ final class Segment {
     return half;
   }
 
-  /** Copies a segment's live buckets to new lines; null if no number of lines would do. */
+  /** Copies the live buckets of a segment to new lines; null if no number of lines suffices. */
   private @Nullable Lines copy(
       long[] tatsNanos, int least, int most, long fullNanos, Segment part) {
     Lines fresh = null;
@@ -295,9 +292,9 @@ final class Segment {
   }
 
   /**
-   * Whether a bucket that this segment, or the one of which it is a half, has kept is its own.
+   * Whether a bucket of this segment, or of the segment that was split into it, belongs here.
    *
-   * @param keptPlace what {@link Lines} has kept of its place
+   * @param keptPlace the part of the bucket's place that {@link Lines} stores
    */
   boolean has(int keptPlace) {
     return Lines.entry(keptPlace, firstEntry) < endEntry();

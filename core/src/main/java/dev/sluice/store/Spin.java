@@ -4,11 +4,11 @@ package dev.sluice.store;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * How to wait for a thread that needs a few more nanoseconds, unless it lost its processor.
+ * Waits for a thread that needs a few more nanoseconds, unless it lost its processor.
  *
- * <p>The caller holds no lock of the table. A scheduler need not ever run a thread again that
- * yields while others can run: the scheduler of virtual threads may not, nor one with strict
- * priorities. So nobody may depend on a thread that waits.
+ * <p>The caller holds no lock of the table. A scheduler (that of virtual threads, or one with
+ * strict priorities) may never resume a thread that yields while others can run. So no thread may
+ * depend on a thread that waits here.
  */
 final class Spin {
 
@@ -19,7 +19,7 @@ final class Spin {
 
   private Spin() {}
 
-  /** Waits a little; takes and returns how often this was done already. */
+  /** Waits a little; takes the number of earlier waits and returns it plus 1. */
   @SuppressWarnings("ThreadPriorityCheck") // nobody depends on a thread that waits here
   static int once(int spins) {
     if (spins < BEFORE_YIELDING) {

@@ -5,8 +5,8 @@ package dev.sluice.store;
  * The store could not decide: it is unreachable, too slow, full, or holds a value that is not a
  * TAT.
  *
- * <p>What it means for the request is up to the caller's failure rule. Whether the charge was made
- * is unknown, unless the message says that it was not.
+ * <p>The caller's failure rule decides on the request. Whether the charge was made is unknown,
+ * unless the message says that it was not.
  */
 public class StoreException extends RuntimeException {
 
@@ -32,12 +32,11 @@ public class StoreException extends RuntimeException {
   }
 
   /**
-   * Returns whether the store has certainly not charged anything, and will not. It concerns the
-   * charge that failed: where many ids are spent from in one call, others may have been charged. A
-   * store that knows overrides this. What a limiter keeps about a refund of unknown fate is not
-   * needed then.
+   * Returns whether the failed charge was certainly not made, and will not be. If one call spends
+   * from many ids, others may have been charged. A store that knows overrides this; the limiter
+   * then need not treat a failed refund as still in flight.
    *
-   * @return false where something was charged or nobody knows, as in this class
+   * @return false if the charge was made or its effect is unknown, as in this class
    */
   public boolean chargedNothing() {
     return false;

@@ -148,7 +148,7 @@ final class TableBatch {
       }
       return attempt;
     } finally {
-      settle(); // not before the deaths are told: somebody would be told that the table is full
+      settle(); // after the deaths are recorded, or a caller could find the table full too early
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
           Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);

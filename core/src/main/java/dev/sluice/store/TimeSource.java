@@ -18,24 +18,23 @@ import java.util.concurrent.TimeUnit;
 public interface TimeSource {
 
   /**
-   * The present.
+   * Returns the current time.
    *
    * @return nanoseconds since the Unix epoch, not negative
    */
   long nanos();
 
   /**
-   * Runs a task once this clock has come to an instant; at once if it has already. No thread is
-   * held until then.
+   * Runs a task when this clock reaches an instant; at once if it has already passed. No thread
+   * waits until then.
    *
-   * <p>Unless a source says otherwise, the system's clock measures the time that is left, and the
-   * task runs on a thread that no other task has at that time. To a source that goes at a pace of
-   * its own it may come early: the task reads the clock again. It must be short, and neither block
-   * nor throw.
+   * <p>By default the system's clock measures the remaining time, and no two tasks that run at the
+   * same time share a thread. If the source runs at another rate than the system's clock, the task
+   * may run too early, so it reads the source again. It must be short, and neither block nor throw.
    *
    * @param atNanos nanoseconds since the Unix epoch
    * @param task run at most once
-   * @return to be cancelled by a caller that no longer needs the task
+   * @return the pending task; a caller that no longer needs it cancels it
    */
   @CanIgnoreReturnValue
   default Future<?> alarm(long atNanos, Runnable task) {
@@ -47,11 +46,11 @@ public interface TimeSource {
   }
 
   /**
-   * Reads a source, as a store does: to a clock before the epoch every bucket would seem full.
+   * Reads a source and rejects a time before the epoch, at which every bucket would seem full.
    *
    * @param time the source
    * @return nanoseconds since the Unix epoch, not negative
-   * @throws StoreException if the source answers a negative number
+   * @throws StoreException if the source returns a negative number
    */
   static long read(TimeSource time) {
     long nowNanos = time.nanos();
@@ -66,10 +65,10 @@ public interface TimeSource {
   }
 
   /**
-   * The system's time: monotonic, anchored once to the wall clock when it is made.
+   * Returns the system's monotonic time, anchored to the wall clock when the source is created.
    *
-   * <p>A wall clock that is stepped afterwards neither locks anyone out nor opens the gate; the
-   * price is that the source drifts from it until the process restarts.
+   * <p>A later step of the wall clock neither locks anyone out nor admits too many; in return the
+   * source drifts from the wall clock until the process restarts.
    *
    * @return a new source, anchored now
    */
@@ -80,7 +79,7 @@ public interface TimeSource {
   }
 
   /**
-   * Starts a clock that ticks.
+   * Starts a clock that a thread of its own updates every tick.
    *
    * @param tick the time from one renewal to the next, 100 µs to 1 s
    * @return a running clock
@@ -91,17 +90,16 @@ public interface TimeSource {
   }
 
   /**
-   * The system's time as a number that a thread of its own renews every tick. Reading it costs next
-   * to nothing, where asking the system costs more than the rest of a decision.
+   * A cached system time that a daemon thread updates every tick. Reading it is almost free, while
+   * reading the system's clock costs more than the rest of a decision.
    *
-   * <p>It is a choice for stores under heavy load, and costs precision. A reading is up to one tick
-   * old, or older where the machine is too busy to run the thread. It never runs ahead, so within a
-   * span of real time <i>s</i> a limit gives out what it would in <i>s</i> plus one tick. A wait
-   * that it answers may end up to one tick later. Use it with limits whose emission interval is
-   * well above the tick.
+   * <p>It suits stores under heavy load, and costs precision. A reading is up to one tick old, or
+   * older if the machine is too busy to run the thread, and never ahead. So within a real time
+   * <i>s</i> a limit grants up to what it would in <i>s</i> plus one tick. A wait may end up to one
+   * tick later. Use it with limits whose emission interval is well above the tick.
    *
-   * <p>Thread-safe; a reading never blocks. Close it when its stores are no longer used: it stands
-   * still from then on. Its thread is a daemon.
+   * <p>Thread-safe; a reading never blocks. Close it when its stores are no longer used: it then
+   * stops advancing.
    */
   interface Ticking extends TimeSource, AutoCloseable {
 

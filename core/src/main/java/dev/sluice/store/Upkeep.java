@@ -8,15 +8,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a table does beside deciding: it forgets buckets that have filled up, a segment now and then
- * or all where the bound is reached. Callers do it; there is no thread.
- *
- * <p>Thread-safe.
+ * Removes full ("dead") buckets from a table: now and then from one segment, and from all segments
+ * when the table's bound is reached. Callers do this work on their own threads.
  */
 final class Upkeep {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  private static final long TIDY_NANOS_PER_LONG = 50; // going through it takes about 1: 2 % at most
+  private static final long TIDY_NANOS_PER_LONG = 50; // tidying takes about 1 ns: 2 % at most
 
   private final Directory directory;
   private final Census census;
@@ -29,9 +27,9 @@ final class Upkeep {
   private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
 
   /**
-   * The upkeep of a table.
+   * Creates the upkeep of a table.
    *
-   * @param time its clock
+   * @param time the table's clock
    * @param keptNanos how long a full bucket is kept at least
    */
   Upkeep(Directory directory, Census census, TimeSource time, long keptNanos) {
@@ -42,9 +40,9 @@ final class Upkeep {
   }
 
   /**
-   * The instant by which a bucket must have been full to be forgotten now. A step back of the clock
-   * does not move it back: which buckets were tidied before depends on the hash. That must not
-   * decide whether the table is full.
+   * Returns the instant by which a bucket must have been full to be removed now. A clock that steps
+   * back does not move this instant back: otherwise the hash, which decides what was tidied before
+   * the step, would also decide whether the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -52,17 +50,16 @@ final class Upkeep {
   }
 
   /**
-   * Takes down that a bucket dies at an instant that may be earlier than those known: that of a
-   * bucket that is new, or an earlier one than before. The caller has locked the bucket's slot, or
-   * its segment, and unlocks it afterwards: nobody sees the bucket before the table knows when it
-   * dies. Else a caller could see it dead, and be told that the table is full.
+   * Records when a new bucket dies, or that a known bucket dies earlier than before. The caller
+   * holds the lock of the bucket's slot or segment, so that nobody sees the bucket before the table
+   * knows when it dies. Otherwise a caller could see a dead bucket and a "table full" error.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).firstDeath().tell(tatNanos);
     firstDeath.tell(tatNanos);
   }
 
-  /** Called after each decision that wrote. The caller has no slot locked. */
+  /** Called after each decision that wrote a TAT. The caller holds no slot's lock. */
   void now(long nowNanos) {
     long sinceNanos = nowNanos - tidiedNanos.getPlain();
     if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
@@ -70,7 +67,7 @@ final class Upkeep {
     }
   }
 
-  /** A little upkeep by one caller now and then: one segment of all, in turn. */
+  /** Tidies the next segment, in turn, if no other caller has just begun. */
   private void tidy(long nowNanos) {
     long thenNanos = tidiedNanos.get();
     if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
@@ -82,7 +79,7 @@ final class Upkeep {
       try {
         segment.tidy(fullNanos(nowNanos));
       } catch (OutOfMemoryError e) {
-        // The caller has its decision; upkeep can wait.
+        // The caller already has its decision; tidying can wait.
       } finally {
         tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
         segment.unlock();
@@ -91,14 +88,14 @@ final class Upkeep {
   }
 
   /**
-   * Sees to room: empties slots of buckets that have filled up, unless another caller just did. The
-   * caller holds no lock.
+   * Makes room by emptying slots of full buckets, unless another caller just did. The caller holds
+   * no lock.
    *
-   * <p>One at a time: a caller that sees a first death while it is being recomputed would refuse
-   * though there is room.
+   * <p>One caller at a time: another would read the first death while it is being recomputed, and
+   * find the table full although it has room.
    *
-   * @param slots how many the caller is short of, all in all
-   * @throws StoreException if there is none: the table is full
+   * @param slots how many slots the caller lacks in total
+   * @throws StoreException if the table is full
    */
   void makeRoom(int slots, long nowNanos) {
     long fullNanos = fullNanos(nowNanos);
@@ -109,7 +106,7 @@ final class Upkeep {
         if (room == Room.NONE && firstDeath.mayBeBy(fullNanos)) {
           room = look(fullNanos);
         }
-        if (room == Room.NONE) { // others may have freed or reserved some since it was asked
+        if (room == Room.NONE) { // others may have freed slots since the first question
           room = census.roomFor(slots);
         }
         if (room == Room.NONE) {
@@ -130,7 +127,7 @@ final class Upkeep {
             .formatted(census.bound()));
   }
 
-  /** Looks for the dead, up to the first segment that has some; passes by those that are locked. */
+  /** Clears the first segment that has dead buckets; skips locked segments. */
   private Room look(long fullNanos) {
     Room room = Room.NONE;
     firstDeath.startOver();
@@ -142,18 +139,18 @@ final class Upkeep {
         room = clear(segment, fullNanos, room);
       } else if (segment.isStill(version)) {
         firstDeath.tell(diesNanos);
-      } else { // it may be finding out
+      } else { // another thread may be changing its first death
         firstDeath.tell(FirstDeath.UNKNOWN);
         room = room == Room.FOUND ? room : Room.UNSETTLED;
       }
       entry = segment.endEntry();
     }
-    // One may have died in a segment that was passed, before the one ahead came to life again.
+    // A bucket may have died in a segment already passed, before one ahead was used again.
     boolean mayHaveDied = room == Room.NONE && firstDeath.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }
 
-  /** Forgets the dead of a segment, and tells the table when the next one may follow. */
+  /** Removes the dead buckets of a segment, and records when its next bucket may die. */
   private Room clear(Segment segment, long fullNanos, Room before) {
     if (!segment.tryLock()) {
       firstDeath.tell(FirstDeath.UNKNOWN);
@@ -161,7 +158,7 @@ final class Upkeep {
     }
     try {
       boolean found = segment.clearDead(fullNanos);
-      // While it is locked: the next one that locks it may be finding out.
+      // Under the lock: the next holder of the lock may change the first death.
       firstDeath.tell(segment.firstDeath().nanos());
       if (found) {
         return Room.FOUND;

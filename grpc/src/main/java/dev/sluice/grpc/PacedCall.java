@@ -24,8 +24,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A call that has not left while it waits for its turn. What its owner does with it until then is
- * done afterwards, in order. Until then it is not ready, so a stream is not asked for messages.
+ * A client call that is sent only when its turn comes. Methods called before are recorded, and run
+ * afterwards in order. Until then the call is not ready, so a stream is not asked for messages.
  */
 final class PacedCall<Q, A> extends ClientCall<Q, A> {
 
@@ -78,7 +78,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
         : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
   }
 
-  /** A call that cannot be made is closed: nobody else would tell its caller. */
+  /** Sends the call; if that throws, closes it, since nothing else would notify its caller. */
   private void leave(Listener<A> listener, Metadata headers) {
     Context before = context.attach();
     try {
@@ -93,7 +93,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     }
   }
 
-  /** Runs the kept calls in their order; those that arrive at that time come last. */
+  /** Runs the recorded methods in order; those called meanwhile run last. */
   private void drain(ClientCall<Q, A> made) {
     while (true) {
       Consumer<ClientCall<Q, A>> next;
@@ -182,7 +182,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     return made != null && made.isReady();
   }
 
-  /** Hears what the other side asks for. */
+  /** Passes the server's answers to the pacer. */
   private final class Learning extends SimpleForwardingClientCallListener<A> {
 
     Learning(Listener<A> listener) {

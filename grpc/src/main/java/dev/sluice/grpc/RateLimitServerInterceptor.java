@@ -19,13 +19,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets calls of a gRPC server through as far as their limits do, by the rules of the filters for
- * HTTP. A call is a POST request to {@code /package.Service/Method} with its metadata as headers.
+ * A gRPC server interceptor that passes calls within their limits, by the same rules as the filters
+ * for HTTP: a call is a POST request to {@code /package.Service/Method} with its metadata as
+ * headers.
  *
  * <p>A denial is {@code RESOURCE_EXHAUSTED} with the wait, to the nanosecond, in a {@code
- * google.rpc.RetryInfo}, and in milliseconds for the retries of gRPC's own channels. Where the
- * store cannot be asked, the limiter's {@link dev.sluice.FailureRule} decides; a refusal is {@code
- * UNAVAILABLE} then. A call that lacks what a rule needs gets {@code INVALID_ARGUMENT}. A stream is
+ * google.rpc.RetryInfo}, and in milliseconds for the retries of gRPC's own channels. If the store
+ * fails, the limiter's {@link dev.sluice.FailureRule} decides; a refusal is then {@code
+ * UNAVAILABLE}. A call without a value that a rule needs gets {@code INVALID_ARGUMENT}. A stream is
  * one call: it is charged when it begins.
  *
  * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by the HTTP
@@ -38,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RateLimitServerInterceptor implements ServerInterceptor {
 
-  /** The decision that let the current call through; absent where no rule was for it. */
+  /** The decision that let the current call pass; absent if no rule matched it. */
   public static final Context.Key<Decision> DECISION = Context.key("dev.sluice.grpc.decision");
 
   private final RequestLimiter limiter;
@@ -101,7 +102,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     call.close(told, Statuses.waitFor(wait, told));
   }
 
-  /** Tells the client what is left, and ends the admission with the call. */
+  /** Adds rate limit headers to the answer, and ends the admission with the call. */
   private final class Admitted<Q, A> extends SimpleForwardingServerCall<Q, A> {
     private final Admission admission;
 

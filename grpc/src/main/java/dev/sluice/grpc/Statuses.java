@@ -10,10 +10,10 @@ import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
 import java.util.Objects;
 
-/** Statuses of gRPC, those of HTTP, and what a status says about waiting. */
+/** Maps gRPC statuses to HTTP, and reads and writes the waits in them. */
 final class Statuses {
 
-  /** How long the retries of gRPC's own channels wait, in milliseconds. */
+  /** The metadata key of the wait for gRPC's own retries, in milliseconds. */
   static final Metadata.Key<String> PUSHBACK =
       Metadata.Key.of("grpc-retry-pushback-ms", Metadata.ASCII_STRING_MARSHALLER);
 
@@ -21,7 +21,7 @@ final class Statuses {
 
   private Statuses() {}
 
-  /** The status of HTTP by which a conditional rule is settled; the mapping of google.rpc.Code. */
+  /** Returns the HTTP status that settles a conditional rule, by the mapping of google.rpc.Code. */
   static int http(Status status) {
     return switch (status.getCode()) {
       case OK -> 200;
@@ -39,7 +39,7 @@ final class Statuses {
     };
   }
 
-  /** The trailers of a status that asks its client to wait, with {@link RetryInfo}. */
+  /** Returns trailers with a {@link RetryInfo} that asks the client to wait. */
   static Metadata waitFor(Duration wait, Status status) {
     RetryInfo info =
         RetryInfo.newBuilder()
@@ -60,7 +60,7 @@ final class Statuses {
     return trailers;
   }
 
-  /** Rounded up: a client that comes too early is refused again. */
+  /** Converts a wait to milliseconds, rounded up: a client that retries too early is refused. */
   private static long millis(Duration wait) {
     return wait.plusNanos(NANOS_PER_MILLI - 1).toMillis();
   }
@@ -74,7 +74,7 @@ final class Statuses {
           com.google.protobuf.Duration delay = detail.unpack(RetryInfo.class).getRetryDelay();
           return Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
         } catch (InvalidProtocolBufferException | ArithmeticException e) {
-          return Duration.ZERO; // a stranger's mistake says nothing
+          return Duration.ZERO; // ignore malformed trailers of the server
         }
       }
     }

@@ -7,8 +7,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A comparison for a terminal: a line for each measure, a column for each subject; columns that do
- * not fit beside each other follow below. Pure.
+ * A comparison for a terminal: a line for each measure, a column for each subject. Columns that do
+ * not fit side by side follow below.
  */
 public final class ComparisonTable {
 

@@ -57,7 +57,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
   }
 
   /**
-   * Returns the shortest labels that tell the subjects of a comparison apart.
+   * Returns the shortest labels that distinguish the subjects of a comparison.
    *
    * @param subjects the subjects that are compared
    * @return a label for each subject, in the same order: its algorithm, its limit, or both

@@ -129,7 +129,7 @@ public final class LimiterMetrics implements LimiterObserver {
         : known;
   }
 
-  /** By this process's clock, which is close enough for a number that people read. */
+  /** Counts penalties in force, by this process's clock, which is precise enough for a metric. */
   private static long penalties(Limits limits, LimitName name) {
     long nowNanos = TimeUnit.MILLISECONDS.toNanos(System.currentTimeMillis());
     return limits.penaltiesOf(name).stream().filter(one -> one.holdsAt(nowNanos)).count();
@@ -183,7 +183,7 @@ public final class LimiterMetrics implements LimiterObserver {
     meters.startedBuckets(started);
   }
 
-  /** Whether the bucket was full: only then has the store made room for it. */
+  /** Whether the bucket was full, so that the store had to store a new bucket. */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
     Quota quota = transaction.quota();
     return quota != null
@@ -192,7 +192,7 @@ public final class LimiterMetrics implements LimiterObserver {
         && decision.remaining() == quota.burst() - transaction.cost();
   }
 
-  /** Rare where all is well, so that looking the counter up costs nothing that matters. */
+  /** Counts a decision without a limit; these are rare, so the counter is looked up each time. */
   private void notLimited(LimitName name, Coverage coverage) {
     Counter.builder("ratelimits.not.limited")
         .description("Checks and spends that were allowed because nothing limits the id")
@@ -239,8 +239,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Tells that the limit files were loaded and are in force; to be called after each load, the
-   * first one too.
+   * Records that the limit files were loaded and are in force; to be called after each load,
+   * including the first.
    *
    * @param at when
    */
@@ -250,7 +250,7 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Tells that the limit files were not loaded; the limits of the last load stay in force.
+   * Records that the limit files were not loaded; the limits of the last load stay in force.
    *
    * @param mistakes how many mistakes were found
    */
@@ -259,7 +259,7 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Tells that looking at the limit files failed in a way that no file should cause; the limits of
+   * Records that a poll of the limit files failed in a way that no file should cause; the limits of
    * the last load stay in force.
    */
   public void filesBroke() {
@@ -267,8 +267,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Tells that the overrides were loaded from their source and are in force: a table, or the file
-   * of overrides. To be called after each load, the first one too.
+   * Records that the overrides were loaded from their source, a table or the file of overrides, and
+   * are in force. To be called after each load, including the first.
    *
    * @param at when
    */
@@ -278,7 +278,7 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Tells that the overrides could not be loaded, or not all of them; the others stay in force.
+   * Records that the overrides, or some of them, could not be loaded; the others stay in force.
    *
    * @param mistakes how many mistakes were found; 0 if there was only nothing to load
    */

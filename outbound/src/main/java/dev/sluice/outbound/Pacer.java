@@ -27,16 +27,15 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Says when requests may leave: as a limit allows, and not while the other side wants to be left
- * alone. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
+ * Delays outgoing requests to the rate that a limit allows, and pauses them while the remote server
+ * asks for that. {@link PacedHttpClient}, {@link PacedOkHttp}, {@link PacedRestClient} and {@link
  * PacedWebClient} use it; so can an interceptor for any other client.
  *
- * <p>Requests to one id (the host, unless said otherwise) wait in the order in which they come, up
- * to a longest wait. What the other side answers is learned ({@link RetryAdvice}). After a {@code
- * Retry-After}, or a quota of which nothing is left, no request to this id leaves this process
- * before the time that the answer names. That pause is cut to a longest one. Those who wait stay in
- * line. At most 10,000 ids are paused at a time; what others ask for is left out then, and the log
- * says so.
+ * <p>Requests to one id (by default the host) wait in order of arrival, up to a longest wait. The
+ * pacer reads the responses ({@link RetryAdvice}). After a {@code Retry-After}, or an exhausted
+ * quota, no request to this id leaves this process before the time that the response names, or the
+ * longest pause. Waiting requests keep their order. At most 10,000 ids are paused at a time;
+ * further pauses are ignored and logged.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -72,7 +71,7 @@ public final class Pacer {
    *
    * @param limit how many requests may leave for each id; callers must be allowed to wait for it as
    *     long as {@code maxWait}
-   * @param maxWait how long a request may wait before it is refused; zero to refuse at once
+   * @param maxWait how long a request may wait; zero to refuse at once whatever would have to wait
    * @return a builder
    * @throws IllegalArgumentException if the wait is negative
    */
@@ -87,10 +86,10 @@ public final class Pacer {
    * Lets a request wait until it may leave.
    *
    * @param uri where it goes
-   * @return complete when it may leave; fails with a {@link RefusedRequestException} at once if it
-   *     would have to wait for longer than it may; to be cancelled to give up
+   * @return completes when the request may leave; fails at once with a {@link
+   *     RefusedRequestException} if the wait would be too long; cancel it to give up
    * @throws IllegalArgumentException if the URI has no host, or if the {@linkplain Builder#id id}
-   *     is null; what a function for ids throws is thrown too
+   *     is null; exceptions of the id function are thrown too
    */
   public CompletableFuture<Void> admit(URI uri) {
     return admit(uri, maxWait);
@@ -100,7 +99,7 @@ public final class Pacer {
    * Lets a request with a deadline of its own wait until it may leave.
    *
    * @param uri where it goes
-   * @param atMost how long it may wait; the pacer's own longest wait holds too
+   * @param atMost how long it may wait; the pacer's own longest wait applies too
    * @return as {@link #admit(URI)}
    * @throws IllegalArgumentException as {@link #admit(URI)}
    */
@@ -121,22 +120,22 @@ public final class Pacer {
   }
 
   /**
-   * Learns from an answer. Never fails, so that its caller has the answer: what goes wrong, such as
-   * with a URI that has no id, is logged, once in ten seconds at most.
+   * Reads from a response whether to pause. Never fails, so that the caller can still use the
+   * response: problems, such as a URI without an id, are logged, at most once in ten seconds.
    *
    * @param uri where the request went
-   * @param status the status code of the answer
-   * @param fields the values of a field, by its name in lower case; empty where it is missing
+   * @param status the status code of the response
+   * @param fields returns the values of a header field for its name in lower case; empty if missing
    */
   public void learn(URI uri, int status, Function<String, List<String>> fields) {
     heed(uri, now -> RetryAdvice.pause(status, fields, now));
   }
 
   /**
-   * Lets no request to an id leave this process for a while, as the other side asked in words of
-   * its own protocol. A shorter pause does not end a longer one. Never fails, as {@link #learn}.
+   * Pauses requests to an id, for protocols in which the remote server asks for it in another way.
+   * A shorter pause does not end a longer one. Like {@link #learn}, it never fails.
    *
-   * @param uri where the request went that was answered so
+   * @param uri where the answered request went
    * @param pause how long; cut to the {@linkplain Builder#longestPause longest pause}; zero and
    *     less do nothing
    */
@@ -151,7 +150,7 @@ public final class Pacer {
       if (!pause.isZero() && !pause.isNegative()) {
         pause(idOf(uri), pause, nowNanos);
       }
-    } catch (Throwable e) { // a class that is missing must not take an answer away
+    } catch (Throwable e) { // a missing class must not cost the caller its response
       tell(failures, "an answer could not be learned from", e);
     }
   }
@@ -167,7 +166,7 @@ public final class Pacer {
     }
   }
 
-  /** Looks for pauses that have ended, once a second at most: each look passes all of them. */
+  /** Removes ended pauses, at most once a second, since that visits all of them. */
   private boolean hasRoom(long nowNanos) {
     long next = nextLookNanos.get();
     if (pausedUntilNanos.size() >= MOST_PAUSES
@@ -185,7 +184,7 @@ public final class Pacer {
         LOG.log(Level.WARNING, line + more, failure);
       }
     } catch (Throwable e) {
-      // A log that fails as well can't be told of.
+      // The log failed as well: nothing is left to report to.
     }
   }
 
@@ -196,7 +195,7 @@ public final class Pacer {
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
     private int step; // under the lock of this
-    private @Nullable Future<?> waiting; // under the lock of this: what the last step waits for
+    private @Nullable Future<?> waiting; // under the lock of this: awaited by the last step
 
     Admission(String id, Duration maxWait) {
       this.id = id;
@@ -250,7 +249,7 @@ public final class Pacer {
 
     private void waitFor(Future<?> next, int at) {
       synchronized (this) {
-        if (at == step) { // or it is over, and the next step has begun
+        if (at == step) { // else the next step has begun
           waiting = next;
         }
       }
@@ -296,7 +295,7 @@ public final class Pacer {
       this.maxWait = maxWait;
     }
 
-    /** The host, a name with an underscore too, which containers have and {@link URI} rejects. */
+    /** Returns the host; also one with an underscore, which {@link URI} itself rejects. */
     private static String host(URI uri) {
       String host = uri.getHost();
       if (host == null && uri.getRawAuthority() != null) {
@@ -310,10 +309,10 @@ public final class Pacer {
     }
 
     /**
-     * Sets whose limit a request falls under; its host if not called.
+     * Sets the id that a request counts under; its host if not called.
      *
-     * @param newId an id of the limit for the URI of a request, and for that of its answer, which
-     *     may be another one after redirects; never null
+     * @param newId returns an id of the limit for the URI of a request, and for the URI of its
+     *     response, which may differ after redirects; never null
      * @return this
      */
     @CanIgnoreReturnValue
@@ -323,7 +322,7 @@ public final class Pacer {
     }
 
     /**
-     * Sets the longest time for which the other side can stop requests; an hour if not called.
+     * Sets the longest pause that a remote server can cause; an hour if not called.
      *
      * @param longest zero (never) to 10,000 days
      * @return this
@@ -340,7 +339,7 @@ public final class Pacer {
     }
 
     /**
-     * Sets the clock of pauses; {@link TimeSource#system} if not called. For tests: the limit's.
+     * Sets the clock of pauses; {@link TimeSource#system} if not called. Tests pass the limit's.
      *
      * @param newTime the clock; it must not step
      * @return this

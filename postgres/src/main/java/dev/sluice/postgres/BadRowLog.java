@@ -24,7 +24,7 @@ final class BadRowLog {
     this.content = content;
   }
 
-  /** Once for the same rows, however often they are read. */
+  /** Logs bad rows, unless they are the same as last time. */
   synchronized void log(List<BadRow> bad) {
     if (bad.equals(logged)) {
       return;

@@ -27,25 +27,23 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /*
- * Two sources make one set of limits: the files (the base) and the table, whose overrides win where
- * both have one for an id. The files are what was deployed, the table is what an operator said
- * since. Were it a mistake to have both, one row could stop a reload of the files, or a file every
- * refresh.
+ * The limits are merged from two sources: the files (the base) and the table. If both override the
+ * same id, the table wins: the files were deployed, and an operator wrote the table since. If such
+ * a conflict were an error, one row could block a reload of the files, or a file every refresh.
  *
- * Whichever source changed last, the merge is made of the newest of each, under one lock, so that
- * a refresh and a reload at once can't undo each other. What is kept of the table is its rows, not
- * what they came to: a reload may have brought other names, or other forms of their ids.
+ * The merge always uses the newest state of both sources, under one lock, so that a concurrent
+ * refresh and reload can't undo each other. The table's rows are kept, not the parsed overrides: a
+ * reload may change limit names or id formats.
  *
- * A table without rows never clears what holds. It is far more often a wrong database, or a table
- * that is just being filled, than a wish. To clear the table on purpose, disable its rows: a table
- * whose rows are all disabled holds nothing.
+ * A table without rows never clears the overrides in force. It usually means a wrong database, or a
+ * table that is just being filled. To clear the overrides on purpose, disable all rows.
  */
 /**
- * Keeps overrides from a table in the limits that hold, while the limiter runs.
+ * Applies overrides from a database table to the current limits, while the limiter runs.
  *
- * <p>Thread-safe. One daemon thread reads the table at an interval; after a failure it tries again
- * soon, then less and less often up to the interval. No other method waits for the database. Limits
- * that are the same after a refresh are not replaced.
+ * <p>Thread-safe. One daemon thread reads the table at an interval; after a failure it retries
+ * soon, then less and less often up to the interval. Apart from {@link #refreshNow}, no method
+ * waits for the database. Unchanged limits are not replaced.
  */
 public final class OverridesRefresher implements AutoCloseable {
 
@@ -66,12 +64,12 @@ public final class OverridesRefresher implements AutoCloseable {
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final BadRowLog badRows = new BadRowLog("overrides");
 
-  /** The number of the read that began last. */
+  /** Number of the read that began last. */
   private final AtomicLong reads = new AtomicLong();
 
   private List<OverrideRow> rows = List.of();
 
-  /** The number of the read that {@link #rows} are from. */
+  /** Number of the read that produced {@link #rows}. */
   private long inForce;
 
   private int failures;
@@ -93,16 +91,16 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Starts reading, at once and then at an interval. Does not wait for the first answer: see {@link
-   * #firstLoad} and {@link #ready}.
+   * Starts reading the table, at once and then at an interval. Does not wait for the first read:
+   * see {@link #firstLoad} and {@link #ready}.
    *
    * @param table the table
    * @param base the limits of the files, and the names that may be overridden; called on each
    *     change, must not block
-   * @param target what is replaced by the base with the table's overrides over it
-   * @param interval from the end of a read to the next, more than zero and at most 292 years; made
-   *     up to half as long at random, so that a fleet does not read at once
-   * @param listener told of every read; what it throws is logged
+   * @param target set to the base with the table's overrides applied
+   * @param interval from the end of a read to the next, more than zero and at most 292 years;
+   *     shortened at random by up to half, so that a fleet does not read at the same time
+   * @param listener notified of every read; exceptions that it throws are logged
    * @return the refresher, to be closed
    * @throws IllegalArgumentException for an interval out of its range
    */
@@ -118,27 +116,27 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Returns whether the table has been read once. Before that, what it overrides is held to the
-   * files' limits: a server should not take traffic yet.
+   * Returns whether the table has been read once. Before that, only the files' limits apply, so a
+   * server should not take traffic yet.
    *
-   * @return true from the first successful read on, however later ones go
+   * @return true from the first successful read on, even if later reads fail
    */
   public boolean ready() {
     return firstLoad.isDone();
   }
 
   /**
-   * The first successful read.
+   * Returns a stage that completes with the first successful read.
    *
-   * @return done from then on; never fails
+   * @return the stage; it never fails
    */
   public CompletionStage<Void> firstLoad() {
     return firstLoad.minimalCompletionStage();
   }
 
   /**
-   * Reads the table now, on the caller's thread, for a caller that has just written it. Blocks on
-   * the database; a failure is told to the listener, as that of any other read.
+   * Reads the table now, on the caller's thread, for a caller that has just written to it. Blocks
+   * on the database; a failure is reported to the listener, like that of any other read.
    */
   public void refreshNow() {
     try {
@@ -148,13 +146,13 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  /** To be called when the base has changed: puts the table's overrides over it. */
+  /** Applies the table's overrides again; to be called when the base has changed. */
   public synchronized void baseChanged() {
     Limits files = base.get();
     target.replace(files.withOverrides(TableContent.of(rows, files.catalogue()).overrides()));
   }
 
-  /** Stops reading; the limits stay. Waits for nothing, not for a read that is being applied. */
+  /** Stops reading; the current limits stay in force. Does not wait for a read in progress. */
   @Override
   public void close() {
     thread.shutdownNow();
@@ -164,14 +162,14 @@ public final class OverridesRefresher implements AutoCloseable {
     Duration next = interval;
     try {
       next = refreshed();
-    } catch (Throwable e) { // even what tells of a failure may lack memory, or a class
+    } catch (Throwable e) { // reporting a failure may itself lack memory, or a class
       broke(e);
     } finally {
       scheduleSurely(next);
     }
   }
 
-  /** On its own thread: where no memory is to be had, it waits for some, until it is closed. */
+  /** Schedules the next read; retries while memory is lacking, until the refresher is closed. */
   void scheduleSurely(Duration wait) {
     while (!thread.isShutdown()) {
       try {
@@ -189,13 +187,13 @@ public final class OverridesRefresher implements AutoCloseable {
       long number = reads.incrementAndGet();
       Duration next = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
-        firstLoad.complete(null); // the listener knows of it by now
+        firstLoad.complete(null); // after the listener was notified
       }
       return next;
     } catch (SQLException e) {
       return failed(e).tell();
     } catch (RuntimeException | Error e) {
-      // Nothing may end the refreshing: not a driver's mistake, nor rows too many for this memory.
+      // Neither a driver's bug nor a table too large for the heap may end the refreshing.
       return failed(new SQLException(e)).tell();
     }
   }
@@ -211,16 +209,16 @@ public final class OverridesRefresher implements AutoCloseable {
       }
       listener.failed(Instant.now(), new SQLException(failure), interval);
     } catch (Throwable e) {
-      // Nothing is left to tell it with.
+      // Nothing is left to report the failure with.
     }
   }
 
   /**
-   * What a read led to.
+   * The work left after a read was applied.
    *
-   * @param next how long to wait for the next one
-   * @param told what the listener is told, by a thread that holds no lock: a listener may take one
-   *     that another caller of {@link #refreshNow} holds
+   * @param next how long to wait until the next read
+   * @param told notifies the listener; run without a lock, since the listener may take a lock that
+   *     another caller of {@link #refreshNow} holds
    */
   private record Afterwards(Duration next, Runnable told) {
 
@@ -245,7 +243,7 @@ public final class OverridesRefresher implements AutoCloseable {
           "the table of overrides has no valid row; the previous overrides stay in force");
       return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
     }
-    if (number > inForce) { // else it may have missed what the one in force has found
+    if (number > inForce) { // else a newer read is already in force
       rows = read.rows();
       inForce = number;
       target.replace(files.withOverrides(content.overrides()));
@@ -268,7 +266,7 @@ public final class OverridesRefresher implements AutoCloseable {
     return new Afterwards(retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
   }
 
-  /** A listener that throws must not end the refreshing. */
+  /** Calls the listener; its exceptions must not end the refreshing. */
   private static void tell(Runnable message) {
     try {
       message.run();

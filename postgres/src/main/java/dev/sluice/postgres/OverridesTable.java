@@ -72,7 +72,7 @@ public final class OverridesTable {
   }
 
   /**
-   * All rows, enabled or not, good or bad.
+   * Returns all rows, enabled or not, valid or not.
    *
    * @return the rows, by key
    * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
@@ -82,9 +82,9 @@ public final class OverridesTable {
   }
 
   /**
-   * The overrides that hold, and the rows that can't.
+   * Returns the overrides of all enabled rows, and the enabled rows that are invalid.
    *
-   * @return what the table says now
+   * @return the table's current content
    * @throws SQLException if the database did not answer, or there are more than {@link #MOST_ROWS}
    */
   public TableContent load() throws SQLException {
@@ -92,7 +92,7 @@ public final class OverridesTable {
   }
 
   /**
-   * The rows that are enabled, good or bad. A single statement sees one moment: a table that others
+   * Returns the enabled rows, valid or not. A single statement sees one moment: a table that others
    * empty and fill at the same time never looks like one whose rows are all disabled.
    */
   EnabledRows enabledRows() throws SQLException {
@@ -143,7 +143,7 @@ public final class OverridesTable {
                 .formatted(SafeText.quote(keyOf(override))));
       }
     }
-    // Always in the same order: two who write at once wait for each other's rows, and never both.
+    // Always in the same order, so that two concurrent writers cannot deadlock.
     List<LimitOverride> inOrder = new ArrayList<>(overrides);
     inOrder.sort(Comparator.comparing(OverridesTable::keyOf));
     return Transactions.run(
@@ -180,7 +180,7 @@ public final class OverridesTable {
         });
   }
 
-  /** Locks the rows, in their order, so that nobody raises them before they are written. */
+  /** Throws if a row would be lowered; locks the rows, so that nobody changes them before. */
   private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
       throws SQLException {
     List<Lowered> lowered = new ArrayList<>();
@@ -205,7 +205,7 @@ public final class OverridesTable {
     }
   }
 
-  /** Null for a row that others have written, and that is no quota. */
+  /** Returns the quota of a row, null if the row, written by others, is not a valid quota. */
   private static @Nullable Quota quota(long burst, long count, long periodNanos) {
     Duration period = Duration.ofNanos(periodNanos);
     return Quota.faults(burst, count, period).isEmpty() ? Quota.of(burst, count, period) : null;

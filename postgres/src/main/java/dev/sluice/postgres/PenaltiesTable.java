@@ -26,7 +26,7 @@ public final class PenaltiesTable {
   /** The most penalties that are kept. */
   public static final int MOST_ROWS = 100_000;
 
-  /** Servers that write at the same time may pass the bound a little; no ban may end by that. */
+  /** Servers that write concurrently may slightly exceed the bound, which must not end a ban. */
   private static final int SLACK = 1_000;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;

@@ -91,7 +91,7 @@ public final class PostgresUrl {
     }
   }
 
-  /** In the URL: what a source was told before, it would not take from a URL any more. */
+  /** Adds defaults to the URL: a setter's value would override the URL's. */
   private static void setUrl(PGSimpleDataSource source, String url) {
     String bounded = unlessSaid(url, "connectTimeout", CONNECT_SECONDS);
     bounded = unlessSaid(bounded, "loginTimeout", CONNECT_SECONDS);

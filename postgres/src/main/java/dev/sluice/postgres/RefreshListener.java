@@ -8,24 +8,24 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Is told how each refresh went, for metrics; the log is written anyway.
+ * Receives the outcome of each refresh, for metrics; the refresher also logs problems itself.
  *
- * <p>Called after the limits were replaced or kept, under no lock of the refresher. The thread is
- * that of the refresher or one that calls {@link OverridesRefresher#refreshNow}: calls may overlap.
+ * <p>Called after the limits were replaced or kept, without a lock of the refresher, on its thread
+ * or on one that calls {@link OverridesRefresher#refreshNow}: calls may overlap.
  */
 public interface RefreshListener {
 
   /**
-   * The table was read, and its overrides hold now.
+   * Called when the table was read and its overrides are in force.
    *
    * @param at when
-   * @param limits the limits that hold now
+   * @param limits the current limits
    * @param bad the rows that were left out
    */
   default void refreshed(Instant at, Limits limits, List<BadRow> bad) {}
 
   /**
-   * The table was read and had no valid override; the previous ones stay in force.
+   * Called when the table had no valid override; the previous overrides stay in force.
    *
    * @param at when
    * @param bad the rows that were left out
@@ -33,11 +33,11 @@ public interface RefreshListener {
   default void empty(Instant at, List<BadRow> bad) {}
 
   /**
-   * The table could not be read; the previous ones stay in force.
+   * Called when the table could not be read; the previous overrides stay in force.
    *
    * @param at when
-   * @param failure what the database said
-   * @param retryIn when it is tried again
+   * @param failure the database's error
+   * @param retryIn the time until the next try
    */
   default void failed(Instant at, SQLException failure, Duration retryIn) {}
 }

@@ -15,7 +15,7 @@ import java.util.List;
 public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
 
   /**
-   * Takes copies.
+   * Copies the lists.
    *
    * @param overrides the overrides that hold
    * @param bad the enabled rows that can't be overrides
@@ -25,7 +25,7 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
     bad = List.copyOf(bad);
   }
 
-  /** Tells the rows that can be overrides of the names that there are from those that can't. */
+  /** Separates the rows that are valid overrides of the catalogue's names from the other rows. */
   static TableContent of(List<OverrideRow> rows, Catalogue catalogue) {
     List<LimitOverride> overrides = new ArrayList<>(rows.size());
     List<BadRow> bad = new ArrayList<>();

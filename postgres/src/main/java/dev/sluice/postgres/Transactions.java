@@ -5,7 +5,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
-/** Work on a database, in transactions that end with it. Stateless. */
+/** Runs work on a database, each in one transaction. */
 final class Transactions {
 
   private Transactions() {}
@@ -16,8 +16,8 @@ final class Transactions {
   }
 
   /**
-   * Does work on a connection of its own, and commits it: also where the source hands out
-   * connections that commit each statement, or none. What throws is rolled back.
+   * Runs work on its own connection, and commits it, whether or not the source's connections commit
+   * automatically. If the work throws, rolls it back.
    */
   static <T> T run(DataSource source, Work<T> work) throws SQLException {
     try (Connection connection = source.getConnection()) {
@@ -33,7 +33,7 @@ final class Transactions {
     }
   }
 
-  /** A connection that is broken can't; what broke it is what is told. */
+  /** Rolls back; a failure of that (a broken connection) is added to the reason as suppressed. */
   private static void rollBack(Connection connection, Exception reason) {
     try {
       connection.rollback();

@@ -3,7 +3,7 @@ package dev.sluice.proof;
 
 import com.google.errorprone.annotations.FormatMethod;
 
-/** Thrown when a program that disturbs Sluice sees something that must not be. */
+/** Thrown when a proof program observes behaviour that Sluice promises never to show. */
 public final class BrokenPromise extends Exception {
 
   private static final long serialVersionUID = 1;
@@ -15,7 +15,7 @@ public final class BrokenPromise extends Exception {
   /**
    * Requires that a promise was kept.
    *
-   * @param broken what was seen if not, a format
+   * @param broken the message of the exception, a format
    */
   @FormatMethod
   public static void unless(boolean kept, String broken, Object... values) throws BrokenPromise {

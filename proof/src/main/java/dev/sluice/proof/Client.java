@@ -5,27 +5,27 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Set;
 
-/** A connection to a {@link Door} that spends, one token with each request. Not thread-safe. */
+/** A client of one {@link Door} that spends one token with each request. Not thread-safe. */
 public interface Client extends AutoCloseable {
 
   /**
-   * Sends requests at once and reads their answers.
+   * Sends several requests without waiting in between, and reads their answers.
    *
-   * @param id whose token is spent
-   * @param requests how many
-   * @throws IOException if a request is lost: it was sent before the server said that the
-   *     connection ends, and has no answer; or if an answer is none that is expected
+   * @param id the id whose tokens are spent
+   * @param requests how many requests to send
+   * @throws IOException if a request that was sent before the server's goodbye has no answer, or if
+   *     an answer is unexpected
    */
   Answers ask(String id, int requests) throws IOException;
 
-  /** What this client can ask of the limit {@link Act#LIMIT}. */
+  /** The acts that this client can request on the limit {@link Act#LIMIT}. */
   Set<Act> acts();
 
   /**
-   * Asks for an act, and reads its answer.
+   * Requests an act, and reads its answer.
    *
-   * @param ids several for a batch, else one
-   * @param cost the tokens for each
+   * @param ids several ids for a batch, otherwise one
+   * @param cost the tokens for each id
    * @throws IOException as {@link #ask} does
    */
   Outcome act(Act act, List<String> ids, int cost) throws IOException;
@@ -33,11 +33,11 @@ public interface Client extends AutoCloseable {
   @Override
   void close() throws IOException;
 
-  /** What a client may ask of the limit whose buckets are followed. */
+  /** The acts on the limit whose buckets a ledger follows. */
   enum Act {
     SPEND,
 
-    /** Says what a spend would leave, and changes nothing. */
+    /** Reports what a spend would leave, and changes nothing. */
     CHECK,
 
     REFUND,
@@ -45,34 +45,36 @@ public interface Client extends AutoCloseable {
     /** A spend of several ids at once, all or nothing. */
     BATCH,
 
-    /** A spend that is taken back at once. */
+    /** A reservation that is cancelled at once. */
     RESERVE;
 
-    /** The limit of the followed buckets. */
+    /** The limit of the buckets that a ledger follows. */
     public static final String LIMIT = "LoginsPerUserPerIPAddress";
 
-    /** So much that no bucket is ever empty. */
+    /** The burst of the limit, so large that no bucket is ever empty. */
     public static final long BURST = 10_000;
 
-    /** In which one token refills. */
+    /** The time in which one token refills. */
     public static final String PERIOD = "1h";
 
-    /** How many tokens a bucket lacks that is shown in the answer, where it lacked some before. */
+    /**
+     * How many tokens a bucket lacks in the answer to this act, given how many it lacked before.
+     */
     public long shown(long lacked, int cost) {
       return this == REFUND ? lacked - cost : lacked + cost;
     }
 
-    /** How many it lacks from then on. */
+    /** How many tokens a bucket lacks after this act, given how many it lacked before. */
     public long left(long lacked, int cost) {
       return this == CHECK || this == RESERVE ? lacked : shown(lacked, cost);
     }
   }
 
   /**
-   * The result of an act. Immutable.
+   * The result of an act.
    *
-   * @param allowed false also where the store could not decide
-   * @param remaining what each of its buckets held then, in the order of the ids
+   * @param allowed whether the act was allowed; false also where the store could not decide
+   * @param remaining the remaining tokens of each bucket in the answer, in the order of the ids
    */
   record Outcome(boolean allowed, List<Long> remaining) {
 
@@ -80,14 +82,14 @@ public interface Client extends AutoCloseable {
   }
 
   /**
-   * The answers to a few requests. Immutable.
+   * The counts of answers to a few requests.
    *
-   * @param allowed how many may pass
-   * @param denied how many may not
-   * @param undecided for how many the store could not decide
-   * @param unanswered how many had no answer when the connection ended, in a protocol that has no
-   *     word for those that the server did not look at
-   * @param goodbye whether the server has said that the connection ends
+   * @param allowed how many requests were allowed
+   * @param denied how many requests were denied
+   * @param undecided how many requests the store could not decide
+   * @param unanswered how many requests had no answer when the connection ended, in a protocol that
+   *     does not name the requests that the server did not read
+   * @param goodbye whether the server has announced the end of the connection
    */
   record Answers(int allowed, int denied, int undecided, int unanswered, boolean goodbye) {
 
@@ -107,7 +109,7 @@ public interface Client extends AutoCloseable {
           goodbye || other.goodbye);
     }
 
-    /** The same, where the server says that the connection ends, or does not. */
+    /** Returns these counts, with {@code goodbye} set if the server announced the end. */
     Answers ending(boolean ends) {
       return plus(new Answers(0, 0, 0, 0, ends));
     }

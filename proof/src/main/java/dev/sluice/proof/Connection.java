@@ -9,7 +9,7 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
-/** A connection as bytes, encrypted or not. Not thread-safe; it blocks. */
+/** A blocking connection of bytes, with TLS or without. Not thread-safe. */
 public final class Connection implements AutoCloseable {
 
   private final Socket socket;
@@ -20,12 +20,12 @@ public final class Connection implements AutoCloseable {
     this.in = new BufferedInputStream(socket.getInputStream());
   }
 
-  /** The bytes of a text, one for each character. */
+  /** Returns the bytes of a text, one for each character. */
   public static byte[] ascii(String text) {
     return text.getBytes(StandardCharsets.ISO_8859_1);
   }
 
-  /** Sets how long a read waits. */
+  /** Sets the time-out of a read. */
   public void setPatience(int millis) throws IOException {
     socket.setSoTimeout(millis);
   }
@@ -38,7 +38,7 @@ public final class Connection implements AutoCloseable {
     write(ascii(text));
   }
 
-  /** Ends this side, as a client does that asks nothing more. */
+  /** Closes the sending side, as a client does after its last request. */
   public void endOutput() throws IOException {
     socket.shutdownOutput();
   }
@@ -48,12 +48,12 @@ public final class Connection implements AutoCloseable {
     return in.read();
   }
 
-  /** Reads what is there, at least a byte; returns how much, or -1 at the end. */
+  /** Reads the available bytes, at least one; returns how many, or -1 at the end. */
   public int readSome(byte[] into, int from) throws IOException {
     return in.read(into, from, into.length - from);
   }
 
-  /** Reads exactly so many bytes. */
+  /** Reads exactly {@code length} bytes. */
   public byte[] read(int length) throws IOException {
     byte[] bytes = in.readNBytes(length);
     if (bytes.length < length) {
@@ -63,7 +63,7 @@ public final class Connection implements AutoCloseable {
     return bytes;
   }
 
-  /** Returns a line without its end; null where the connection has ended before it. */
+  /** Returns a line without its end; null if the connection ended before the line. */
   public @Nullable String lineOrEnd() throws IOException {
     StringBuilder line = new StringBuilder();
     for (int c = in.read(); c != '\n'; c = in.read()) {
@@ -80,7 +80,7 @@ public final class Connection implements AutoCloseable {
     return line.toString();
   }
 
-  /** Returns a line without its end. */
+  /** Returns a line without its end; fails if the connection ended before the line. */
   public String line() throws IOException {
     String line = lineOrEnd();
     if (line == null) {

@@ -4,7 +4,7 @@ package dev.sluice.proof;
 import dev.sluice.proof.Http1Client.Kind;
 import java.io.IOException;
 
-/** A protocol of the server, and how a client of it asks. */
+/** The protocols of the server, each with a client. */
 public enum Door {
   HTTP(0, Endpoint.HTTP1, 1) {
     @Override
@@ -49,7 +49,7 @@ public enum Door {
     }
   };
 
-  /** The limit that all clients spend from. */
+  /** The limit from which all clients spend. */
   public static final String LIMIT = "ApiCallsPerKey";
 
   final int port;
@@ -57,11 +57,11 @@ public enum Door {
   private final int atOnce;
 
   /**
-   * A protocol.
+   * Describes a protocol.
    *
    * @param port which of the server's ports: 0 for HTTP, 1 for Redis clients, 2 for gRPC alone
-   * @param protocol what a handshake of TLS asks for
-   * @param atOnce see below
+   * @param protocol the protocol that a TLS handshake requests (ALPN)
+   * @param atOnce see {@link #atOnce}
    */
   Door(int port, String protocol, int atOnce) {
     this.port = port;
@@ -69,12 +69,12 @@ public enum Door {
     this.atOnce = atOnce;
   }
 
-  /** How many requests a client sends before it reads: 1 where the protocol has no order to it. */
+  /** How many requests a client sends before it reads; 1 where answers have no defined order. */
   public int atOnce() {
     return atOnce;
   }
 
-  /** Connects; an {@link IOException} here loses no request. */
+  /** Connects. An {@link IOException} here means that no request was sent, so none is lost. */
   public Client open(Server server) throws IOException {
     return open(server.endpoint(this), server.keys());
   }

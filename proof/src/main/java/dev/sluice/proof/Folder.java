@@ -13,7 +13,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** The files of a server, which are deleted with it. */
+/** A temporary folder for the files of a server; closing it deletes the files. */
 public record Folder(Path path) implements AutoCloseable {
 
   public static Folder make() throws IOException {
@@ -24,28 +24,28 @@ public record Folder(Path path) implements AutoCloseable {
     return path.resolve(name).toString();
   }
 
-  /** Puts another file into the place of one, as an editor does, and returns its path. */
+  /** Replaces a file atomically, as an editor does, and returns its path. */
   @CanIgnoreReturnValue
   public String write(String name, String text) throws IOException {
     Path fresh = Files.writeString(path.resolve(name + ".new"), text);
     return Files.move(fresh, path.resolve(name), StandardCopyOption.ATOMIC_MOVE).toString();
   }
 
-  /** Puts a link to another file with a text into the place of a file. */
+  /** Replaces a file by a symbolic link to another file with the given text. */
   public void link(String name, String text) throws IOException {
     Path other = Files.writeString(path.resolve(name + ".other"), text);
     Path link = Files.createSymbolicLink(path.resolve(name + ".link"), other);
     Path unused = Files.move(link, path.resolve(name), StandardCopyOption.ATOMIC_MOVE);
   }
 
-  /** Leaves only the beginning of a file, as a writer does that ended too early. */
+  /** Truncates a file, as a writer that was interrupted leaves it. */
   public void cut(String name, int bytes) throws IOException {
     try (FileChannel channel = FileChannel.open(path.resolve(name), StandardOpenOption.WRITE)) {
       var unused = channel.truncate(bytes);
     }
   }
 
-  /** Writes on where a file was cut. */
+  /** Appends to a file, such as one that was truncated. */
   public void append(String name, String text) throws IOException {
     try (FileChannel channel = FileChannel.open(path.resolve(name), StandardOpenOption.APPEND)) {
       ByteBuffer rest = ByteBuffer.wrap(Connection.ascii(text));
@@ -56,8 +56,8 @@ public record Folder(Path path) implements AutoCloseable {
   }
 
   /**
-   * Writes the limits that the clients of {@link Door} ask for, and returns their file: the one
-   * that they spend from as given, and that of {@link Client#acts}.
+   * Writes the limits that the clients of {@link Door} use, and returns their file. The clients
+   * spend from the first limit, which is as given; {@link Client#acts} use the second.
    */
   @CanIgnoreReturnValue
   public String limits(long burst, long count, String period) throws IOException {
@@ -77,12 +77,12 @@ public record Folder(Path path) implements AutoCloseable {
                 Client.Act.PERIOD));
   }
 
-  /** The options of a server that has the files of a {@link TlsIdentity}. */
+  /** Returns the TLS options of a server that uses the files of a {@link TlsIdentity}. */
   public List<String> tls() {
     return List.of("--tls-certificate", file("tls.crt"), "--tls-key", file("tls.key"));
   }
 
-  /** The files whose names begin so. */
+  /** Returns the files whose names begin with a prefix. */
   public List<Path> named(String prefix) throws IOException {
     try (Stream<Path> all = Files.list(path)) {
       return all.filter(file -> file.getFileName().toString().startsWith(prefix)).toList();

@@ -8,7 +8,9 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Keep-alive over HTTP/1.1, one request at a time. Its goodbye is {@code Connection: close}. */
+/**
+ * A keep-alive client of HTTP/1.1, one request at a time. The goodbye is {@code Connection: close}.
+ */
 final class Http1Client extends JsonClient {
 
   private static final String JSON = "application/json";
@@ -24,7 +26,7 @@ final class Http1Client extends JsonClient {
     this.kind = kind;
   }
 
-  /** What is asked. */
+  /** The kind of request that the client sends. */
   enum Kind {
     SPEND,
     STREAM,
@@ -90,7 +92,7 @@ final class Http1Client extends JsonClient {
     return open(post(path, JSON, body, token));
   }
 
-  /** An answer after which there are to be more. */
+  /** Returns an answer, or fails if the server closes the connection after it. */
   private static HttpAnswer open(HttpAnswer answer) throws IOException {
     if (answer.closes()) {
       throw new IOException("the connection ends with " + answer);

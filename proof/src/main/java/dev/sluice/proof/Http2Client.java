@@ -37,13 +37,14 @@ import org.eclipse.jetty.util.component.LifeCycle;
 import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /**
- * Several requests at once over HTTP/2, or calls of Envoy's rate limit service. Its goodbye is
- * GOAWAY: streams beyond the one that it names were not looked at, and are not lost.
+ * A client that sends several HTTP/2 requests at once, or calls of Envoy's rate limit service. The
+ * goodbye is GOAWAY: the server ignored streams beyond the one that GOAWAY names, so they are not
+ * lost.
  */
 final class Http2Client extends JsonClient {
 
   private static final long PATIENCE_SECONDS = 60;
-  private static final long GOODBYE_SECONDS = 1; // an end may be seen before its cause
+  private static final long GOODBYE_SECONDS = 1; // the end may arrive before its cause
   private static final int GRPC_PREFIX = 5;
   private static final String GRPC_PATH =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
@@ -188,7 +189,7 @@ final class Http2Client extends JsonClient {
     var unused = session.close(ErrorCode.NO_ERROR.code, "", Callback.NOOP);
   }
 
-  /** A request that was sent, and its answer as it arrives. */
+  /** A request that was sent, and its answer as far as it has arrived. */
   private final class Exchange implements Stream.Listener {
     private final Map<String, String> headers = new HashMap<>();
     private final ByteArrayOutputStream body = new ByteArrayOutputStream();
@@ -229,7 +230,7 @@ final class Http2Client extends JsonClient {
       return get(answer);
     }
 
-    /** Waits for its end. Returns whether the server said goodbye without looking at it. */
+    /** Waits for the answer. Returns whether a GOAWAY says that the server ignored the request. */
     boolean wasIgnored() throws IOException {
       try {
         HttpAnswer unused = answer.get(PATIENCE_SECONDS, TimeUnit.SECONDS);

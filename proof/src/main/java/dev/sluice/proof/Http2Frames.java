@@ -5,7 +5,7 @@ import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 
-/** HTTP/2 frames as bytes, valid ones and others. Stateless. */
+/** Encodes valid and invalid HTTP/2 frames. */
 public final class Http2Frames {
 
   public static final int FRAME_HEADER = 9;
@@ -42,7 +42,7 @@ public final class Http2Frames {
         .array();
   }
 
-  /** Preface and settings, with the window of each response. */
+  /** Returns the preface and a settings frame with the window of each response in bytes. */
   public static byte[] greeting(int responseWindow) {
     byte[] setting =
         ByteBuffer.allocate(SETTING_BYTES)
@@ -56,14 +56,15 @@ public final class Http2Frames {
     return frame(HEADERS, END_HEADERS | END_STREAM, stream, block(0x82, path));
   }
 
-  /** The headers of a request whose body is to follow. */
+  /** Returns the headers of a POST request whose body follows. */
   public static byte[] post(int stream, String path) {
     return post(stream, path, "application/json");
   }
 
   public static byte[] post(int stream, String path, String mediaType) {
     byte[] type = text(mediaType);
-    byte[] contentType = joined(new byte[] {0x0f, 0x10}, type); // a literal, named by index 31
+    // a literal field with the name of index 31
+    byte[] contentType = joined(new byte[] {0x0f, 0x10}, type);
     return frame(HEADERS, END_HEADERS, stream, joined(block(0x83, path), contentType));
   }
 

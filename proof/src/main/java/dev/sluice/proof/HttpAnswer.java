@@ -9,16 +9,16 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * An answer over HTTP. Immutable.
+ * An HTTP response.
  *
- * @param headers by their names in lower case; over HTTP/2 the trailers too
- * @param body a character for each byte
+ * @param headers by lower-case names; over HTTP/2, trailers included
+ * @param body the body, one character for each byte
  */
 public record HttpAnswer(int status, Map<String, String> headers, String body) {
 
   private static final int HEX = 16;
 
-  /** Reads one of HTTP/1.1. */
+  /** Reads a response of HTTP/1.1. */
   public static HttpAnswer read(Connection from) throws IOException {
     String first = from.line();
     String[] words = first.split(" ", -1);
@@ -50,7 +50,7 @@ public record HttpAnswer(int status, Map<String, String> headers, String body) {
     return all.toByteArray();
   }
 
-  /** A header, empty where there is none. */
+  /** Returns a header, empty if absent. */
   public String header(String name) {
     return headers.getOrDefault(name, "");
   }
@@ -59,7 +59,7 @@ public record HttpAnswer(int status, Map<String, String> headers, String body) {
     return new String(bytes, StandardCharsets.ISO_8859_1);
   }
 
-  /** Whether the server says that the connection ends. */
+  /** Whether the response announces the end of the connection. */
   public boolean closes() {
     return header("connection").contains("close");
   }

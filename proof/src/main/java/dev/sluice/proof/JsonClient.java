@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
-/** The acts and their outcomes in the server's JSON, for every version of HTTP. */
+/** A client that requests acts in the server's JSON, over any version of HTTP. */
 abstract class JsonClient implements Client {
 
   private static final String ALLOWED = "\"allowed\":true";
@@ -25,14 +25,14 @@ abstract class JsonClient implements Client {
     this.keys = keys;
   }
 
-  /** Sends a request after which the connection goes on, and reads its answer. */
+  /** Sends a request and reads its answer; fails if the connection ends after it. */
   abstract HttpAnswer post(String path, String body, String token) throws IOException;
 
   static String spend(String id) {
     return "{\"limit\":\"%s\",\"id\":\"%s\"}".formatted(Door.LIMIT, id);
   }
 
-  /** Whether a spend was allowed. */
+  /** Counts the answer to a spend. */
   static Answers answers(HttpAnswer answer) throws IOException {
     boolean allowed = answer.body().contains(ALLOWED);
     if (answer.status() != 200 || (!allowed && !answer.body().contains(DENIED))) {
@@ -41,7 +41,7 @@ abstract class JsonClient implements Client {
     return Answers.of(allowed);
   }
 
-  /** Whether each line of a stream was allowed. */
+  /** Counts the answers to a stream of spends, one on each line. */
   static Answers answers(HttpAnswer answer, int lines) throws IOException {
     int allowed = answer.body().split(ALLOWED, -1).length - 1;
     int denied = answer.body().split(DENIED, -1).length - 1;
@@ -85,7 +85,7 @@ abstract class JsonClient implements Client {
     return outcome;
   }
 
-  /** Returns the line of a stream for an act, which is none that reserves. */
+  /** Returns an act as a line of a stream; not for {@code RESERVE}. */
   static String line(Act act, List<String> ids, int cost) {
     String op = act == Act.BATCH ? "batchSpend" : act.name().toLowerCase(Locale.ROOT);
     return "{\"op\":\"%s\",%s}\n".formatted(op, fields(act, ids, cost));
@@ -101,7 +101,7 @@ abstract class JsonClient implements Client {
         : all.get(0);
   }
 
-  /** Reads a decision; of a batch, those of its parts. */
+  /** Reads a decision; the answer to a batch has one for each part. */
   static Outcome outcome(Act act, HttpAnswer answer) throws IOException {
     String body = answer.body();
     if (answer.status() == 503 || body.contains("\"status\":503")) {

@@ -10,14 +10,14 @@ import java.util.Base64;
 import java.util.HexFormat;
 
 /**
- * The tokens that a server asks for. Immutable.
+ * The access tokens of a server.
  *
- * @param load for what the role {@code decide} may do
- * @param operator for everything else, and for it too
+ * @param load a token with the role {@code decide}
+ * @param operator a token with every role
  */
 public record Keys(String load, String operator) {
 
-  /** For a server without access control. */
+  /** The value for a server without access control. */
   public static final Keys NONE = new Keys("", "");
 
   private static final int BYTES = 32;

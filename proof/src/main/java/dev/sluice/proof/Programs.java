@@ -7,12 +7,12 @@ import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
 
-/** Programs of this machine. Stateless. */
+/** Runs programs of this machine. */
 public final class Programs {
 
   private Programs() {}
 
-  /** Whether a program runs to its end without an error. */
+  /** Whether a program exits without an error. */
   public static boolean works(String... command) throws InterruptedException {
     try {
       String unused = run(command);
@@ -22,7 +22,7 @@ public final class Programs {
     }
   }
 
-  /** Runs a program to its end, and returns what it printed. */
+  /** Runs a program to its end, and returns its output. */
   public static String run(String... command) throws IOException, InterruptedException {
     Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -34,7 +34,7 @@ public final class Programs {
     return printed;
   }
 
-  /** The machine in words. */
+  /** Describes the machine. */
   static String machine() {
     long bytes =
         ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
@@ -43,7 +43,7 @@ public final class Programs {
             Runtime.getRuntime().availableProcessors(), bytes >> 30, Runtime.version().feature());
   }
 
-  /** What else the machine does now. */
+  /** Describes the machine's other load at this moment. */
   static String load() {
     return String.format(
         Locale.ROOT,

@@ -16,9 +16,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a campaign prints: a table with a row for each thing that was tried, and whether the promise
- * was kept. With {@code --write}, each row also replaces the one of the same name and command in
- * {@code proof/results}. For one thread.
+ * The output of a campaign: a table with a row for each attempt, and whether the promise was kept.
+ * With {@code --write}, each row also replaces the row of the same name and command in {@code
+ * proof/results}. For one thread.
  */
 public final class Report {
 
@@ -35,9 +35,9 @@ public final class Report {
   /**
    * Makes a report.
    *
-   * @param wanted the names of what is to be tried; empty for all
-   * @param file takes the rows; null for none
-   * @param run the rest of each row in the file: when, where and by which command
+   * @param wanted the names of the attempts to run; empty for all
+   * @param file the file that receives the rows; null for none
+   * @param run the remaining fields of each row in the file: date, machine and command
    */
   Report(List<String> wanted, @Nullable Path file, String run) {
     this.wanted = wanted;
@@ -45,21 +45,21 @@ public final class Report {
     this.run = run;
   }
 
-  /** What was seen. */
+  /** An attempt to break a promise. */
   @FunctionalInterface
   public interface Attempt {
     /**
-     * Tries something.
+     * Runs the attempt.
      *
-     * @return what was seen
-     * @throws BrokenPromise if that is not what is promised
-     * @throws NotTried if this machine cannot try it
-     * @throws Exception if a process or a file cannot be made
+     * @return a summary of the result
+     * @throws BrokenPromise if a promise was broken
+     * @throws NotTried if this machine cannot run the attempt
+     * @throws Exception if a process or a file cannot be created
      */
     String seen() throws Exception;
   }
 
-  /** The arguments of a campaign. What is wrong with them ends the process with 2. */
+  /** The arguments of a campaign. A wrong argument ends the process with 2. */
   public static final class Arguments {
 
     private final String command;
@@ -71,7 +71,7 @@ public final class Report {
       this.words = new ArrayList<>(List.of(words));
     }
 
-    /** Takes an option without a value out of the arguments, and returns whether it was there. */
+    /** Removes an option without a value; returns whether it was present. */
     public boolean takes(String option) {
       boolean found = words.remove(option);
       if (found) {
@@ -80,7 +80,7 @@ public final class Report {
       return found;
     }
 
-    /** Takes an option and its value out of the arguments; null where it is absent. */
+    /** Removes an option and returns its value; null if absent. */
     public @Nullable String value(String option, String pattern, String expected) {
       int at = words.indexOf(option);
       if (at < 0) {
@@ -95,7 +95,7 @@ public final class Report {
       return value;
     }
 
-    /** Takes a number out of the arguments. */
+    /** Removes a number of up to six digits and returns it. */
     public int number(int otherwise) {
       int number = otherwise;
       for (String word : List.copyOf(words)) {
@@ -108,7 +108,7 @@ public final class Report {
       return number;
     }
 
-    /** Begins the report; the arguments that are left are the names of what is to be tried. */
+    /** Creates the report; the remaining arguments are the names of the attempts to run. */
     public Report report(Collection<String> known) {
       boolean writes = words.remove("--write");
       for (String name : words) {
@@ -138,13 +138,13 @@ public final class Report {
     }
   }
 
-  /** Text with figures. */
+  /** Formats a text. */
   @FormatMethod
   public static String text(String format, Object... values) {
     return String.format(Locale.ROOT, format, values);
   }
 
-  /** Whether something of this name is to be tried. */
+  /** Whether the attempt of this name is to be run. */
   public boolean wants(String name) {
     return wanted.isEmpty() || wanted.contains(name);
   }
@@ -152,7 +152,7 @@ public final class Report {
   /**
    * Begins a table, whose last column says whether the promise was kept.
    *
-   * @param ofName how many columns, from the first on, name what was tried
+   * @param ofName how many columns, from the first on, make up the name of an attempt
    */
   public void table(int ofName, String... headings) {
     names = ofName;
@@ -171,7 +171,7 @@ public final class Report {
     }
   }
 
-  /** Tries something if its name is wanted, and prints what was seen. */
+  /** Runs an attempt if its name is wanted, and prints the result. */
   public void row(String name, String text, Attempt attempt) throws Exception {
     if (!wants(name)) {
       return;
@@ -219,7 +219,7 @@ public final class Report {
     return String.join(", ", fields);
   }
 
-  /** Ends the process: with 1 where a promise was broken or something could not be tried. */
+  /** Ends the process, with 1 if a promise was broken or an attempt could not be run. */
   public void exit() {
     System.exit(kept ? 0 : 1);
   }

@@ -8,16 +8,16 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Pipelined commands of the Redis protocol, which has no goodbye but the end of the connection.
- * Commands without a reply at that end are counted. The caller tells whether they were sent too
- * late to be read, and compares with the bucket whether one was run.
+ * A client that pipelines commands of the Redis protocol, whose only goodbye is the end of the
+ * connection. It counts the commands without a reply at that end. The caller decides whether they
+ * were sent too late to be read, and compares the bucket to find out whether one was run.
  */
 public final class RespClient implements Client {
 
   private final Connection connection;
   private final StringBuilder unsent = new StringBuilder();
 
-  /** Takes a connection, and shows a token that may refund, where the server asks for one. */
+  /** Takes a connection, and authenticates with the operator's token if the server requires one. */
   RespClient(Connection connection, Keys keys) throws IOException {
     this.connection = connection;
     if (!keys.operator().isEmpty()) {
@@ -32,15 +32,15 @@ public final class RespClient implements Client {
     return new RespClient(server.endpoint(Door.RESP).connect(), server.keys());
   }
 
-  /** A reply that is an error. */
+  /** An error reply. */
   public record Refusal(String text) {}
 
-  /** Sets how long a read waits. */
+  /** Sets the time-out of a read. */
   public void setPatience(int millis) throws IOException {
     connection.setPatience(millis);
   }
 
-  /** Adds a command, which {@link #reply} sends. */
+  /** Queues a command, which {@link #reply} sends. */
   public void send(String... words) {
     unsent.append('*').append(words.length).append("\r\n");
     for (String word : words) {
@@ -48,7 +48,7 @@ public final class RespClient implements Client {
     }
   }
 
-  /** Sends what is unsent, and reads a reply: an array as a list, null as an empty text. */
+  /** Sends the queued commands, and reads a reply: an array as a list, null as an empty text. */
   public Object reply() throws IOException {
     flush();
     return reply(connection.line());
@@ -76,7 +76,7 @@ public final class RespClient implements Client {
     try {
       flush();
     } catch (IOException e) {
-      // The server has closed; replies may have come before that.
+      // The server has closed; replies may have arrived before that.
     }
     Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {
@@ -154,7 +154,7 @@ public final class RespClient implements Client {
     };
   }
 
-  /** A reply that is an array. */
+  /** Returns an array reply as a list; fails for any other reply. */
   public static List<?> list(Object reply) throws IOException {
     if (reply instanceof List<?> values) {
       return values;
@@ -162,7 +162,7 @@ public final class RespClient implements Client {
     throw new IOException("answered " + reply);
   }
 
-  /** The value behind a name. */
+  /** Returns the element that follows a name. */
   public static Object value(List<?> decision, String name) throws IOException {
     int at = decision.indexOf(name);
     if (at < 0) {

@@ -31,12 +31,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@code sluice serve} in a process of its own. Has the doors for HTTP, Redis clients and gRPC on
- * free ports of loopback. Thread-safe.
+ * A {@code sluice serve} in a separate process, with HTTP, Redis protocol and gRPC on free loopback
+ * ports. Thread-safe.
  */
 public final class Server implements AutoCloseable {
 
-  /** The exit code after SIGTERM: 128 and the number of the signal, as a shell has it. */
+  /** The exit code after SIGTERM: 128 plus the number of the signal, as in a shell. */
   public static final int STOPPED = 143;
 
   private static final Pattern LISTENING = Pattern.compile("listening on https?://.*");
@@ -50,8 +50,8 @@ public final class Server implements AutoCloseable {
   private final Launch launch;
   private final List<Integer> ports;
   private final HttpClient http;
-  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // its beginning
-  private final AtomicInteger logLines = new AtomicInteger(); // since it listens
+  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // the first lines
+  private final AtomicInteger logLines = new AtomicInteger(); // since the server began to listen
   private final Thread reader;
 
   private Server(
@@ -70,15 +70,15 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * How a server is started. Immutable.
+   * The options with which a server is started.
    *
-   * @param heap such as 256m, with no bound on the rest; null for a machine that has {@value
-   *     ServerFlags#SMALL_MIB} MiB for the server
-   * @param trust of its clients; null where it has no certificate
-   * @param keys the tokens that it asks for
-   * @param environment more variables of its process
-   * @param shell what its shell runs before it, such as {@code ulimit -n 64}
-   * @param options of each start
+   * @param heap such as 256m, with no bound on other memory; null for a server on a machine with
+   *     {@value ServerFlags#SMALL_MIB} MiB
+   * @param trust the certificates that clients trust; null if the server has none
+   * @param keys the access tokens of the server
+   * @param environment additional environment variables of the process
+   * @param shell a shell command to run first, such as {@code ulimit -n 64}
+   * @param options the command-line options of each start
    */
   public record Launch(
       @Nullable String heap,
@@ -88,19 +88,22 @@ public final class Server implements AutoCloseable {
       String shell,
       List<String> options) {
 
-    /** On a small machine, without TLS, access control or options. */
+    /** Starts on a small machine, without TLS, access control or options. */
     public static final Launch SMALL = new Launch(null, null, Keys.NONE, Map.of(), "", List.of());
 
     public Launch withHeap(String size) {
       return new Launch(size, trust, keys, environment, shell, options);
     }
 
-    /** With the certificate in a folder, which may be replaced, and all that its clients trust. */
+    /**
+     * Adds TLS with the certificate in a folder, which may be replaced, and the trust of the
+     * clients.
+     */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
     }
 
-    /** With a fresh certificate in a folder. */
+    /** Adds TLS with a fresh certificate in a folder. */
     public Launch withTls(Folder folder)
         throws IOException, InterruptedException, GeneralSecurityException {
       TlsIdentity identity = TlsIdentity.make(folder);
@@ -108,7 +111,7 @@ public final class Server implements AutoCloseable {
       return withTls(folder, Trust.in(identity));
     }
 
-    /** With access control, by a file of tokens in a folder. */
+    /** Adds access control with a token file in a folder. */
     public Launch withKeys(Folder folder, Keys fresh) throws IOException {
       List<String> more = List.of("--tokens", fresh.write(folder));
       return new Launch(heap, trust, fresh, environment, shell, joined(more));
@@ -126,19 +129,19 @@ public final class Server implements AutoCloseable {
       return Stream.concat(options.stream(), more.stream()).toList();
     }
 
-    /** Whether the server may have had that much of the machine's memory at a time. */
+    /** Whether a peak of the process's memory is within the promise. */
     public boolean allows(long peakMib) {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
 
-    /** What is promised of its memory. */
+    /** Describes the promise about the process's memory. */
     public String promise() {
       return heap == null
           ? String.format(Locale.ROOT, "lives within %d MiB", ServerFlags.SMALL_MIB)
           : "lives with a heap of " + heap + " and no other bound";
     }
 
-    /** Starts a server, and returns the exit code with which it refuses its options. */
+    /** Starts a server with wrong options, and returns its exit code. */
     public int refusal(String... more) throws IOException, InterruptedException {
       try (Server unexpected = start(more)) {
         return unexpected.isAlive() ? -1 : unexpected.exitCode();
@@ -150,7 +153,7 @@ public final class Server implements AutoCloseable {
     /**
      * Starts a server.
      *
-     * @throws NotStarted if it ends instead
+     * @throws NotStarted if the process ends before it listens
      */
     public Server start(String... more) throws IOException, InterruptedException {
       List<String> command = new ArrayList<>();
@@ -183,7 +186,7 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Thrown when the process ended instead of listening. */
+  /** Thrown when the process ended before it listened. */
   public static final class NotStarted extends IOException {
 
     private static final long serialVersionUID = 1;
@@ -200,12 +203,12 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Starts one on a small machine, without TLS or access control. */
+  /** Starts a server on a small machine, without TLS or access control. */
   public static Server start(String... options) throws IOException, InterruptedException {
     return Launch.SMALL.start(options);
   }
 
-  /** The first requests load classes, which takes long where other work has the processors. */
+  /** Sends the first requests, which load classes; on a busy machine that takes long. */
   private void warmUp() throws IOException, InterruptedException {
     for (String path : List.of("/readyz", "/metrics", "/v1/admin/overrides")) {
       long end = System.nanoTime() + PATIENCE.toNanos();
@@ -230,20 +233,20 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** Where clients of a door connect. */
+  /** Returns the endpoint to which clients of a door connect. */
   public Endpoint endpoint(Door door) {
     InetSocketAddress address =
         new InetSocketAddress(InetAddress.getLoopbackAddress(), ports.get(door.port));
     return new Endpoint(address, launch.trust, door.protocol);
   }
 
-  /** The address of HTTP. */
+  /** Returns a URI of the HTTP port. */
   public URI uri(String path) {
     return URI.create(
         "%s://localhost:%s%s".formatted(launch.trust == null ? "http" : "https", httpPort(), path));
   }
 
-  /** The port of HTTP, which answers gRPC too. */
+  /** Returns the HTTP port, which serves gRPC too. */
   public int httpPort() {
     return ports.get(Door.HTTP.port);
   }
@@ -260,12 +263,12 @@ public final class Server implements AutoCloseable {
     return process.isAlive();
   }
 
-  /** What it has logged so far, from its start on. */
+  /** Returns the lines logged since the process started. */
   public List<String> log() {
     return List.copyOf(log);
   }
 
-  /** How many lines it has logged since it listens. */
+  /** How many lines the server has logged since it began to listen. */
   public int logLines() {
     return logLines.get();
   }
@@ -296,7 +299,7 @@ public final class Server implements AutoCloseable {
     return http.send(request.build(), BodyHandlers.ofString());
   }
 
-  /** How many tokens were spent of a bucket that was full at first. */
+  /** Returns how many tokens a bucket lacks. */
   public long spent(String id, long burst) throws IOException, InterruptedException {
     String path = "/v1/limits/%s/buckets/%s".formatted(Door.LIMIT, id);
     Matcher remaining = REMAINING.matcher(ask("GET", path, "").body());
@@ -306,7 +309,7 @@ public final class Server implements AutoCloseable {
     return burst - Long.parseLong(remaining.group(1));
   }
 
-  /** The sum of all series of a metric, 0 where there is none. */
+  /** Returns the sum of all series of a metric, 0 if there are none. */
   public double metric(String series) throws IOException, InterruptedException {
     return ask("GET", "/metrics", "")
         .body()
@@ -316,7 +319,7 @@ public final class Server implements AutoCloseable {
         .sum();
   }
 
-  /** A number of the process' status as the kernel has it, such as {@code VmRSS} in KiB. */
+  /** Returns a field of {@code /proc/PID/status}, such as {@code VmRSS} in KiB. */
   public long status(String field) throws IOException {
     try (Stream<String> all = Files.lines(Path.of("/proc/" + pid() + "/status"))) {
       return all.filter(line -> line.startsWith(field + ":"))
@@ -325,29 +328,32 @@ public final class Server implements AutoCloseable {
     }
   }
 
-  /** The most memory that the process ever had, heap and all the rest; -1 if it has ended. */
+  /** Returns the peak resident memory of the process; -1 if it has ended. */
   public long peakMib() throws IOException {
     return isAlive() ? status("VmHWM") / KIB_PER_MIB : -1;
   }
 
-  /** How many files and connections it has open. */
+  /** Returns the number of open file descriptors. */
   public long descriptors() throws IOException {
     try (Stream<Path> all = Files.list(Path.of("/proc/" + pid() + "/fd"))) {
       return all.count();
     }
   }
 
-  /** Asks it to end, as a supervisor does. */
+  /** Sends SIGTERM, as a supervisor does. */
   public void terminate() {
     process.destroy();
   }
 
-  /** Ends it as a power cut would, and waits until it is gone. */
+  /** Sends SIGKILL, and waits until the process has ended. */
   public void kill() throws InterruptedException {
     var unused = process.destroyForcibly().waitFor();
   }
 
-  /** The exit code, or -1 if it does not end within a minute. Its log is complete then. */
+  /**
+   * Returns the exit code, or -1 if the process does not end within a minute. The log is then
+   * complete.
+   */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {
       return -1;

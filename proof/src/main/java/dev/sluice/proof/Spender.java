@@ -10,13 +10,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A client that spends from a bucket of its own until the server ends its connection. A server that
- * stops closes connections that were idle for a second. So where the machine held this thread up
- * for that long, the end of the connection is a goodbye too; the bucket tells whether it was one.
+ * A client that spends from its own bucket until the server ends the connection. A server that
+ * stops closes connections that were idle for a second. If the machine delayed this thread for that
+ * long, the end of the connection therefore counts as a goodbye too; the bucket shows whether it
+ * was.
  *
- * <p>Redis commands have no other goodbye. Those that the server did not read any more are not
- * lost, and only the time at which they were sent tells which they are. A server that is told to
- * stop still answers for a second. After that it ends a connection within about another second.
+ * <p>The Redis protocol has no other goodbye. Commands that the server no longer read are not lost;
+ * only the time at which they were sent identifies them. After SIGTERM, the server still answers
+ * for a second. It then ends a connection within about another second.
  */
 public final class Spender {
 
@@ -25,10 +26,12 @@ public final class Spender {
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
-  /** For how long after the stop each command is read; half of it is left to a busy machine. */
+  /** For how long after SIGTERM each command must be read; half of the server's promised second. */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** A server that owes a reply keeps the connection for ten seconds; otherwise, not this long. */
+  /**
+   * The server keeps a connection without a pending reply for less than this; with one, for 10 s.
+   */
   private static final long MOST_UNREAD_NANOS = TimeUnit.SECONDS.toNanos(4);
 
   private final Door door;
@@ -51,7 +54,7 @@ public final class Spender {
 
   public static Spender start(Door door, String id, Server server) throws IOException {
     Spender spender = new Spender(door, id, door.open(server));
-    spender.thread.setDaemon(true); // a campaign that fails ends all the same
+    spender.thread.setDaemon(true); // so that a campaign that fails still exits
     spender.thread.start();
     return spender;
   }
@@ -59,12 +62,12 @@ public final class Spender {
   /**
    * How a server stopped under load.
    *
-   * @param answered how many tokens each spender was told that it has, in their order
-   * @param tookMillis from the signal to the end of the process
+   * @param answered how many tokens each spender was granted, in the order of the spenders
+   * @param tookMillis time from SIGTERM to the end of the process
    */
   public record Stop(List<Integer> answered, long tookMillis) {}
 
-  /** Tells a server to stop while all of these spend. */
+  /** Sends SIGTERM to a server while all of these spend. */
   public static Stop stopUnderLoad(Server server, List<Spender> spenders)
       throws InterruptedException, BrokenPromise {
     for (Spender spender : spenders) {
@@ -87,7 +90,7 @@ public final class Spender {
   private void run() {
     long lastNanos = System.nanoTime();
     lastSentNanos = lastNanos;
-    long betweenMillis = 0; // the server may take a connection for idle since its last answer
+    long betweenMillis = 0; // the server may consider a connection idle from its last answer on
     try (client) {
       Answers last = Answers.NONE;
       int seen = 0;
@@ -120,7 +123,7 @@ public final class Spender {
     }
   }
 
-  /** Whether the machine held it up at its end, so that its connection was idle. */
+  /** Whether the machine delayed the last request, so that the connection was idle. */
   public boolean heldUp() {
     return heldUp;
   }
@@ -129,15 +132,15 @@ public final class Spender {
     return id;
   }
 
-  /** How many requests had no answer at the end, and had been sent too late to be read. */
+  /** How many requests had no answer at the end and were sent too late to be read. */
   public int unanswered() {
     return unanswered;
   }
 
   /**
-   * Waits for the end, and returns how many tokens it was told that it has.
+   * Waits for the end, and returns how many tokens this spender was granted.
    *
-   * @param stopNanos when the server was told to stop
+   * @param stopNanos when SIGTERM was sent
    */
   private int answeredUntilTheEnd(long stopNanos) throws InterruptedException, BrokenPromise {
     thread.join();

@@ -14,19 +14,19 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 
-/** A certificate for localhost that signs itself, and its key, made by keytool. Immutable. */
+/** A self-signed certificate for localhost and its key, made by keytool. */
 public record TlsIdentity(X509Certificate certificate, Key key) {
 
   private static final String PASSWORD = "changeit";
   private static final int PEM_LINE = 64;
 
-  /** Makes one that is valid for a day. */
+  /** Makes an identity that is valid for a day. */
   public static TlsIdentity make(Folder folder)
       throws IOException, InterruptedException, GeneralSecurityException {
     return endingIn(TimeUnit.DAYS.toSeconds(1), folder);
   }
 
-  /** Makes one that began yesterday and ends in so many seconds. */
+  /** Makes an identity that became valid yesterday and expires in {@code seconds}. */
   public static TlsIdentity endingIn(long seconds, Folder folder)
       throws IOException, InterruptedException, GeneralSecurityException {
     Path store = Path.of(folder.file("made.p12"));
@@ -50,7 +50,9 @@ public record TlsIdentity(X509Certificate certificate, Key key) {
     return certificate.getNotAfter().toInstant();
   }
 
-  /** Puts both files in the place of those that are there; {@link Folder#tls} names them. */
+  /**
+   * Replaces the certificate and key files; {@link Folder#tls} returns the options that name them.
+   */
   public void install(Folder folder) throws IOException, GeneralSecurityException {
     folder.write("tls.key", pem("PRIVATE KEY", key.getEncoded()));
     folder.write("tls.crt", pem("CERTIFICATE", certificate.getEncoded()));

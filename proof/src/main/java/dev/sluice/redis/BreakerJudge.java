@@ -8,9 +8,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The invariant: a process marks a server down after five outages in a row, or after the first
- * failure on trial, and never earlier. Compares one process' circuit breakers with the calls that
- * they saw. For one thread.
+ * Judges the invariant that a process marks a server down after five outages in a row, or after the
+ * first failure on trial, and never earlier. Compares the circuit breakers of one process with the
+ * results of its calls. For one thread.
  */
 final class BreakerJudge {
 
@@ -25,15 +25,16 @@ final class BreakerJudge {
     this.timing = timing;
   }
 
-  /** The calls to one server since the last one that was answered. */
+  /** The calls to one server since its last answer. */
   private static final class Calls {
     private int failures;
-    private int outages; // of which each is one for certain
+    private int outages; // failures that are certainly outages
     private long firstFailure;
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // the next failure opens it
-    private boolean maybeOnTrial; // it may: no probe could be set, or an answer may have ended it
+    // possibly on trial: no probe could be set, or an answer may have ended the trial
+    private boolean maybeOnTrial;
 
     Calls(long lastFailure) {
       this.lastFailure = lastFailure;
@@ -45,12 +46,11 @@ final class BreakerJudge {
   }
 
   /**
-   * Returns what is wrong, null for nothing.
+   * Records the result of a call. Returns the violation, null for none.
    *
-   * @param refused whether the server refused each call that came to it while this one was under
-   *     way
-   * @param counts whether the call counts for certain: one does not whose slot got another master
-   *     while it was under way, nor one that a moving slot may have refused before it timed out
+   * @param refused whether the server refused every call that arrived during this one
+   * @param counts whether the call certainly counts; false if its slot moved to another master
+   *     during the call, or if a moving slot may have refused it before it timed out
    */
   @Nullable String called(
       String server, Result result, boolean refused, long elapsedNanos, boolean counts) {
@@ -60,7 +60,7 @@ final class BreakerJudge {
         calls.firstFailure = timing.nanoTime();
       }
       calls.outages = 0; // at least
-      if (calls.onTrial) { // it may have ended the trial
+      if (calls.onTrial) { // the answer may have ended the trial
         calls.onTrial = false;
         calls.maybeOnTrial = true;
       }
@@ -76,7 +76,7 @@ final class BreakerJudge {
     long start = timing.nanoTime() - elapsedNanos;
     boolean together = calls.failures > 0 && start - calls.lastFailure < 0;
     if (together) {
-      return null; // calls that were under way together count once
+      return null; // overlapping calls count once
     }
     if (calls.failures == 0) {
       calls.firstFailure = timing.nanoTime();
@@ -92,19 +92,22 @@ final class BreakerJudge {
         : null;
   }
 
-  /** Returns for how long calls to a server have failed, without one that was answered. */
+  /** Returns for how long all calls to a server have failed. */
   long failingNanos(String server) {
     Calls calls = of(server);
     return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;
   }
 
-  /** Returns whether the next call that fails opens the breaker, since a probe closed it. */
+  /** Returns whether the next failure opens the breaker, since a probe closed it. */
   boolean isOnTrial(String server) {
     Calls calls = of(server);
     return calls.onTrial || calls.maybeOnTrial;
   }
 
-  /** Returns what is wrong, null for nothing. A call is told of after what it leads to. */
+  /**
+   * Records a new state of a server. Returns the violation, null for none. The call that causes a
+   * change is recorded after the change.
+   */
   @Nullable String changed(String server, State state, String reason) {
     Calls calls = of(server);
     if (state == State.UP) {

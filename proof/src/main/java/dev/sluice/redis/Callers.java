@@ -25,7 +25,7 @@ import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The callers of one process: what they ask its limiter for, and what they do next. */
+/** The callers of one process: their calls to its limiter, and what they do with the answers. */
 final class Callers {
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
@@ -76,7 +76,7 @@ final class Callers {
     }
   }
 
-  /** Asks, and goes on with the answer; a failure is the operation's. */
+  /** Makes a call, and continues with the answer; a failure is recorded in the operation. */
   private <T> void whenAnswered(
       Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
     CompletionStage<T> stage = call(operation, asked);
@@ -95,7 +95,10 @@ final class Callers {
     }
   }
 
-  /** Does something with an answer; what the judges throw there would reach nobody. */
+  /**
+   * Handles an answer. Reports what the action throws as a violation, since the stage would hide
+   * it.
+   */
   private <T> void onEnd(
       Operation operation,
       CompletionStage<T> stage,
@@ -111,7 +114,7 @@ final class Callers {
         });
   }
 
-  /** Lets a caller wait for an answer, and does something else where another caller waits. */
+  /** Runs a blocking call, and records what it throws in the operation. */
   private void blocking(Operation operation, Runnable call) {
     try {
       call.run();
@@ -137,7 +140,7 @@ final class Callers {
         });
   }
 
-  /** A caller that does not wait for the answer, as one with a time-out of its own. */
+  /** Spends, and cancels the call after a time, as a caller with its own time-out does. */
   void spendAndGiveUp(List<Transaction> transactions, long nanos) {
     transactions.forEach(one -> calls.giveUpOn(one.bucketKey()));
     Operation operation = calls.begin("spend", transactions);
@@ -166,7 +169,7 @@ final class Callers {
         });
   }
 
-  /** What the process knew before a spend that was made counts no more: nobody hears of it. */
+  /** Drops what the process knew before a spend whose answer nobody receives. */
   private void givesUpSpend(Operation operation, String key) {
     if (!operation.isAlone()) {
       return;
@@ -175,7 +178,8 @@ final class Callers {
     if (made > operation.start()) {
       calls.forgot(key, made);
     }
-    if (!calls.conditions.debtsAppear()) { // to forgive one costs nothing
+    // else a spend without a caller may still forgive a debt, which costs nothing
+    if (!calls.conditions.debtsAppear()) {
       calls.takesBack(operation, key);
     }
   }
@@ -206,7 +210,7 @@ final class Callers {
     }
   }
 
-  /** By one of the two ways to ask for a single bucket. */
+  /** Spends with one of the two ways to spend from a single bucket, in turn. */
   private Decision spent(Transaction transaction) {
     return calls.number() % 2 == 0
         ? limiter.spend(List.of(transaction))
@@ -221,7 +225,7 @@ final class Callers {
         operation, () -> async.check(transactions), decision -> operation.decided(decision, false));
   }
 
-  /** A client that waits as it was told to is let in, if nobody took anything in between. */
+  /** Spends again after {@code retryIn}; must be allowed if nobody took anything in between. */
   private void obey(Operation denied, Transaction transaction, Decision decision) {
     String key = transaction.bucketKey();
     SimulatedServer server = reference.serverOf(key);
@@ -229,7 +233,7 @@ final class Callers {
         || calls.conditions.clientClocks()
         || decision.retryIn().toMillis() > LONGEST_WAIT_MILLIS
         || fleet.clocksWereStepped()
-        || reference.tatNanos(key) != nanos(decision.tat())) { // decided on again since
+        || reference.tatNanos(key) != nanos(decision.tat())) { // changed since
       return;
     }
     long version = reference.version(key);
@@ -247,7 +251,7 @@ final class Callers {
   private boolean isUntouched(String key, long version) {
     return reference.version(key) == version
         && !fleet.clocksWereStepped()
-        && !fleet.failedOverLately(); // a master that was replaced counts for nothing
+        && !fleet.failedOverLately(); // a replaced master does not count
   }
 
   private void requireLetIn(
@@ -272,10 +276,10 @@ final class Callers {
   // Waiting
 
   /**
-   * Asks for tokens, and waits for them.
+   * Acquires tokens, waiting for them if necessary.
    *
-   * @param longest how long at most
-   * @param nanos after which the caller gives up, negative for never
+   * @param longest the longest wait
+   * @param nanos the time after which the caller gives up, negative for never
    */
   void acquire(List<Transaction> transactions, Duration longest, long nanos) {
     Operation operation = calls.begin("acquire", transactions, waitNanos(longest));
@@ -307,7 +311,7 @@ final class Callers {
     }
   }
 
-  /** The same on the caller's thread, which is interrupted when it gives up. */
+  /** Acquires on the caller's thread, which is interrupted when the caller gives up. */
   void acquireBlocking(List<Transaction> transactions, Duration longest, long nanos) {
     boolean waited =
         world.blocking(
@@ -338,7 +342,7 @@ final class Callers {
     return (longest.compareTo(most) < 0 ? longest : most).toNanos();
   }
 
-  /** A caller gives up: what it took is withdrawn, once the store has told what that is. */
+  /** Gives up a wait: the tokens are withdrawn once the store has answered the spend. */
   private void givesUp(Operation asked) {
     calls.waitGivenUp();
     List<Transaction> transactions = asked.transactions();
@@ -349,7 +353,7 @@ final class Callers {
     world.after(
         calls.conditions.hasFaults()
             ? calls.conditions.timeoutNanos()
-            : 2 * calls.afewMessages(), // the spend, and what is withdrawn
+            : 2 * calls.afewMessages(), // the spend, then the withdrawal
         actor("observer"),
         () -> {
           operation.end("done");
@@ -380,14 +384,14 @@ final class Callers {
     whenAnswered(operation, () -> async.reset(transactions), done -> operation.wasReset());
   }
 
-  /** A reservation that a caller holds, and how it came to it. */
+  /** A reservation that a caller holds, and the operation that made it. */
   record Held(Operation made, Reservation reservation) {}
 
   /**
    * Reserves, and cancels later.
    *
-   * @param millis how much later, {@link #CLOSED_AT_ONCE}, or {@link #NEVER_CLOSED}
-   * @param cancel what is done then
+   * @param millis the time until then, {@link #CLOSED_AT_ONCE}, or {@link #NEVER_CLOSED}
+   * @param cancel carries out the cancellation
    */
   void reserve(List<Transaction> transactions, int millis, Consumer<Held> cancel) {
     Operation operation = calls.begin("reserve", transactions);
@@ -415,9 +419,10 @@ final class Callers {
   }
 
   /**
-   * One of several, which end in an order of their own where calls may change places at all.
+   * Makes one of several reservations, which end in another order where calls may overtake each
+   * other.
    *
-   * @param again how many of them spend again as soon as they have cancelled
+   * @param again how many of the callers spend again as soon as they have cancelled
    */
   void reserveOneOfSeveral(Transaction transaction, int millis, int number, int again) {
     long shuffled = (calls.number() * 7L + number * 5L) % 11 * (latencyNanos / 4);
@@ -457,7 +462,7 @@ final class Callers {
   }
 
   /**
-   * Reserves, and leaves it to others to cancel: by a receipt, as a token that a client carries.
+   * Reserves, and lets another process cancel by the receipt, as with a token that a client holds.
    */
   void reserveFor(Callers elsewhere, Transaction transaction, int millis) {
     Operation operation = calls.begin("reserve", List.of(transaction));
@@ -489,12 +494,12 @@ final class Callers {
         });
   }
 
-  /** A reservation that is settled gives nothing back any more. */
+  /** Cancels a settled reservation once more, which must give nothing back. */
   private static void cancelOnceMore(Reservation settled) {
     var unused = settled.cancelAsync();
   }
 
-  /** A caller that waits, and gives back a part of what it holds. */
+  /** Cancels a part of a reservation, and waits for the answer. */
   void cancelSome(Held held, Predicate<Transaction> which) {
     if (!world.blocking(() -> waitForCancel(held, which))) {
       held.reservation.close();
@@ -529,11 +534,11 @@ final class Callers {
   // At the end
 
   /**
-   * Reserves again where reservations were neither cancelled nor closed: a limiter forgets those
-   * whose tokens are back, two for each call to a part of its buckets.
+   * Makes further reservations after some that were neither cancelled nor closed: each call makes
+   * the limiter forget up to two refilled reservations in a part of its buckets.
    *
-   * @param open how many reservations the limiter follows
-   * @return false if that can't be done here
+   * @param open how many reservations the limiter still follows
+   * @return false if this world cannot do it
    */
   boolean reserveAgain(int open) {
     List<Transaction> again =
@@ -543,12 +548,12 @@ final class Callers {
             .distinct()
             .toList();
     if (open > MOST_LOOKED_AFTER
-        || calls.conditions.hasFaults() // a refund that failed is followed for long
+        || calls.conditions.hasFaults() // a failed refund is followed for long
         || again.stream().anyMatch(one -> Reference.isFresh(one.bucketKey()))) {
       return false;
     }
     for (Transaction one : again) {
-      for (int i = 0; i < 2 * open + 2; i++) { // beside those that are under way
+      for (int i = 0; i < 2 * open + 2; i++) { // also for calls in flight
         calls.nextStep();
         reserve(List.of(one), CLOSED_AT_ONCE);
       }
@@ -561,7 +566,7 @@ final class Callers {
     neverClosed.clear();
   }
 
-  /** The result of a call. */
+  /** Receives the result of a call. */
   interface Outcome {
     void of(Operation operation, @Nullable Decision decision, @Nullable Throwable failure);
   }

@@ -14,13 +14,13 @@ import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/** The calls of one process: which are under way, and what they ask for. For one thread. */
+/** The calls of one process that are in flight, and the buckets they touch. For one thread. */
 final class Calls {
 
   private static final long SLOW_NANOS =
-      500_000; // a message takes longer than all within a process
+      500_000; // a message takes longer than any work within a process
 
-  /** Where each bucket has one server, which never gets another master. */
+  /** The topologies in which each bucket has one server, which never gets another master. */
   private static final Set<Fleet.Topology> LASTING_MASTERS =
       EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING);
 
@@ -36,11 +36,12 @@ final class Calls {
   private final long latencyNanos;
   private Predicate<@Nullable SimulatedServer> isGivenUp = server -> false;
   private final Set<Operation> underWay = new LinkedHashSet<>();
-  private final Map<String, Integer> asked = new HashMap<>(); // how often, by bucket key
+  private final Map<String, Integer> asked = new HashMap<>(); // number of calls, by bucket key
   private final Set<String> givenUp = new HashSet<>(); // bucket keys
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key
-  private final Map<String, Integer> takenBack = new HashMap<>(); // calls then, by bucket key
+  // number of calls at that time, by bucket key
+  private final Map<String, Integer> takenBack = new HashMap<>();
   private int number;
   private int passed;
   private int gaveUpWaiting;
@@ -61,7 +62,7 @@ final class Calls {
     this.latencyNanos = plan.latencyNanos();
   }
 
-  /** Says which servers the process does not ask at present. */
+  /** Sets which servers the process considers down. */
   void watch(Predicate<@Nullable SimulatedServer> newIsGivenUp) {
     isGivenUp = newIsGivenUp;
   }
@@ -79,7 +80,7 @@ final class Calls {
     return begin(verb, transactions, 0);
   }
 
-  /** Begins a call whose caller waits for tokens, up to so long. */
+  /** Begins a call whose caller waits for tokens up to {@code waitNanos}. */
   Operation begin(String verb, List<Transaction> transactions, long waitNanos) {
     return new Operation(this, verb, transactions, waitNanos);
   }
@@ -110,13 +111,13 @@ final class Calls {
     }
   }
 
-  /** A caller that waits no longer may have spent from a bucket. */
+  /** Records that a caller stopped waiting, so that a bucket may have been charged. */
   void giveUpOn(String bucketKey) {
     givenUp.add(bucketKey);
     reference.lines().disturbed(bucketKey);
   }
 
-  /** A call leaves the process. One caller that has gone may share it with others that wait. */
+  /** Records that a call leaves the process. Several callers may share it, some of them gone. */
   void sends(List<String> bucketKeys) {
     for (String key : bucketKeys) {
       sentAt.put(key, world.now());
@@ -128,7 +129,9 @@ final class Calls {
     }
   }
 
-  /** The only caller that asks for a bucket goes away: what has not left yet stays here. */
+  /**
+   * Records that the only caller for a bucket goes away: a request not sent yet must not be sent.
+   */
   void takesBack(Operation operation, String bucketKey) {
     if (sentAt.getOrDefault(bucketKey, Long.MIN_VALUE) < operation.start()) {
       takenBack.put(bucketKey, countOf(bucketKey));
@@ -139,12 +142,12 @@ final class Calls {
     return givenUp.contains(bucketKey);
   }
 
-  /** What was known of a bucket before a moment counts no more for calls that begin later. */
+  /** A moment before which knowledge of a bucket is void for calls that begin later. */
   private record Forgotten(long since, long told) {}
 
   /**
-   * This process forgets what it knew of a bucket before a moment: it was told that a spend is
-   * allowed, or that one failed.
+   * Drops what this process knew of a bucket before a moment, since one of its spends was allowed
+   * or failed.
    */
   void forgot(String bucketKey, long since) {
     forgotten.merge(
@@ -154,21 +157,21 @@ final class Calls {
   }
 
   /**
-   * Returns since when a denial may have been true, as far as this process has forgotten others.
+   * Returns the earliest moment whose denials this process may still remember.
    *
-   * @param start when the call began that was denied
+   * @param start when the denied call began
    */
   long forgottenSince(String bucketKey, long start) {
     Forgotten last = forgotten.get(bucketKey);
     return last == null || start < last.told ? Long.MIN_VALUE : last.since;
   }
 
-  /** A caller that may have waited passes. */
+  /** Records that a caller that may have waited passes. */
   void waitPassed() {
     passed++;
   }
 
-  /** A caller that may have waited gives up. */
+  /** Records that a caller that may have waited gives up. */
   void waitGivenUp() {
     gaveUpWaiting++;
   }
@@ -181,12 +184,12 @@ final class Calls {
     return gaveUpWaiting;
   }
 
-  /** The tokens that an operation gives back have arrived. */
+  /** Records that the tokens of an operation that gives back have arrived. */
   void gaveBack(Operation operation) {
     if (!givingBack.remove(operation)) {
       return;
     }
-    if (conditions.hasFaults()) { // what was given up may arrive later
+    if (conditions.hasFaults()) { // a request that was given up may arrive later
       world.after(LATE_NANOS, new Actor("observer"), () -> over(operation));
     } else {
       over(operation);
@@ -203,26 +206,25 @@ final class Calls {
     return !givingBack.isEmpty();
   }
 
-  /** Returns how many calls that give back have begun. */
+  /** Returns how many calls that give tokens back have begun. */
   long begunGivingBack() {
     return begunGivingBack;
   }
 
   /**
-   * Returns since when a call that may give back to a bucket is under way: its caller does not know
-   * yet that it is done.
+   * Returns when the earliest unfinished call that may give back to a bucket began.
    *
-   * @param otherwise a moment, returned where none is under way that began earlier
+   * @param otherwise the result if no such call began earlier
    */
   long givingBackSince(String bucketKey, long otherwise) {
     return beganFirst(givingBack, one -> one.touches(bucketKey), otherwise);
   }
 
   /**
-   * Returns since when a call is under way that spends from a bucket and no other, and so may
+   * Returns when the earliest unfinished call began that spends from this bucket only, and so may
    * forgive a debt.
    *
-   * @param otherwise a moment, returned where none is under way that began earlier
+   * @param otherwise the result if no such call began earlier
    */
   long spendingAloneSince(String bucketKey, long otherwise) {
     return beganFirst(underWay, one -> one.spendsAlone() && one.touches(bucketKey), otherwise);
@@ -240,8 +242,8 @@ final class Calls {
   }
 
   /**
-   * Returns whether a call is to be refused at once, since the server of one of its buckets is
-   * marked down; as far as that can be seen from outside.
+   * Returns whether a call must be refused at once, since the server of one of its buckets is
+   * marked down, as far as that is visible from outside.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
     return LASTING_MASTERS.contains(fleet.topology)
@@ -252,7 +254,7 @@ final class Calls {
             .anyMatch(one -> isGivenUp.test(reference.serverOf(one.bucketKey())));
   }
 
-  /** Returns in how much time a few messages travel. */
+  /** Returns the time that a few messages take. */
   long afewMessages() {
     return 12 * latencyNanos + 2_000_000;
   }
@@ -262,7 +264,9 @@ final class Calls {
     return underWay.stream().anyMatch(one -> one.touches(bucketKey));
   }
 
-  /** Returns how old a denial can be by which a batch over servers takes for a moment. */
+  /**
+   * Returns how long a batch over several servers may hold tokens that make other calls be denied.
+   */
   long roundTrip() {
     return 8 * latencyNanos + 1_000_000;
   }
@@ -286,7 +290,7 @@ final class Calls {
     nextBlocks = nanos;
   }
 
-  /** The caller's code goes on with an answer, and may hold its thread up. */
+  /** Runs the caller's code after an answer, which may block its thread. */
   void goOn(Operation operation) {
     if (nextBlocks > 0) {
       long nanos = nextBlocks;

@@ -5,23 +5,23 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * The events that a plan allows: the fewer there are, the stricter the invariants are. Immutable.
+ * The events that a plan allows: the fewer there are, the stricter are the invariants.
  *
- * @param hasFaults whether anything goes wrong at all
- * @param callsMayFail whether anything may go wrong for which a call fails
- * @param clientClocks whether buckets go by the clocks of the processes
- * @param limitsChange whether two limits may be in force on one bucket, or one after the other
- * @param debtsAppear whether a TAT may lie further ahead than its bucket is deep
- * @param callsOvertake whether two calls of a process may change places on their way
- * @param callersBlock whether a caller's code holds up the thread that tells others
+ * @param hasFaults whether there are any faults
+ * @param callsMayFail whether there are faults that may make a call fail
+ * @param clientClocks whether buckets use the clocks of the processes
+ * @param limitsChange whether a bucket may have two limits, at once or one after the other
+ * @param debtsAppear whether a TAT may lie more than the tolerance ahead
+ * @param callsOvertake whether two calls of a process may overtake each other
+ * @param callersBlock whether a caller's code may block the thread that completes calls
  * @param apartPpm by how many millionths the clock of a process and that of a server may drift
  *     apart
- * @param onFailure which failure rule there is
- * @param onFailureOfB the one that the limit B has
- * @param processes how many processes there are
+ * @param onFailure the failure rule
+ * @param onFailureOfB the failure rule of limit B
+ * @param processes the number of processes
  * @param timeoutNanos the time-out of each call
  * @param shortQueues whether queues may be full
- * @param timersFail whether a timer may fail, so that calls end before their time
+ * @param timersFail whether a timer may fail, so that calls end early
  */
 record Conditions(
     boolean hasFaults,
@@ -39,13 +39,13 @@ record Conditions(
     boolean shortQueues,
     boolean timersFail) {
 
-  /** How long a denial is remembered, and the time that its answer took. */
+  /** How long a denial is remembered, plus the time of its answer. */
   static final long DENIALS_NANOS = 1_100_000_000;
 
   private static final int USUAL_TIMEOUT_MILLIS = 500;
   private static final int RULES = 4; // fail, allow, deny, local
 
-  /** A sweep may come a millisecond late, and a thread that is stuck is found in another one. */
+  /** A sweep may be a millisecond late, and a later sweep finds a blocked thread. */
   private static final long FEW_TIMERS_NANOS = 5_000_000;
 
   /** Faults for which no call may fail. */
@@ -61,27 +61,27 @@ record Conditions(
   private static final Set<Step.Kind> OTHER_CLOCKS =
       EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
 
-  /** Returns by how much a denial from memory may be wrong, since clocks drift apart. */
+  /** Returns by how much clock drift may falsify a remembered denial. */
   long driftNanos() {
     return DENIALS_NANOS / 1_000_000 * apartPpm;
   }
 
-  /** Returns how long after its begin a call has ended. */
+  /** Returns how long a call may take at most. */
   long latestEndNanos() {
     return timeoutNanos + Math.max(timeoutNanos / 10, FEW_TIMERS_NANOS);
   }
 
-  /** Returns whether what is given back can be told to the tick. */
+  /** Returns whether a give-back is exact to the clock tick. */
   boolean isExact() {
     return !limitsChange && !clientClocks;
   }
 
-  /** Returns those of a world; its rules are those of the first process. */
+  /** Returns the conditions of a world; the failure rules are those of the first process. */
   static Conditions of(Plan plan) {
     return of(plan, 0);
   }
 
-  /** Returns those of a process, which may have failure rules of its own. */
+  /** Returns the conditions of a process, which may have its own failure rules. */
   static Conditions of(Plan plan, int process) {
     boolean limitsChange =
         plan.setting("limitsDiffer") > 0

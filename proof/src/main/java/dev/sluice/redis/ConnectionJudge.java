@@ -9,23 +9,23 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The invariant: few calls wait for a connection that is slow to come, and the circuit breakers
- * hear of each one that fails, whatever the callers do. For one thread.
+ * Judges the invariant that few calls wait for a slow connection, and that the circuit breakers
+ * learn of each failed connection, whatever the callers do. For one thread.
  */
 final class ConnectionJudge {
 
   private static final int PLACES = 2; // of calls in a lane
   private static final int MOST_REQUESTS = 128; // that share a call
 
-  /** The stages that lead to a connection, the probes of half a second each, and a ping. */
+  /** The stages that lead to a connection, a probe every half second, and a ping. */
   private static final int FEW = 9;
 
   private final int process;
   private final World world;
   private final Topology topology;
-  private final boolean goesApart; // a call may be refused whole, and is repeated in parts
+  private final boolean goesApart; // a call may be refused as a whole and repeated in parts
   private final Map<String, Integer> failures = new HashMap<>(); // by server
-  private final Map<String, Long> askedSince = new HashMap<>(); // by server, if it was marked down
+  private final Map<String, Long> askedSince = new HashMap<>(); // by server; never if marked down
   private int allFailures;
   private @Nullable Calls calls;
 
@@ -36,7 +36,7 @@ final class ConnectionJudge {
     this.goesApart = plan.has(Step.Kind.TRY_AGAIN);
   }
 
-  /** Learns what is asked for: in a Cluster, each bucket may have a lane of its own. */
+  /** Sets the calls, which count the lanes: in a Cluster, each bucket may have its own. */
   void watch(Calls made) {
     calls = made;
   }
@@ -46,7 +46,7 @@ final class ConnectionJudge {
     return made == null || topology != Topology.CLUSTER ? 1 : made.asked().size();
   }
 
-  /** Returns whether the store is being closed: its calls end in another way then. */
+  /** Returns whether the store is being closed, when calls end differently. */
   private boolean isClosing() {
     Calls made = calls;
     return made != null && made.isClosing();
@@ -56,7 +56,7 @@ final class ConnectionJudge {
     return server.split(":", 2)[0];
   }
 
-  /** A call has ended, and its circuit breaker knows how. */
+  /** Records a call that has ended and was reported to the circuit breaker. */
   void called(String server, Result result) {
     if (result != Result.ANSWERED) {
       failures.merge(host(server), 1, Integer::sum);
@@ -64,17 +64,17 @@ final class ConnectionJudge {
     }
   }
 
-  /** A server was marked down, so that only probes go there, or is asked again. */
+  /** Records that a server was marked down (only probes go there), or up. */
   void changed(String server, State state) {
     askedSince.put(host(server), state == State.UP ? world.now() : Long.MAX_VALUE);
   }
 
-  /** Begins to watch a connection that is being made to a server, or to a Cluster. */
+  /** Starts to watch an attempt to connect to a server, or to a Cluster. */
   Attempt begin(String server) {
     return new Attempt(server);
   }
 
-  /** A connection that is being made. */
+  /** An attempt to connect. */
   final class Attempt {
     private final String server;
     private final long begun = world.now();
@@ -86,7 +86,10 @@ final class ConnectionJudge {
       this.failedBefore = failures.getOrDefault(server, 0);
     }
 
-    /** So many stages wait for it; the calls among them have places, or have timed out. */
+    /**
+     * Checks how many stages wait for the connection; each call among them has a place or timed
+     * out.
+     */
     void waits(int stages) {
       int calls = PLACES * lanes() + allFailures - allFailedBefore;
       int most = FEW + (goesApart ? MOST_REQUESTS : 1) * calls;
@@ -100,10 +103,10 @@ final class ConnectionJudge {
     }
 
     /**
-     * It has failed, and those that waited for it know. A call in parts tells when the last of them
-     * has ended.
+     * Records that the connection failed and the waiting calls were completed. A call in parts is
+     * reported when its last part has ended.
      *
-     * @param calls whether calls did
+     * @param calls whether calls waited for the connection
      */
     void failed(boolean calls) {
       boolean isOwn = topology == Topology.SINGLE || topology == Topology.RING; // each by its name

@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The invariant: a process forgives the debt of a bucket once within the time of its burst offset
- * (decision 003), and only where there can be debts. For one thread.
+ * Judges the invariant that a process forgives the debt of a bucket at most once per burst offset
+ * (decision 003), and only where debts can occur. For one thread.
  */
 final class DebtJudge {
 
@@ -19,10 +19,10 @@ final class DebtJudge {
   private final long afterwardsNanos;
 
   /**
-   * No debt yet.
+   * Creates a judge without debts.
    *
-   * @param conditions whether there can be any, and how long a call may be under way
-   * @param afterwardsNanos how much later a second call that follows a first may be decided on
+   * @param conditions whether debts can occur, and how long a call may take
+   * @param afterwardsNanos how much later than a call its follow-up may be decided
    */
   DebtJudge(Conditions conditions, long afterwardsNanos) {
     this.conditions = conditions;
@@ -37,15 +37,15 @@ final class DebtJudge {
     }
   }
 
-  /** A process tries to forgive a debt, which may be gone by now. */
+  /** Records that a process tries to forgive a debt, which may be gone meanwhile. */
   void tried(int process, Charge charge, long nowNanos) {
     tried.put(new Debt(process, charge.key(), charge.offsetNanos()), nowNanos);
   }
 
   /**
-   * Returns what is wrong with forgiving a debt, null for nothing. Its time is counted from the
-   * answer that told the debt, so a call that arrives late is later than that, nobody knows by how
-   * much.
+   * Judges the forgiving of a debt. Returns the violation, null for none. The burst offset counts
+   * from the answer that reported the debt, so a call that arrives late uses more of it, by an
+   * unknown time.
    */
   @Nullable String forgiven(Asked by, Charge charge, long nowNanos, boolean clocksWereStepped) {
     Debt debt = new Debt(by.process(), charge.key(), charge.offsetNanos());

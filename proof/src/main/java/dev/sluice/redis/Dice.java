@@ -12,7 +12,7 @@ final class Dice {
     this.state = seed;
   }
 
-  /** Returns dice of their own for one purpose: what they throw changes nothing elsewhere. */
+  /** Returns independent dice for one purpose, so that their use changes no other numbers. */
   Dice fork(long purpose) {
     return new Dice(mixed(state ^ mixed(purpose * GOLDEN + 1)));
   }

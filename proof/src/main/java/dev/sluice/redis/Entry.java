@@ -3,7 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Gcra;
 
-/** Something that moved a bucket's TAT, in the order of its server. Not thread-safe. */
+/** An event that moved a bucket's TAT, in the order of its server. Not thread-safe. */
 final class Entry {
 
   static final int NOBODY = -1;
@@ -12,14 +12,14 @@ final class Entry {
   final int process;
   final long moment;
   final long nowNanos;
-  final long nanos; // an increment; of a loss the TAT that is left
+  final long nanos; // the increment; for a loss, the TAT that is left
   final long offsetNanos;
   final long afterNanos;
   boolean counts;
   boolean cancelled;
   boolean outdated;
-  boolean stale; // by a master that was replaced
-  int lowerings; // of its bucket, before it
+  boolean stale; // made by a master that was replaced
+  int lowerings; // of its bucket, before this entry
   boolean wasQuiet; // nothing lowered its bucket lately
 
   /** The kind of event. */
@@ -31,19 +31,19 @@ final class Entry {
   }
 
   /**
-   * How a TAT was moved.
+   * A change of a TAT.
    *
-   * @param nowNanos by the clock that decided
-   * @param nanos an increment; of a loss the TAT that is left
+   * @param nowNanos the time of the clock that decided
+   * @param nanos the increment; for a loss, the TAT that is left
    * @param offsetNanos the burst offset
-   * @param afterNanos the TAT afterwards
+   * @param afterNanos the TAT after the change
    */
   record Move(long nowNanos, long nanos, long offsetNanos, long afterNanos) {}
 
   /**
-   * An entry. A spend counts once a caller knows of it, everything else at once.
+   * Creates an entry. A spend counts once its caller knows of it, all other kinds at once.
    *
-   * @param moment of the world
+   * @param moment the moment of the world
    */
   Entry(Kind kind, int process, long moment, Move move) {
     this.kind = kind;
@@ -64,7 +64,7 @@ final class Entry {
     return kind == Kind.SPEND;
   }
 
-  /** Returns whether a process that is told of both can't tell them apart. */
+  /** Returns whether a process cannot distinguish the answers of two entries. */
   boolean looksLike(Entry other) {
     return kind == other.kind
         && process == other.process
@@ -73,12 +73,14 @@ final class Entry {
         && afterNanos == other.afterNanos;
   }
 
-  /** Returns the TAT after it, given the one before it. */
+  /** Returns the TAT after this entry, given the TAT before it. */
   long after(long tatNanos) {
     return after(tatNanos, nowNanos, nanos);
   }
 
-  /** Returns the same by another clock, with a TAT that is left of a loss by that clock. */
+  /**
+   * Returns the TAT after this entry by another clock; {@code leftNanos} replaces {@code nanos}.
+   */
   long after(long tatNanos, long now, long leftNanos) {
     if (!counts) {
       return tatNanos;

@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
 /** The servers of a world: one, a ring, a master with a replica and Sentinels, or a Cluster. */
 final class Fleet {
 
-  /** Noon of a day in 2026, in nanoseconds: a whole number of microseconds. */
+  /** The start: noon of a day in 2026, a whole number of microseconds. */
   static final long START_NANOS = 1_780_000_000_000_000_000L;
 
   private static final int SLOTS = 16_384;
-  static final int OLD_MASTER_LEARNS_MILLIS = 11_000; // what SENTINEL FAILOVER takes
+  static final int OLD_MASTER_LEARNS_MILLIS = 11_000; // the duration of SENTINEL FAILOVER
   private static final long FAILOVER_REMEMBERED_NANOS = 13_000_000_000L;
   private static final long LAG_NANOS = 1_000_000;
   static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
@@ -114,7 +114,7 @@ final class Fleet {
     return masters.get(index % masters.size());
   }
 
-  /** Returns whether a server may have refused a call for its several keys since then. */
+  /** Returns whether a server may have refused a call with several keys since a moment. */
   boolean refusedSeveral(long since) {
     SimulatedServer old = oldMaster;
     return (old != null && old.refusedSeveral(since))
@@ -158,12 +158,12 @@ final class Fleet {
   }
 
   /**
-   * Makes the replica the master, as {@code SENTINEL FAILOVER} does: Sentinels name the new one at
-   * once.
+   * Makes the replica the master, as {@code SENTINEL FAILOVER} does. Sentinels name the new master
+   * at once.
    *
-   * @param learnsNanos how much later the old one learns of it
-   * @param clientsStay whether its clients stay connected then: as after {@code REPLICAOF}, it
-   *     answers them {@code READONLY}
+   * @param learnsNanos how much later the old master learns of the change
+   * @param clientsStay whether its clients then stay connected: after {@code REPLICAOF} they do,
+   *     and receive {@code READONLY}
    */
   void failOver(long learnsNanos, boolean clientsStay) {
     if (replicas.isEmpty()) {
@@ -188,7 +188,7 @@ final class Fleet {
         });
   }
 
-  /** Buckets of a server are decided on by another time from now on. */
+  /** Records that the clock for the buckets of a server shows another time from now on. */
   void clockChanges(SimulatedServer server, long nanos) {
     if (nanos != 0) {
       clockStepped = world.now();
@@ -196,12 +196,12 @@ final class Fleet {
     }
   }
 
-  /** Returns by how much a server's clock and that of a process may drift apart in a time. */
+  /** Returns how far a server's clock and a process's clock may drift apart within a time. */
   long driftNanos(long nanos) {
     return (nanos / 1_000_000 + 1) * apartPpm;
   }
 
-  /** Returns whether what a clock says may be older than a step of it. */
+  /** Returns whether a clock reading may be from before a step of the clock. */
   boolean clocksWereStepped() {
     return world.now() - clockStepped < CLOCK_STEP_REMEMBERED_NANOS;
   }
@@ -210,24 +210,25 @@ final class Fleet {
     return world.now() - failedOver < FAILOVER_REMEMBERED_NANOS;
   }
 
-  /** Returns whether a server was a master, and does not know yet that it is one no more. */
+  /** Returns whether a server is a replaced master that does not know it yet. */
   boolean wasReplaced(SimulatedServer server) {
     return server == oldMaster && !server.isReplica();
   }
 
-  /** No Sentinel answers for a time. */
+  /** Makes all Sentinels unavailable for a time. */
   void sentinelsFail(long nanos) {
     world.log(() -> "fault: no Sentinel answers");
     sentinelsBack = Math.max(sentinelsBack, world.now() + nanos);
   }
 
-  /** Returns since when Sentinels answer again, or when they will. */
+  /** Returns the moment from which Sentinels answer again. */
   long sentinelsBack() {
     return sentinelsBack;
   }
 
   /**
-   * Returns whether a server is one that Sentinels replaced so long ago, and have told of since.
+   * Returns whether a server was replaced, and Sentinels have been naming the new master for that
+   * long.
    */
   boolean replacedSince(SimulatedServer server, long nanos) {
     return server == oldMaster && world.now() - Math.max(failedOver, sentinelsBack) > nanos;

@@ -5,11 +5,10 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * The judge of give-backs of one process that overlap on a bucket. The bucket may then be fuller
- * than if the cancelled reservations had not been made: by at most what it refills from the sending
- * of the first to the applying of the last, and beside a plain refund or a reset by what the
- * reservations in flight took. Give-backs that do not overlap may leave it no fuller at all. For
- * one thread.
+ * Judges give-backs of one process that overlap on a bucket. The bucket may then be fuller than if
+ * the cancelled reservations had not been made: by at most its refill from the first sending to the
+ * last applying, and, beside a plain refund or a reset, by the tokens of the reservations in
+ * flight. Give-backs that do not overlap may leave it no fuller at all. For one thread.
  */
 final class GiveBacksTogether {
 
@@ -20,7 +19,7 @@ final class GiveBacksTogether {
     this.world = world;
   }
 
-  /** Calls of a process that give back to a bucket, each under way beside another. */
+  /** The overlapping calls of a process that give back to a bucket. */
   private static final class Together {
     private int underWay;
     private int plain;
@@ -36,9 +35,9 @@ final class GiveBacksTogether {
   }
 
   /**
-   * A process begins a call that may give back to a bucket.
+   * Records the begin of a call that may give back to a bucket.
    *
-   * @param isPlain whether it takes tokens of others: a refund, a receipt, or a reset
+   * @param isPlain whether it may give back tokens of others: a refund, a receipt, or a reset
    */
   void began(int process, String key, boolean isPlain) {
     Together together = all.computeIfAbsent(place(process, key), one -> new Together());
@@ -62,9 +61,10 @@ final class GiveBacksTogether {
   }
 
   /**
-   * A server applies a give-back. Returns how much fuller its bucket may be from now on.
+   * Records that a server applies a give-back. Returns how much fuller the bucket may be from now
+   * on.
    *
-   * @param takenNanos what its reservation took at least; 0 for a plain refund
+   * @param takenNanos the least that its reservation took; 0 for a plain refund
    */
   long allowedNanos(int process, String key, long takenNanos) {
     Together together = all.get(place(process, key));

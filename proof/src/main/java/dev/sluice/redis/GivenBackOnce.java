@@ -4,35 +4,35 @@ package dev.sluice.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The judge of what is always promised: cancellations, receipts, leases, withdrawals and parts of
- * denied batches give back at most once, and at most what they took. So all that a bucket got back
- * is no more than what was spent from it and is nobody's. For one bucket and one thread.
+ * Judges the invariant that cancellations, receipts, leases, withdrawals and parts of denied
+ * batches give back at most once, and at most what they took. All give-backs to a bucket together
+ * therefore never exceed its spends that no caller holds. For one bucket and one thread.
  */
 final class GivenBackOnce {
 
-  private long spentNanos; // by servers, in vain or not
-  private long heldNanos; // by callers that were told of it, and have not cancelled it
+  private long spentNanos; // by servers, whether or not a caller received them
+  private long heldNanos; // by callers that received them and have not cancelled
   private long givenNanos;
 
-  /** A server made a spend. */
+  /** Records a spend of a server. */
   void spent(long nanos) {
     spentNanos += nanos;
   }
 
-  /** A caller was told of a spend, or got a token of a lease. */
+  /** Records that a caller received a spend, or a token of a lease. */
   void held(long nanos) {
     heldNanos += nanos;
   }
 
-  /** A caller cancels its spend. */
+  /** Records that a caller cancels its spend. */
   void left(long nanos) {
     heldNanos -= nanos;
   }
 
   /**
-   * A server gave back what is no plain refund. Returns what is wrong with it, null for nothing.
+   * Records a give-back that is not a plain refund. Returns the violation, null for none.
    *
-   * @param leftNanos how much of the stretch was not refilled
+   * @param leftNanos how much of the spend was not refilled yet
    */
   @Nullable String gaveBack(long nanos, long leftNanos) {
     givenNanos += nanos;

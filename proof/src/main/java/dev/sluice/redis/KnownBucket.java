@@ -12,12 +12,12 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The reference's state of one bucket. For one thread. */
+/** The state of one bucket in the reference. For one thread. */
 final class KnownBucket {
 
   private static final long KEPT_NANOS = 3_000_000_000L;
 
-  /** Of a Redis server's clock. */
+  /** The resolution of a Redis server's clock. */
   private static final long NANOS_PER_TICK = 1_000;
 
   static final int UNKNOWN = -1;
@@ -26,18 +26,18 @@ final class KnownBucket {
   private static final long SETTLED_NANOS = 3_000_000_000L;
 
   final List<Entry> entries = new ArrayList<>();
-  final Map<Integer, Long> loosened = new HashMap<>(); // by whom, when last
-  final Map<Integer, Long> lostSight = new HashMap<>(); // when a process did of what it gave back
+  final Map<Integer, Long> loosened = new HashMap<>(); // last moment, by process
+  final Map<Integer, Long> lostSight = new HashMap<>(); // last moment, by process
   final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
   final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process, a debt, when last
   final Map<Integer, Long> resetAt = new HashMap<>(); // by process, when last
-  final List<Shown> receipts = new ArrayList<>(); // by which others give back
-  final Map<Integer, Long> askedAt = new HashMap<>(); // by the clock of a process, when last
+  final List<Shown> receipts = new ArrayList<>(); // not used yet by other processes
+  final Map<Integer, Long> askedAt = new HashMap<>(); // last time, by process and its clock
   final GivenBackOnce givenBackOnce = new GivenBackOnce();
   long tatNanos;
   long version;
   boolean everWritten;
-  @Nullable String promise; // who was told that nothing was charged
+  @Nullable String promise; // the answer that promised that nothing was charged
   @Nullable SimulatedServer server;
   private final Map<Integer, Alone> alone = new HashMap<>(); // by process
   private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process
@@ -51,50 +51,52 @@ final class KnownBucket {
   private final Deque<Change> changes = new ArrayDeque<>();
   private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
   private final Deque<Allowance> allowances = new ArrayDeque<>();
-  private long allowedNanos; // by all of them, ever
+  private long allowedNanos; // the sum of all allowances ever
   private long clockChanged = Long.MIN_VALUE; // moment of the world
-  private long earliestClock = Long.MAX_VALUE; // by how much it was ahead of the world's time
+  private long earliestClock = Long.MAX_VALUE; // the smallest lead over the world's time
   private long latestClock = Long.MIN_VALUE;
 
   /**
-   * A bucket that nobody has asked for.
+   * Creates a bucket that was never used.
    *
-   * @param timeoutNanos how long a call may be under way
+   * @param timeoutNanos the longest duration of a call
    */
   KnownBucket(World world, long timeoutNanos) {
     this.world = world;
     this.timeoutNanos = timeoutNanos;
   }
 
-  /** A TAT as it was until a moment of the world. */
+  /** The TAT until a moment of the world. */
   private record Change(long moment, long beforeNanos) {}
 
-  /** A TAT that was lowered: by whom, when, and by how much. */
+  /** A reduction of the TAT: the process, the moment, the bucket's time, and the amount. */
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
 
-  /** A refund of a process: the bucket's time, how much at most, and whether it was anything. */
+  /**
+   * A refund of a process: the bucket's time, the upper bound, and whether anything was given back.
+   */
   record Given(int process, long nowNanos, long nanos, boolean something) {}
 
-  /** How much may be missing from a moment on, for a reason that the documentation names. */
+  /** Tokens that may be missing from a moment on, for a documented reason. */
   private record Allowance(long moment, long nanos) {}
 
   /**
-   * A receipt that is shown to another process than the one that spent.
+   * A receipt that another process uses than the one that spent.
    *
-   * @param untilNanos until when it gives something back
-   * @param nanos what was taken
-   * @param lowerings how often the bucket had been lowered by then, {@link #UNKNOWN} if it has
-   *     another master since
+   * @param untilNanos the end of its validity
+   * @param nanos the increment of the spend
+   * @param lowerings how often the bucket had been lowered before, {@link #UNKNOWN} if its master
+   *     was replaced since
    */
   record Shown(int process, long untilNanos, long nanos, int lowerings) {}
 
-  /** The calls of a process that spend from this bucket and no other. */
+  /** The calls of a process that spend from this bucket only. */
   private static final class Alone {
     private int underWay;
     private long ended = Long.MIN_VALUE / 2; // moment of the world
   }
 
-  /** A call of a process begins that spends from this bucket alone. */
+  /** Records the begin of a call that spends from this bucket only. */
   void beginsAlone(int process) {
     alone.computeIfAbsent(process, one -> new Alone()).underWay++;
   }
@@ -105,13 +107,13 @@ final class KnownBucket {
     one.ended = world.now();
   }
 
-  /** Returns whether such a call is under way, or was within the last time. */
+  /** Returns whether such a call is in flight, or ended within the last {@code lastNanos}. */
   boolean isSpentFromAlone(int process, long lastNanos) {
     Alone one = alone.get(process);
     return one != null && (one.underWay > 0 || world.now() - one.ended <= lastNanos);
   }
 
-  /** A process takes tokens now, and is told within its time-out or not at all. */
+  /** Records a spend of a process, whose answer arrives within the time-out or not at all. */
   void spent(int process) {
     Deque<Long> moments = spentAt.computeIfAbsent(process, one -> new ArrayDeque<>());
     moments.addLast(world.now());
@@ -120,7 +122,7 @@ final class KnownBucket {
     }
   }
 
-  /** Returns when a process last took tokens before a moment; long ago if it did not. */
+  /** Returns when a process last spent before a moment; long ago if it did not. */
   long spentBefore(int process, long moment) {
     Deque<Long> moments = spentAt.get(process);
     long last = Long.MIN_VALUE;
@@ -132,7 +134,7 @@ final class KnownBucket {
     return last;
   }
 
-  /** Notes what a plain refund did. */
+  /** Records a plain refund. */
   void gaveBack(Given given) {
     givenBack.addLast(given);
     if (givenBack.size() > GIVEN_KEPT) {
@@ -141,9 +143,9 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether no refund of this process at this time has done what its answer says.
+   * Returns whether no recorded refund of this process at this time matches the answer.
    *
-   * @param isExact whether none may have asked for less
+   * @param isExact whether no refund may be smaller than requested
    */
   boolean contradicts(Given told, boolean isExact) {
     boolean known = false;
@@ -158,7 +160,7 @@ final class KnownBucket {
     return known && told.nowNanos > forgottenUntil;
   }
 
-  /** Returns the bucket's present. */
+  /** Returns the bucket's current time. */
   long nowNanos() {
     SimulatedServer known = server;
     return known == null ? 0 : known.clock.nanos();
@@ -166,7 +168,7 @@ final class KnownBucket {
 
   // How its TAT moves
 
-  /** Its TAT is another one from now on. */
+  /** Records a change of the TAT. */
   void changed(long beforeNanos, long afterNanos) {
     changes.addLast(new Change(world.now(), beforeNanos));
     while (world.now() - changes.getFirst().moment > KEPT_NANOS) {
@@ -175,7 +177,7 @@ final class KnownBucket {
     tatNanos = afterNanos;
   }
 
-  /** Returns whether it had a TAT, then another one, and then the same again. */
+  /** Returns whether the TAT left a value and came back to it. */
   boolean cameBackTo(long nanos) {
     return changes.stream().filter(change -> change.beforeNanos == nanos).count() > 1;
   }
@@ -185,7 +187,7 @@ final class KnownBucket {
     lowered = new Lowered(process, world.now(), nowNanos, nanos);
   }
 
-  /** The clock that decides on it shows another time from now on. */
+  /** Records that the deciding clock shows another time from now on. */
   void clockChanged() {
     clockChanged = world.now();
   }
@@ -194,20 +196,20 @@ final class KnownBucket {
     return clockChanged >= moment;
   }
 
-  /** Returns whether nothing lowered it lately. */
+  /** Returns whether nothing lowered the TAT lately. */
   boolean isQuiet() {
     Lowered last = lowered;
     return last == null || world.now() - last.moment > timeoutNanos;
   }
 
-  /** Returns whether it had a TAT at some moment since the given one. */
+  /** Returns whether the bucket had a TAT at some moment since the given one. */
   boolean showed(long nanos, long since) {
     return tatNanos == nanos
         || changes.stream()
             .anyMatch(change -> change.moment >= since && change.beforeNanos == nanos);
   }
 
-  /** Returns whether it would have denied a spend at some moment since the given one. */
+  /** Returns whether the bucket would have denied a spend at some moment since the given one. */
   boolean denied(long incrementNanos, long offsetNanos, long since) {
     SimulatedServer known = server;
     if (known == null) {
@@ -232,23 +234,23 @@ final class KnownBucket {
     return ahead > offsetNanos - incrementNanos;
   }
 
-  /** Returns what the server's clock shows at a time. */
+  /** Rounds a time down to the resolution of the server's clock. */
   private static long tick(long nanos) {
     return nanos - Math.floorMod(nanos, NANOS_PER_TICK);
   }
 
   // Tokens that may be missing
 
-  /** A clock decided that is ahead of the world's time by so much. */
+  /** Records a decision of a clock that is ahead of the world's time by {@code aheadNanos}. */
   void decidedBy(long aheadNanos) {
     earliestClock = Math.min(earliestClock, aheadNanos);
     latestClock = Math.max(latestClock, aheadNanos);
   }
 
   /**
-   * From now on the other processes do not know where on the time line their spends are. They do
-   * not see what another process gave back, reset or forgave, and what a server lost (decision
-   * 004).
+   * Marks the spends of the other processes as outdated: they do not see what this process gave
+   * back, reset or forgave, or what a server lost, so they no longer know the position of their
+   * spends (decision 004).
    */
   void outdate(int lowering) {
     for (Entry entry : entries) {
@@ -259,7 +261,7 @@ final class KnownBucket {
     }
   }
 
-  /** A process gives back by a receipt. What was lowered since it was made is not in it. */
+  /** Records a give-back by a receipt, which does not know of reductions since its spend. */
   void receiptUsed(int process, long untilNanos) {
     for (Iterator<Shown> all = receipts.iterator(); all.hasNext(); ) {
       Shown one = all.next();
@@ -277,7 +279,10 @@ final class KnownBucket {
     outdatedNanos.merge(process, nanos, Long::sum);
   }
 
-  /** A process gives back: too much, by at most what it took before others lowered the TAT. */
+  /**
+   * Allows a give-back that is too large by at most what the process took before others lowered the
+   * TAT.
+   */
   void allowOutdated(int process, long nanos) {
     long mostNanos = outdatedNanos.getOrDefault(process, 0L);
     long moreNanos = Math.min(nanos, mostNanos);
@@ -294,12 +299,12 @@ final class KnownBucket {
     }
   }
 
-  /** Makes up for what is missing before a spend, if what is allowed is enough for it. */
+  /** Compensates for tokens missing before a spend, if the allowances suffice. */
   boolean isAllowedBefore(Entry spend, long missingNanos) {
     return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);
   }
 
-  /** Makes up for what is missing at a place, if what is allowed is enough for it. */
+  /** Compensates for tokens missing at a position, if the allowances suffice. */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
     for (Iterator<Allowance> all = allowances.iterator(); all.hasNext(); ) {
@@ -323,7 +328,7 @@ final class KnownBucket {
 
   // Tokens that were given out
 
-  /** Returns what is wrong with its TAT, null for nothing. */
+  /** Returns the violation of the TAT, null for none. */
   @Nullable String wrong(long nowNanos) {
     long owedNanos = owedNanos();
     long missingNanos = owedNanos - tatNanos;
@@ -337,7 +342,7 @@ final class KnownBucket {
         : null;
   }
 
-  /** Returns the same for the spends up to one of them. */
+  /** Returns the TAT that results from the counted entries up to a spend. */
   long owedNanos(Entry last) {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
@@ -349,12 +354,12 @@ final class KnownBucket {
     return tat;
   }
 
-  /** Returns how many entries there were before one. */
+  /** Returns how many entries precede an entry. */
   int placeOf(Entry entry) {
     return forgotten + entries.indexOf(entry);
   }
 
-  /** Returns the TAT that the spends of which callers know, and what was given back, come to. */
+  /** Returns the TAT that results from the spends that callers know of and from the give-backs. */
   long owedNanos() {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
@@ -375,7 +380,7 @@ final class KnownBucket {
    * How long a call was on its way is a part of D: its clock was read when it left.
    */
 
-  /** Returns what is wrong where it goes by clocks of clients, null for nothing. */
+  /** Returns the violation where the bucket uses client clocks, null for none. */
   @Nullable String wrongByClientClocks() {
     long mostApart = latestClock - earliestClock;
     long tat = Gcra.NO_TAT; // by the world's time
@@ -395,7 +400,7 @@ final class KnownBucket {
     prune();
   }
 
-  /** Forgets what came before a moment at which the bucket was full in any case. */
+  /** Drops the entries before a moment at which the bucket was certainly full. */
   private void prune() {
     if (entries.size() < ENTRIES_BEFORE_PRUNING) {
       return;

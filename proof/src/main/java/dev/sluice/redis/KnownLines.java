@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The buckets for which callers wait, as all processes see them together. For one thread. */
+/** The callers that wait for buckets, over all processes. For one thread. */
 final class KnownLines {
 
   private final Map<String, Integer> underWay = new HashMap<>(); // calls, by bucket key
@@ -26,7 +26,7 @@ final class KnownLines {
     this.world = world;
   }
 
-  /** A call begins that asks for a bucket. */
+  /** Records the begin of a call for a bucket. */
   void began(String bucketKey, boolean keepsLines) {
     underWay.merge(bucketKey, 1, Integer::sum);
     begun.computeIfAbsent(bucketKey, key -> new ArrayList<>()).add(world.now());
@@ -38,11 +38,11 @@ final class KnownLines {
   }
 
   /**
-   * A caller gives up: if another call to its bucket followed its own, or crosses the withdrawal on
-   * its way, what it took may stay taken.
+   * Records that a caller gives up. Its tokens may stay taken if another call to the bucket follows
+   * its own, or crosses the withdrawal.
    *
-   * @param since when the call began that it gives up
-   * @param nanos how long a call and what is given back are on their way
+   * @param since when the abandoned call began
+   * @param nanos the travel time of a call plus that of a withdrawal
    */
   void leaves(String bucketKey, long since, long nanos) {
     long from = Math.min(since, world.now() - nanos);
@@ -55,7 +55,7 @@ final class KnownLines {
     leaving.merge(bucketKey, 1, Integer::sum);
   }
 
-  /** What a caller that gave up had taken is back by now. */
+  /** Records that the tokens of a caller that gave up must be back now. */
   void left(String bucketKey) {
     leaving.merge(bucketKey, -1, Integer::sum);
   }
@@ -64,7 +64,7 @@ final class KnownLines {
     underWay.merge(bucketKey, -1, Integer::sum);
   }
 
-  /** Something other than waiting and spending moves a bucket's TAT, or nobody knows what does. */
+  /** Records that something unknown, or other than waiting and spending, moves a bucket's TAT. */
   void disturbed(String bucketKey) {
     disturbed.add(bucketKey);
     fixed.add(Insides.entryOf(bucketKey));
@@ -75,22 +75,23 @@ final class KnownLines {
   }
 
   /**
-   * Returns whether what a caller gives up may stay taken: its bucket was disturbed, or another one
-   * that a limiter can't tell from it.
+   * Returns whether the tokens of a caller that gives up may stay taken, since this bucket was
+   * disturbed or one that the limiter cannot distinguish from it.
    */
   boolean mayStayTaken(String bucketKey) {
     return fixed.contains(Insides.entryOf(bucketKey));
   }
 
-  /** Returns whether no call is under way to a bucket, and nobody gives up. */
+  /** Returns whether no call to a bucket is in flight, and no caller gives up. */
   boolean isCalm(String bucketKey) {
     return underWay.getOrDefault(bucketKey, 0) == 0 && leaving.getOrDefault(bucketKey, 0) == 0;
   }
 
   /**
-   * A caller that had to wait passes. Returns whether it overtakes nobody of its process.
+   * Records that a caller that waited passes. Returns whether it overtakes no caller of its
+   * process.
    *
-   * @param place of its spend among those of its bucket
+   * @param place the position of its spend in its bucket
    */
   boolean isInOrder(int process, String bucketKey, long place) {
     Long last = lastPassed.merge("p" + process + " " + bucketKey, place, Math::max);

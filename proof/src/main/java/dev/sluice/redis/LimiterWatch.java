@@ -6,7 +6,7 @@ import dev.sluice.LimiterObserver;
 import dev.sluice.limit.LimitName;
 import org.jspecify.annotations.Nullable;
 
-/** Watches a limiter, and throws where the plan says so: an observer is a user's code. */
+/** A limiter's observer that counts waits, and throws where the plan says so, as user code may. */
 final class LimiterWatch implements LimiterObserver {
 
   private @Nullable Throwable nextThrown;
@@ -47,10 +47,10 @@ final class LimiterWatch implements LimiterObserver {
   }
 
   /**
-   * Returns what is wrong with the waits that were told, null for nothing.
+   * Returns what is wrong with the reported waits, null if nothing is.
    *
-   * @param mostPassed how many callers passed, with a wait or without
-   * @param mostGivenUp how many gave up
+   * @param mostPassed how many callers passed at most
+   * @param mostGivenUp how many callers gave up at most
    */
   @Nullable String wrongWaits(int mostPassed, int mostGivenUp) {
     return waits == passed + givenUp && passed <= mostPassed && givenUp <= mostGivenUp

@@ -12,8 +12,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Recomputes what one process decides locally while the store is away ({@code FailureRule.local}):
- * each bucket has this process' share of its limit. For one thread.
+ * Recomputes the local decisions of one process while the store is away ({@code
+ * FailureRule.local}): each bucket gets this process's share of its limit. For one thread.
  */
 final class LocalReference {
 
@@ -24,13 +24,13 @@ final class LocalReference {
     this.conditions = conditions;
   }
 
-  /** A bucket in this process' memory: its TAT lies between two bounds, equal where it is known. */
+  /** A bucket in this process's memory. Its TAT lies between two bounds, equal if it is known. */
   private static final class Bucket {
     private long leastNanos;
     private long mostNanos;
   }
 
-  /** The demand on one bucket, by the share. */
+  /** A request for one bucket, in terms of the share. */
   private record Asked(Bucket bucket, long takenNanos, long depthNanos, long intervalNanos) {
 
     static Asked of(Bucket bucket, Transaction transaction, Quota quota, int processes) {
@@ -50,9 +50,9 @@ final class LocalReference {
   }
 
   /**
-   * Returns what is wrong with a decision, null for nothing. In the order of the decisions.
+   * Returns what is wrong with a decision, null if nothing is. Call in the order of the decisions.
    *
-   * @param quotas the quotas that were asked for, by bucket key; those of a decision are shares
+   * @param quotas the requested quotas, by bucket key; a decision has the shares
    */
   @Nullable String wrong(
       Decision decision, boolean spends, Function<String, @Nullable Quota> quotas) {
@@ -64,7 +64,7 @@ final class LocalReference {
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
-          || !transaction.name().longestWait().isZero()) { // told of in an order of its own
+          || !transaction.name().longestWait().isZero()) { // reported in another order
         continue;
       }
       Bucket bucket = buckets.computeIfAbsent(transaction.bucketKey(), key -> new Bucket());
@@ -113,7 +113,7 @@ final class LocalReference {
     return null;
   }
 
-  /** Gives back the tokens that were taken here, and not more. */
+  /** Gives back at most the tokens that were taken locally. */
   void cancelled(Transaction transaction) {
     Quota quota = transaction.quota();
     Bucket bucket = buckets.get(transaction.bucketKey());

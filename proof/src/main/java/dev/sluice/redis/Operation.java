@@ -23,7 +23,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** One thing that a caller asked for, and what must hold for its answer. For one thread. */
+/** One call of a caller, and the invariants of its answer. For one thread. */
 final class Operation {
 
   private static final Set<String> GIVING_BACK =
@@ -56,10 +56,11 @@ final class Operation {
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
-  private final Map<String, Penalty> penalties = new HashMap<>(); // when it began, by key
-  private final Map<String, Long> loweredSince = new HashMap<>(); // by others under way, by key
-  private final Map<String, Long> aloneSince = new HashMap<>(); // a spend under way, by key
-  private final Set<String> untouched = new HashSet<>(); // keys that are this call's alone
+  private final Map<String, Penalty> penalties = new HashMap<>(); // at the begin, by bucket key
+  // by other calls in flight, by bucket key
+  private final Map<String, Long> loweredSince = new HashMap<>();
+  private final Map<String, Long> aloneSince = new HashMap<>(); // a spend in flight, by bucket key
+  private final Set<String> untouched = new HashSet<>(); // bucket keys that only this call uses
   private final boolean overServers;
   private final boolean givesBack;
   private final long begun; // calls of this process that give back
@@ -72,9 +73,9 @@ final class Operation {
   private boolean disturbed;
 
   /**
-   * A call that begins now.
+   * Begins a call.
    *
-   * @param waitNanos how long its caller would wait for tokens
+   * @param waitNanos how long its caller waits for tokens at most
    */
   Operation(Calls calls, String verb, List<Transaction> transactions, long waitNanos) {
     this.waitNanos = waitNanos;
@@ -113,7 +114,7 @@ final class Operation {
       reference.beginsAlone(calls.process, transactions.get(0).bucketKey());
     }
     world.log(this::toString);
-    if (!givesUp()) { // that one is a wait for what others tell
+    if (!givesUp()) { // giving up ends when the store answers earlier calls
       requireEndInTime();
     }
   }
@@ -143,22 +144,22 @@ final class Operation {
     return givesBack;
   }
 
-  /** Returns whether it is a caller that gives up waiting, and asks for nothing. */
+  /** Returns whether this is a caller that gives up waiting. */
   boolean givesUp() {
     return verb.equals("give up");
   }
 
-  /** Returns whether it may give back tokens that it does not know the place of. */
+  /** Returns whether the call may give back tokens that others spent. */
   boolean takesOfOthers() {
     return verb.equals("refund") || verb.equals("reset") || verb.equals("receipt");
   }
 
-  /** Returns whether it spends from one bucket and no other, of which it may forgive a debt. */
+  /** Returns whether the call spends from one bucket only, and so may forgive its debt. */
   boolean spendsAlone() {
     return transactions.size() == 1 && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
   }
 
-  /** Returns whether this process had no other call for its one bucket since it began. */
+  /** Returns whether this process made no other call for the one bucket meanwhile. */
   boolean isAlone() {
     String key = transactions.get(0).bucketKey();
     return calls.fleet.topology.masters() == 1
@@ -167,12 +168,14 @@ final class Operation {
         && calls.countOf(key) == countsThen + 1;
   }
 
-  /** Returns whether it leaves the order of those who wait, and what is theirs, as it is. */
+  /** Returns whether the call keeps the order of waiting callers and their tokens. */
   boolean keepsLines() {
     return transactions.size() == 1 && KEEPING_LINES.contains(verb);
   }
 
-  /** Another call of this process is under way as well; where they share a bucket, both know. */
+  /**
+   * Records that another call of this process is in flight; calls that share a bucket are marked.
+   */
   void meets(Operation other) {
     if (transactions.stream().anyMatch(one -> other.touches(one.bucketKey()))) {
       met = true;
@@ -184,7 +187,7 @@ final class Operation {
     return transactions.stream().anyMatch(one -> one.bucketKey().equals(bucketKey));
   }
 
-  /** Returns what its caller was granted. */
+  /** Returns the spends that the caller was granted. */
   Map<Transaction, Granted> granted() {
     return granted;
   }
@@ -199,7 +202,7 @@ final class Operation {
 
   // How it ends
 
-  /** Ends the call; {@code how} is put into words only where the history is kept. */
+  /** Ends the call; {@code how} becomes text only if the history is kept. */
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
@@ -210,7 +213,7 @@ final class Operation {
       reference.endsAlone(calls.process, transactions.get(0).bucketKey());
     }
     calls.ended(this);
-    if (overServers) { // what it took in vain is on its way back
+    if (overServers) { // tokens of a denied batch are on their way back
       world.after(calls.afewMessages(), new Actor("observer"), () -> calls.gaveBack(this));
     } else if (givesBack) {
       calls.gaveBack(this);
@@ -218,7 +221,7 @@ final class Operation {
     world.log(() -> this + ": " + how);
   }
 
-  /** Whether another call of this process that gives back was under way at the same time. */
+  /** Whether another call of this process that gives back overlapped with this one. */
   private boolean overlaps() {
     return besideOthers || calls.begunGivingBack() > begun;
   }
@@ -231,7 +234,7 @@ final class Operation {
     }
   }
 
-  /** It threw, in place of failing. */
+  /** Records that the call threw instead of returning a failed stage. */
   void threw(Throwable what) {
     end("threw");
     world.violated(() -> this + " threw " + what);
@@ -278,7 +281,7 @@ final class Operation {
     }
   }
 
-  /** A call that waits in the queue is refused when no answer can come in time any more. */
+  /** A call in the queue may be refused only when no answer can arrive in time any more. */
   private void requireRefusedForAReason(String words) {
     long timeoutNanos = conditions.timeoutNanos();
     long estimateNanos = Math.min(MOST_ESTIMATE_NANOS, timeoutNanos / 4);
@@ -291,7 +294,7 @@ final class Operation {
     }
   }
 
-  /** The turn of a caller has come, or it was denied. */
+  /** Records that a waiting caller passes, or was denied. */
   void passed(Decision decision) {
     if (decision.allowed()) {
       calls.waitPassed();
@@ -331,7 +334,7 @@ final class Operation {
     }
   }
 
-  /** It goes by the limits that were in force when it began. */
+  /** The decision must use the limits that were in force when the call began. */
   private void requireLimitsInForce(Decision decision) {
     List<Decision> parts = decision.parts();
     for (int i = 0; i < parts.size() && parts.size() == transactions.size(); i++) {
@@ -379,7 +382,7 @@ final class Operation {
       return;
     }
     if (!spends && mayBeAsForgiven(part, transaction, quota)) {
-      return; // such a TAT was never in the bucket
+      return; // such a TAT was never stored
     }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
@@ -394,7 +397,7 @@ final class Operation {
     }
   }
 
-  /** Whether a check may tell of a debt what a spend would, which would forgive it. */
+  /** Whether a check may already count the debt as forgiven, as a spend would. */
   private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
     return conditions.debtsAppear()
         && transactions.size() == 1
@@ -405,19 +408,19 @@ final class Operation {
     return quota.offsetNanos() + transaction.name().longestWait().toNanos();
   }
 
-  /** Answers come in the order of the calls. */
+  /** Whether answers arrive in the order of the calls. */
   private boolean isInOrder() {
     return !conditions.hasFaults() && !conditions.callsOvertake();
   }
 
-  /** Only what must fit is waited for. */
+  /** Returns the wait for a transaction; only a required spend waits. */
   private long mayWaitNanos(Transaction transaction) {
     return transaction.kind() == Kind.CHECK_AND_SPEND ? waitNanos : 0;
   }
 
   /**
-   * After a refund: how much was given back can't be told from the answer, what is there can, and
-   * whether anything was.
+   * Judges the answer to a refund. The answer does not say how much was given back, but what is
+   * there, and whether anything was given back.
    */
   void refunded(Decision decision) {
     end(decision);
@@ -448,7 +451,7 @@ final class Operation {
     }
   }
 
-  /** After a reset each of its buckets was emptied by its server. */
+  /** Requires after a reset that the servers emptied the buckets. */
   void wasReset() {
     end("done");
     for (Transaction one : transactions) {
@@ -460,13 +463,13 @@ final class Operation {
     }
   }
 
-  /** What nothing limits has no bucket. */
+  /** Requires that an unlimited id is not limited. */
   private void requireUnlimited(Decision part, boolean asUsual) {
     boolean right = asUsual && part.remaining() == Long.MAX_VALUE && part.retryInNanos() == 0;
     requireStatement(right ? null : "was limited where nothing limits", part);
   }
 
-  /** After a refund the bucket has had the TAT that its answer tells. */
+  /** Requires after a refund that the bucket had the TAT of the answer. */
   private void requireLeft(Decision part, Transaction transaction) {
     String key = transaction.bucketKey();
     if (!calls.fleet.failedOverLately()
@@ -479,18 +482,18 @@ final class Operation {
 
   // Invariants of an answer
 
-  /** Whether a penalty on an id is in force, by the clock of its bucket. */
+  /** Whether a penalty on an id is in force by the bucket's clock. */
   boolean isPenalized(Transaction transaction, long nowNanos) {
     Penalty penalty = penalties.get(transaction.bucketKey());
     return penalty != null && penalty.holdsAt(nowNanos) && !isClockUnknown();
   }
 
-  /** By how much the time of a denial from memory may be behind. */
+  /** Returns how old the time of a remembered denial may be. */
   private long afterMemoryNanos() {
     return conditions.hasFaults() ? Conditions.DENIALS_NANOS : calls.roundTrip();
   }
 
-  /** Whether such a penalty was neither lifted nor replaced since the call began. */
+  /** Whether the penalty was neither lifted nor replaced since the call began. */
   boolean isStillPenalized(Transaction transaction, long nowNanos) {
     Penalty now = calls.limits.get().penaltyFor(transaction.name(), transaction.id());
     return isPenalized(transaction, nowNanos)
@@ -503,7 +506,7 @@ final class Operation {
         || calls.fleet.failedOverLately();
   }
 
-  /** A penalty holds until its end, and denies a batch before any of its buckets is touched. */
+  /** Requires that a penalty denies until its end, and before the batch touches any bucket. */
   private void requirePenalty(Decision whole, Decision part, Transaction transaction) {
     requireTold(part, transaction);
     Penalty penalty = part.penalty();
@@ -525,12 +528,12 @@ final class Operation {
     }
   }
 
-  /** An answer tells of the penalty on its id: until its end, the bucket counts as empty. */
+  /** Requires that an answer reports the penalty; until its end the bucket counts as empty. */
   private void requireTold(Decision part, Transaction transaction) {
     long nowNanos = nanos(part.decidedAt());
     Penalty penalty = part.penalty();
     if (penalty == null) {
-      // A denial from memory tells a time that the store's clock showed by then, or an earlier one.
+      // A remembered denial may report an older time of the store's clock.
       boolean holds = isPenalized(transaction, nowNanos + afterMemoryNanos());
       requireStatement(holds ? "was not told of a penalty" : null, part);
       return;
@@ -552,7 +555,7 @@ final class Operation {
     }
   }
 
-  /** Failure rules decide as they say. */
+  /** Requires that a decision without the store follows the failure rule. */
   private void requireRule(Decision decision, boolean spends) {
     String wrong =
         conditions.onFailure() == LOCAL
@@ -564,7 +567,7 @@ final class Operation {
     }
   }
 
-  /** The quota by which a bucket was asked for, null where nothing limits it. */
+  /** Returns the requested quota of a bucket, null for unlimited. */
   private @Nullable Quota quotaOf(String bucketKey) {
     for (Transaction one : transactions) {
       if (one.bucketKey().equals(bucketKey)) {
@@ -587,7 +590,7 @@ final class Operation {
     return denies ? "was allowed, by a rule that denies" : "was denied, by a rule that allows";
   }
 
-  /** Returns whether a bucket that it asks for has such a rule. */
+  /** Returns whether a bucket of this call has a failure rule. */
   private boolean haveRule(int kind) {
     return transactions.stream()
         .anyMatch(one -> one.kind() != Kind.ALLOW_ONLY && ruleOf(one) == kind);
@@ -603,7 +606,7 @@ final class Operation {
     return decision.parts().stream().anyMatch(part -> part.penalty() != null);
   }
 
-  /** The TAT that an answer goes by is one that the bucket had during the call. */
+  /** Requires that the bucket had the TAT of the answer during the call. */
   private void requireShown(Decision part, Transaction transaction, long takenNanos) {
     if (calls.fleet.failedOverLately() || part.resetInNanos() == 0) {
       return;
@@ -621,7 +624,7 @@ final class Operation {
     }
   }
 
-  /** Returns how old what this process knows of a bucket may be. */
+  /** Returns how old this process's knowledge of a bucket may be. */
   private long knownSince(String key) {
     long since = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
     if (conditions.callsOvertake()) {
@@ -631,7 +634,7 @@ final class Operation {
     return Math.max(since, reference.spentBefore(calls.process, key, hasEnded));
   }
 
-  /** The time that an answer tells is one that the bucket's clock has shown. */
+  /** Requires that the bucket's clock has shown the time of the answer. */
   private void requireShownTime(Decision part, Transaction transaction) {
     SimulatedServer server = reference.serverOf(transaction.bucketKey());
     if (server == null || isClockUnknown() || conditions.hasFaults()) {
@@ -642,10 +645,10 @@ final class Operation {
         nanos(part.decidedAt()) <= latestNanos ? null : "was told of a time that is to come", part);
   }
 
-  /** A server gets back within a few messages what it took for a batch that another one denied. */
+  /** Requires that a server soon gets back what a batch took that another server denied. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
     if (!overServers || calls.gaveUpOn(transaction.bucketKey()) || mayBeWaitedFor(transaction)) {
-      return; // nothing was taken, or nobody can tell by whom
+      return; // nothing was taken, or its owner is unknown
     }
     Granted taken =
         reference.takenInVain(
@@ -666,12 +669,12 @@ final class Operation {
     }
   }
 
-  /** What those who wait give up is given back as well. */
+  /** Whether callers may wait, so that tokens of callers that give up come back too. */
   private static boolean mayBeWaitedFor(Transaction transaction) {
     return !transaction.name().longestWait().isZero();
   }
 
-  /** A debt stands only where this process has forgiven it once. */
+  /** Requires that this process forgave a debt that its answer still reports. */
   private void requireForgiven(
       Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
     long depthNanos = depthNanos(transaction, quota);
@@ -696,12 +699,12 @@ final class Operation {
         });
   }
 
-  /** A denial must be what the bucket said at some moment of the call. */
+  /** Requires that the bucket would have denied at some moment of the call. */
   private void requireTrue(Decision part, Transaction transaction, Quota quota) {
     String key = transaction.bucketKey();
     if (calls.fleet.clocksWereStepped()
         || calls.fleet.failedOverLately()
-        || conditions.clientClocks()) { // it is decided on by the time at which the call left
+        || conditions.clientClocks()) { // the clock was read when the call left
       return;
     }
     long since = trueSince(key);
@@ -716,21 +719,21 @@ final class Operation {
     }
   }
 
-  /** Returns since when a denial may have been true, for the reasons that the docs name. */
+  /** Returns since when a denial may have been true, for documented reasons. */
   private long trueSince(String key) {
     long since = start - conditions.driftNanos();
     if (calls.fleet.topology.isSeveralServers()) {
       return since; // nothing is remembered
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
-      return since - Conditions.DENIALS_NANOS; // another process' refund is seen a little later
+      return since - Conditions.DENIALS_NANOS; // the process notices another process's refund later
     }
-    return conditions.callsOvertake() // its own one as well, until its answer is there
+    return conditions.callsOvertake() // and its own refund, until the answer arrives
         ? since - start + ownLoweringSince(key)
         : since;
   }
 
-  /** Returns since when this process lowers the bucket; the start where it does not. */
+  /** Returns since when this process lowers the TAT; the start of the call if it does not. */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);
     long alone = aloneSince.getOrDefault(key, start);
@@ -740,7 +743,7 @@ final class Operation {
 
   private void requireNoTrace(boolean spends) {
     if (overServers) {
-      return; // it leaves one for a moment
+      return; // such a batch leaves a trace for a moment
     }
     for (Transaction transaction : transactions) {
       String key = transaction.bucketKey();
@@ -750,14 +753,14 @@ final class Operation {
     }
   }
 
-  /** After a cancellation: one that nothing disturbed gives back all that was not refilled. */
+  /** Requires that an undisturbed cancellation gives back all that was not refilled. */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
     if (isGivenBackExactly() && !made.disturbed) {
       cancelled.forEach(one -> reference.requireGivenBack(this, calls.process, one, start));
     }
   }
 
-  /** Whether nothing lets this cancellation give back less than is left. */
+  /** Whether this cancellation must give back all that is left. */
   private boolean isGivenBackExactly() {
     return !conditions.hasFaults()
         && conditions.isExact()

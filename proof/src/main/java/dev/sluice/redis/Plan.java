@@ -13,24 +13,25 @@ import java.util.Set;
 import java.util.TreeMap;
 
 /**
- * A run as it is planned: which servers and processes there are, and what they do when. Immutable;
- * made from a seed, or read from a file. How long things take comes from the seed as well.
+ * The plan of a run: its servers and processes, and what they do when. Made from a seed, or read
+ * from a file. The seed also determines how long things take.
  *
- * @param settings how many processes, and the like, by name
+ * @param settings the settings by name, such as the number of processes
  */
 record Plan(long seed, Topology topology, Map<String, Integer> settings, List<Step> steps) {
 
   private static final String PROCESSES = "processes";
   private static final String LATENCY = "latencyMicros";
-  static final String TIMEOUT = "timeoutMillis"; // 0: the usual one
-  static final String LINGERS = "lingers"; // for longer than anything is remembered
+  static final String TIMEOUT = "timeoutMillis"; // 0: the default
+  static final String LINGERS = "lingers"; // runs longer than anything is remembered
   private static final long MILLI = 1_000_000;
   private static final int PARTNERS = 4; // buckets that stay empty
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
   private static final int MAY_WAIT = 3; // a limit whose callers may wait
 
   /**
-   * Some worlds have no faults at all, or only a kind: what is found there is easier to explain.
+   * Makes a plan from a seed. Some worlds have no faults, or one kind: a violation there is easier
+   * to explain.
    */
   static Plan random(long seed) {
     Dice dice = new Dice(seed);
@@ -58,13 +59,13 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       settings.put("rulesDiffer", 1 + dice.below(3)); // from process to process
     }
     if (!waiting && dice.chance(30)) {
-      settings.put("alike", 1); // what everybody shares has one place in the memory of denials
+      settings.put("alike", 1); // the shared ids have one slot in the memory of denials
     }
     int millis = dice.one(300, 1_000, 3_000);
     Traffic traffic = Traffic.random(dice, millis * MILLI, settings.get(LATENCY) * 1_000L);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
-    int share = dice.one(10, 20, 40); // few kinds meet more often
+    int share = dice.one(10, 20, 40); // with fewer kinds, the same kinds meet more often
     Set<Kind> kinds = some(dice, CALLS, share);
     kinds.add(Kind.SPEND);
     if (sameLimits) {
@@ -73,7 +74,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     if (settings.get("leases") == 0) {
       kinds.removeAll(EnumSet.of(Kind.LEASE, Kind.LEASE_CLOSE));
     }
-    if (byClients) { // what a receipt gives back goes by one clock
+    if (byClients) { // a receipt needs one clock
       kinds.remove(Kind.RESERVE_ELSEWHERE);
     }
     kinds.removeAll(WAITING);
@@ -107,7 +108,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
         Kind kind = dice.one(wrong.toArray(Kind[]::new));
         Step fault = fault(dice, kind, processes, topology.masters(), traffic);
         steps.add(fault);
-        if (kind == Kind.CONNECT_SLOWLY) { // what is open need not connect
+        if (kind == Kind.CONNECT_SLOWLY) { // an open connection need not connect
           steps.add(Step.of(fault.at(), Kind.CUT, fault.process(), dice.below(3), 0));
         }
       }
@@ -278,7 +279,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return dice.one(-1, -1, -1, 0, 50, 1_000, 20_000, 100_000);
   }
 
-  /** Some processes look at a bucket, of which others ask for tokens that they never get. */
+  /** Adds processes that check a bucket while others request tokens from it that they never get. */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
     for (int partner = 0; partner < PARTNERS; partner++) {
       steps.add(Step.of(0, Kind.DRAIN, 0, partner));
@@ -292,8 +293,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * A bucket denies many tokens, one is taken by a caller that goes away, the answer is lost, and
-   * many tokens are asked for again.
+   * Adds a denial of many tokens, then a spend whose caller goes away and whose answer is lost,
+   * then another request for many tokens.
    */
   private static void unheard(
       Dice dice, List<Step> steps, long at, int process, int server, int latencyMicros) {
@@ -301,7 +302,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
     steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
     long then = at + dice.between(100 * MILLI, 250 * MILLI);
-    int micros = latencyMicros * (3 + dice.below(2)) / 2; // most have arrived, and none is answered
+    // most requests have arrived, and none is answered
+    int micros = latencyMicros * (3 + dice.below(2)) / 2;
     steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
     steps.add(Step.of(then + micros * 1_000L, Kind.CUT, process, server, dice.one(1, 3)));
     for (int again = 0; again < 4; again++) {
@@ -310,7 +312,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     }
   }
 
-  /** A crowd that gives up at once, while a connection is slow to come or is refused. */
+  /** Adds a crowd that gives up at once while a connection is slow or refused. */
   private static void impatient(Dice dice, List<Step> steps, long at, int processes, int servers) {
     int process = dice.below(processes);
     int server = dice.below(servers);
@@ -359,7 +361,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return settings.getOrDefault(name, 0);
   }
 
-  /** Returns about how long a message travels. */
+  /** Returns the approximate travel time of a message. */
   long latencyNanos() {
     return 1_000L * setting(LATENCY);
   }
@@ -368,7 +370,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return setting(PROCESSES);
   }
 
-  /** The settings that may be off, by name. */
+  /** Returns the names of the settings that can be switched off. */
   List<String> switches() {
     return settings.keySet().stream()
         .filter(name -> !name.equals(PROCESSES) && !name.equals(LATENCY))
@@ -382,7 +384,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(changed), steps);
   }
 
-  /** The first of those that stay does what this one did. */
+  /** Returns the plan without a process; the first remaining process takes over its steps. */
   Plan withoutProcess(int process) {
     List<Step> moved =
         steps.stream()
@@ -403,7 +405,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, settings, List.copyOf(fewer));
   }
 
-  /** Returns the plan as lines that {@link #parse} reads. */
+  /** Returns the plan as lines for {@link #parse}. */
   List<String> lines() {
     List<String> lines = new ArrayList<>();
     lines.add("seed " + seed);

@@ -21,25 +21,26 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The tokens that may be given out, exactly.
+ * The exact reference for the tokens that may be given out.
  *
- * A server tells of each charge that it decided on, in its order. A process tells of each allowance
- * that a caller got, and of each reservation that a caller wants to cancel. A spend counts from the
- * moment at which its caller was told that it was allowed, at the place where its server made it. A
- * spend that nobody was told of (a lost answer, a part of a denied batch) never counts: the tokens
- * may be missing, but nobody has them. A cancelled one counts no more.
+ * A server reports each charge in the order of its decisions. A process reports each allowance that
+ * a caller received, and each reservation that a caller wants to cancel. A spend counts from the
+ * moment at which its caller received the allowance, at the position where the server made it. A
+ * spend whose answer nobody received (a lost answer, a part of a denied batch) never counts: its
+ * tokens may be missing, but nobody has them. A cancelled spend no longer counts.
  *
- * From what counts follows the TAT that a bucket must have at least. A bucket whose TAT lies before
- * it would give a token out twice; that is the one thing that must never happen:
+ * The counted spends determine the least TAT that a bucket must have. A bucket with an earlier TAT
+ * would give a token out twice, which must never happen:
  *
  *        TAT of the counted spends   ≤   TAT in the server          (never over)
  *
- * It holds for any mix of limits: each spend brings its own emission interval and tolerance. What
- * the documentation allows (data that a server lost) is told as a loss, and lowers the reference
- * too.
+ * The invariant holds for any mix of limits, as each spend has its own emission interval and
+ * tolerance. Documented losses (data that a server lost) are recorded and lower the reference too.
  */
 
-/** The exact reference of a world: what each bucket may still give out. For one thread. */
+/**
+ * The exact reference of a world: the tokens that each bucket may still give out. For one thread.
+ */
 final class Reference {
 
   private static final long CLOCKS_APART_NANOS = 60_000_000_000L;
@@ -58,10 +59,10 @@ final class Reference {
   private @Nullable Fleet fleet;
 
   /**
-   * A reference.
+   * Creates a reference.
    *
-   * @param conditions what may happen in the world
-   * @param afterwardsNanos how much later a second call that follows a first may be decided on
+   * @param conditions the events that may happen in the world
+   * @param afterwardsNanos how much later than a call its follow-up may be decided
    */
   Reference(World world, Conditions conditions, long afterwardsNanos) {
     this.world = world;
@@ -73,7 +74,7 @@ final class Reference {
     this.debts = new DebtJudge(conditions, afterwardsNanos);
   }
 
-  /** Says about which servers it is told. */
+  /** Sets the servers of the world. */
   void watch(Fleet newFleet) {
     fleet = newFleet;
   }
@@ -94,13 +95,13 @@ final class Reference {
     return buckets.computeIfAbsent(key, k -> new KnownBucket(world, conditions.timeoutNanos()));
   }
 
-  // Told by servers
+  // Reported by servers
 
   /**
-   * A call as it arrives at a server.
+   * A call that arrived at a server.
    *
    * @param isAbandoned whether nobody waits for its answer any more
-   * @param isPrompt whether it was on its way for no longer than messages are
+   * @param isPrompt whether the call took no longer than a message usually does
    */
   record Asked(SimulatedServer server, int process, boolean isAbandoned, boolean isPrompt) {}
 
@@ -108,7 +109,7 @@ final class Reference {
     SimulatedServer server = by.server;
     int process = by.process;
     if (server.isReplica()) {
-      return; // it only reads, and what its master had some time ago
+      return; // a replica only reads, and lags behind its master
     }
     Fleet known = fleet;
     if (known != null && known.wasReplaced(server)) {
@@ -202,7 +203,7 @@ final class Reference {
     if (charge.op() != Op.RESET && charge.op() != Op.FORGIVE && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
     }
-    // Nothing lies behind a withdrawal that could move, unless it found the same TAT by chance.
+    // Nothing after a withdrawal can move, unless the TAT was the same by chance.
     boolean isLast = charge.op() == Op.WITHDRAW && !bucket.cameBackTo(tatNanos);
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
       bucket.outdate(process);
@@ -250,30 +251,30 @@ final class Reference {
   }
 
   /**
-   * Returns whether a refund has not done what its answer says, as far as that is known.
+   * Returns whether the answer to a refund contradicts the recorded refunds.
    *
-   * @param isExact whether it asked for no less than its caller
+   * @param isExact whether the refund was not smaller than its caller requested
    */
   boolean contradicts(String key, Given told, boolean isExact) {
     return bucket(key).contradicts(told, isExact);
   }
 
-  /** A bucket of which one call spends, and no other. */
+  /** Returns whether a bucket is used by one call only. */
   static boolean isFresh(String key) {
     return key.contains(":f");
   }
 
-  /** Returns whether a process forgave a debt lately, or found it forgiven when it tried. */
+  /** Returns whether a process recently forgave a debt, or tried and found it forgiven. */
   boolean wasForgiven(int process, String key, long offsetNanos, long nowNanos) {
     return debts.wasForgiven(process, key, offsetNanos, nowNanos);
   }
 
-  /** The clock of a process, by which it may ask, shows another time from now on. */
+  /** Records a step of the clock of a process, which its requests may use. */
   void clockOfAProcessStepped() {
     processClockStepped = world.now();
   }
 
-  /** Between the call that finds a debt and the one that forgives it, say. */
+  /** Whether a clock stepped lately, such as between finding a debt and forgiving it. */
   private boolean anyClockWasStepped() {
     return clocksWereStepped()
         || (clientClocks && world.now() - processClockStepped < Fleet.CLOCK_STEP_REMEMBERED_NANOS);
@@ -289,7 +290,7 @@ final class Reference {
     return known != null && known.clocksWereStepped();
   }
 
-  /** A master that Sentinels have replaced: what it still grants is given out twice. */
+  /** Records a charge at a master that Sentinels have replaced; its grants are given out twice. */
   private void stale(
       Fleet known,
       SimulatedServer server,
@@ -301,14 +302,15 @@ final class Reference {
     KnownBucket bucket = bucket(charge.key());
     bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
-      // It counts nowhere; but a lease may hand out what it took here.
+      // It does not count, but a lease may hand out the tokens that it took here.
       Entry grant = entry(Kind.SPEND, process, charge, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
       bucket.entries.add(grant);
       bucket.givenBackOnce.spent(charge.incrementNanos());
     }
-    boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS; // calls lay in wait
+    // delayed calls may still arrive
+    boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS;
     if (!late
         && Long.compareUnsigned(afterNanos, found.tatNanos()) > 0
         && known.replacedSince(server, LATE_FAILOVER_NANOS)) {
@@ -320,7 +322,7 @@ final class Reference {
     }
   }
 
-  /** A server lost what it had on a bucket, but for this TAT: allowed, and said in the docs. */
+  /** Records that a server lost a bucket's state except for this TAT, which the docs allow. */
   void lost(String key, long leftNanos) {
     KnownBucket bucket = bucket(key);
     bucket.changed(bucket.tatNanos, leftNanos);
@@ -332,8 +334,8 @@ final class Reference {
   }
 
   /**
-   * The clock by which a server's buckets are decided on shows another time from now on. What was
-   * refilled by the old one may be given back by the new one, and the other way round.
+   * Records that the clock for a server's buckets shows another time from now on. Tokens refilled
+   * by the old time may be given back by the new time, and vice versa.
    */
   void clockChanged(SimulatedServer server, long nanos) {
     for (KnownBucket bucket : buckets.values()) {
@@ -341,14 +343,14 @@ final class Reference {
         bucket.lowered(Entry.NOBODY, 0, 0);
         bucket.clockChanged();
         bucket.allow(Math.abs(nanos));
-        if (nanos < 0) { // what is lowered from now on seems to come before what was taken
+        if (nanos < 0) { // later reductions seem to precede the spends
           bucket.outdate(Entry.NOBODY);
         }
       }
     }
   }
 
-  /** Buckets are on another server from now on, and go by its clock. */
+  /** Records that buckets moved to another server, and use its clock. */
   void moved(SimulatedServer from, SimulatedServer to, Predicate<String> keys) {
     buckets.forEach(
         (key, bucket) -> {
@@ -358,16 +360,16 @@ final class Reference {
         });
   }
 
-  /** A key's time to live is over: should the clock step back, the bucket stays full. */
+  /** Records the expiry of a key: if the clock steps back, the bucket stays full. */
   void expired(String key) {
     KnownBucket bucket = bucket(key);
     bucket.changed(bucket.tatNanos, Gcra.NO_TAT);
     bucket.entries.add(Entry.loss(world.now(), 0, Gcra.NO_TAT));
   }
 
-  // Told by processes
+  // Reported by processes
 
-  /** A spend that its caller was told of, or that was made in vain. */
+  /** A spend that its caller knows of, or that a denied batch made in vain. */
   static final class Granted {
     private final String key;
     private final Entry entry;
@@ -377,13 +379,13 @@ final class Reference {
       this.entry = entry;
     }
 
-    /** Returns the world's moment at which its server decided on it. */
+    /** Returns the moment of the world at which the server decided. */
     long moment() {
       return entry.moment;
     }
   }
 
-  /** A caller of a process was told that a spend is allowed. */
+  /** Records that a caller received an allowance. Returns the spend, null if none matches. */
   @Nullable Granted granted(
       Object caller, int process, String key, long nanos, long nowNanos, long afterNanos) {
     KnownBucket bucket = bucket(key);
@@ -414,7 +416,7 @@ final class Reference {
   }
 
   /**
-   * Returns the tokens that a lease took since a moment, null if none. The spends of a lease are
+   * Returns the latest spend of a lease since a moment, null if none. The spends of a lease are
    * those of its process on its bucket, since nobody else there spends from it.
    */
   @Nullable Granted takenSince(int process, String key, long moment) {
@@ -428,11 +430,11 @@ final class Reference {
   }
 
   /**
-   * A lease handed out a token of what it took: it counts from now on, as if it had been spent now.
-   * The first one counts as if it had been spent when it was taken. So do all that were taken by a
-   * clock that has stepped since: the lease goes by a clock of its own, which did not step.
+   * Records that a lease handed out a token, which counts as spent now. The first token counts as
+   * spent when the lease took it. So do tokens that were taken before the bucket's clock stepped,
+   * since the lease uses its own clock, which did not step.
    *
-   * @param isFirst whether it was handed out as soon as it was taken
+   * @param isFirst whether the token was handed out as soon as it was taken
    */
   void handedOut(Object caller, Granted taken, long intervalNanos, boolean isFirst) {
     Entry whole = taken.entry;
@@ -452,10 +454,10 @@ final class Reference {
   }
 
   /**
-   * A caller's turn has come: all its tokens are there, behind those of all who were first and have
-   * passed. It comes when the last of them are, and not later.
+   * Judges that a waiting caller passes: all its tokens must be there, behind those of all earlier
+   * callers that passed. It must pass when the last token arrives, and not later.
    *
-   * @param isWhole whether it was granted all that it asked for; if not, nobody knows when the last
+   * @param isWhole whether all its transactions were granted; if not, it is unknown when the last
    *     server answered
    */
   void passed(Object caller, Map<Transaction, Granted> all, boolean isWhole) {
@@ -468,7 +470,7 @@ final class Reference {
           || clientClocks
           || failedOverLately()
           || bucket(granted.key).clockChangedSince(granted.entry.moment)) {
-        return; // the wait is counted by another clock
+        return; // the wait uses another clock
       }
       requireThere(caller, granted, quota.offsetNanos());
       lastMoment = Math.max(lastMoment, granted.entry.moment);
@@ -488,7 +490,7 @@ final class Reference {
   private void requireThere(Object caller, Granted granted, long offsetNanos) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
-    // What was refunded since may have made room for it, and what was reset left its turn alone.
+    // Later refunds may have made room for it, and resets left its turn alone.
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
@@ -508,9 +510,10 @@ final class Reference {
   }
 
   /**
-   * What those who gave up had taken is back, where one process waits and nobody is left.
+   * Requires that callers that gave up have lost no tokens, where only one process waits and no
+   * caller is left.
    *
-   * @param key a bucket of which nothing is asked any more
+   * @param key a bucket that no call uses any more
    */
   void requireNothingLost(Object caller, String key) {
     KnownBucket bucket = bucket(key);
@@ -525,7 +528,7 @@ final class Reference {
     }
   }
 
-  /** Returns what a server took for a batch that was denied elsewhere, null if nothing. */
+  /** Returns the spend of a server for a batch that was denied elsewhere, null if none. */
   @Nullable Granted takenInVain(
       int process, String key, long nanos, long nowNanos, long afterNanos) {
     for (Entry entry : bucket(key).entries) {
@@ -542,11 +545,11 @@ final class Reference {
   }
 
   /**
-   * Tokens that were not refilled yet must have been given back by now, where nothing else lowered
-   * the TAT since, and no caller has them.
+   * Requires that tokens not yet refilled were given back by now, provided that nothing else
+   * lowered the TAT since, and no caller has them.
    *
-   * @param by the process that gives them back
-   * @param begun the moment of the world at which giving back began
+   * @param by the process that gives the tokens back
+   * @param begun the moment of the world at which the give-back began
    */
   void requireGivenBack(Object caller, int by, Granted granted, long begun) {
     if (granted.entry.wasQuiet) {
@@ -573,7 +576,8 @@ final class Reference {
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      long driftNanos = driftNanos(entry.moment); // it does not know what was refilled to the tick
+      // the process does not know the refill to the tick
+      long driftNanos = driftNanos(entry.moment);
       if (last.nanos() > dueNanos || last.nanos() < dueNanos - driftNanos) {
         world.violated(
             () ->
@@ -584,7 +588,7 @@ final class Reference {
     }
   }
 
-  /** A call of a process begins that spends from a bucket and no other. */
+  /** Records the begin of a call that spends from one bucket only. */
   void beginsAlone(int process, String key) {
     bucket(key).beginsAlone(process);
   }
@@ -594,9 +598,9 @@ final class Reference {
   }
 
   /**
-   * A caller wants what it was granted to be given back: from now on it does not have it. If a
-   * reset came between two spends of a process that look the same, nobody can tell which of them
-   * its caller had. Then the later one is taken: it is the one that still matters.
+   * Records that a caller cancels a spend, which no longer counts. If a reset came between two
+   * identical spends of a process, it is unknown which of them the caller had. The later one is
+   * then cancelled, since only it still matters.
    */
   void cancelled(Granted granted) {
     Entry last = granted.entry;
@@ -608,7 +612,7 @@ final class Reference {
     last.cancelled = true;
   }
 
-  /** A process gives back what was cancelled, and knows no more of it than the receipt. */
+  /** Records that a process cancels a spend of another process, knowing only the receipt. */
   void cancelsElsewhere(int process, Receipt.Part part, Collection<Granted> cancelled) {
     String key = part.transaction().bucketKey();
     int lowerings =
@@ -635,12 +639,12 @@ final class Reference {
     }
   }
 
-  /** Returns whether a bucket was ever written to. */
+  /** Returns whether a bucket was ever written. */
   boolean everWritten(String key) {
     return bucket(key).everWritten;
   }
 
-  /** Returns whether a bucket is full within some seconds, by whichever clock. */
+  /** Returns whether a bucket is full within the distance of the clocks, by any clock. */
   boolean isFull(String key) {
     KnownBucket bucket = bucket(key);
     return bucket.tatNanos - bucket.nowNanos() < CLOCKS_APART_NANOS;
@@ -652,9 +656,9 @@ final class Reference {
   }
 
   /**
-   * Returns when a process last spent from a bucket before a moment, of the world; long ago if it
-   * did not. What it knew of the bucket earlier counts no more as soon as it has the answer, or
-   * waits for it no longer.
+   * Returns the moment at which a process last spent from a bucket before the given moment; long
+   * ago if it did not. What the process knew of the bucket before is void as soon as it has the
+   * answer, or stops waiting for it.
    */
   long spentBefore(int process, String key, long moment) {
     return bucket(key).spentBefore(process, moment);
@@ -665,7 +669,7 @@ final class Reference {
     return bucket(key).version;
   }
 
-  /** Returns the present of a bucket, 0 where no server knows it. */
+  /** Returns the current time of a bucket, 0 if no server knows it. */
   long nowNanos(String key) {
     return bucket(key).nowNanos();
   }
@@ -678,50 +682,50 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** A call of a process failed that gives back to a bucket: it may arrive all the same. */
+  /** Records that a give-back of a process failed, which may still arrive. */
   void lostSight(int process, String key) {
     bucket(key).lostSight.put(process, world.now());
   }
 
   /**
-   * Returns the process that asked, where it knows that its call has arrived, else {@link
-   * Entry#NOBODY}. It does not know where nobody waits for the answer any more, nor soon after a
-   * failure: others may wait for the answer to a call that they share.
+   * Returns the process that sent a call, if it knows that the call arrived, else {@link
+   * Entry#NOBODY}. It does not know if nobody waits for the answer any more, nor soon after a
+   * failure, as other callers may wait for the answer to a shared call.
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);
     return by.isAbandoned || lostNanos <= conditions.latestEndNanos() ? Entry.NOBODY : by.process;
   }
 
-  /** Returns whether a bucket was given room since a moment, by any process or fault. */
+  /** Returns whether any process or fault lowered a bucket's TAT since a moment. */
   boolean wasLoosened(String key, long since) {
     return bucket(key).loosened.values().stream().anyMatch(moment -> moment > since);
   }
 
-  /** Returns whether another process, or a fault, gave a bucket room since a moment. */
+  /** Returns whether another process, or a fault, lowered a bucket's TAT since a moment. */
   boolean wasLoosened(String key, int butBy, long since) {
     return bucket(key).loosened.entrySet().stream()
         .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
   }
 
-  /** Returns whether a process has emptied a bucket of all spends since a moment. */
+  /** Returns whether a process reset a bucket since a moment. */
   boolean resetSince(int process, String key, long since) {
     return bucket(key).resetAt.getOrDefault(process, Long.MIN_VALUE) >= since;
   }
 
-  /** Returns whether a debt was forgiven by a process since a moment. */
+  /** Returns whether a process forgave a debt since a moment. */
   boolean forgaveSince(int process, String key, long since) {
     return bucket(key).forgaveAt.getOrDefault(process, Long.MIN_VALUE) >= since;
   }
 
-  /** A caller was told that nothing was charged: its bucket must stay as it is. */
+  /** Records the answer that nothing was charged: the bucket must not change. */
   void promised(String caller, String key) {
     bucket(key).promise = caller;
   }
 
   /**
-   * Returns whether a bucket would have denied a spend at some moment since the given one: if not,
-   * no denial since then is true.
+   * Returns whether a bucket would have denied a spend at some moment since the given one; if not,
+   * every denial since then is wrong.
    */
   boolean denied(String key, long incrementNanos, long offsetNanos, long since) {
     return bucket(key).denied(incrementNanos, offsetNanos, since);

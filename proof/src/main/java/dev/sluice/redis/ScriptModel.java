@@ -12,8 +12,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The work of {@code charge.lua}, in Java: the same argument in, the same answer out, on the keys
- * of a {@link Keyspace}. A test holds it against the real script on a real server.
+ * A model of {@code charge.lua} in Java: the same argument gives the same answer, on the keys of a
+ * {@link Keyspace}. A test compares it with the real script on a real server.
  */
 final class ScriptModel {
 
@@ -27,7 +27,7 @@ final class ScriptModel {
 
   private ScriptModel() {}
 
-  /** The keys of a server, as the script sees them through {@code redis.pcall}. */
+  /** The keys of a server, as {@code redis.pcall} shows them to the script. */
   interface Keyspace {
 
     /** Returns the server's time, in nanoseconds, a whole number of microseconds. */
@@ -39,15 +39,15 @@ final class ScriptModel {
     /**
      * Writes a key.
      *
-     * @param expiresAtMillis by the server's clock
-     * @return the server's refusal, null if it is done
+     * @param expiresAtMillis the expiry by the server's clock
+     * @return the server's error, null on success
      */
     @Nullable String set(String key, String value, long expiresAtMillis);
 
-    /** Removes a key. Returns the server's refusal, null if it is done. */
+    /** Removes a key. Returns the server's error, null on success. */
     @Nullable String delete(String key);
 
-    /** Is told of each charge that was decided on. */
+    /** Receives each decided charge. */
     default void decided(Charge charge, long nowNanos, long tatNanos, long afterNanos) {}
   }
 

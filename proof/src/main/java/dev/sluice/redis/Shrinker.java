@@ -6,9 +6,8 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Makes a plan that fails simpler while it still fails: fewer steps, in ever smaller pieces (delta
- * debugging, Zeller 1999), then fewer processes, and fewer settings that are on. A fault is a step.
- * Stateless.
+ * Simplifies a failing plan while it still fails: fewer steps, in ever smaller pieces (delta
+ * debugging, Zeller 1999), then fewer processes, and fewer enabled settings. A fault is a step.
  */
 final class Shrinker {
 
@@ -21,7 +20,7 @@ final class Shrinker {
     return withSettingsOff(withFewerProcesses(shorter, stillFails), stillFails);
   }
 
-  /** One does what two did, where the fault is the same. */
+  /** Lets one process do the work of two, if the plan then still fails in the same way. */
   private static Plan withFewerProcesses(Plan failing, Predicate<Plan> stillFails) {
     Plan plan = failing;
     for (int process = plan.processes() - 1; process >= 0 && plan.processes() > 1; process--) {

@@ -22,17 +22,17 @@ final class SimulatedClock {
     return at(world.now());
   }
 
-  /** Returns what it showed, or will show, at a moment of the world since its last step. */
+  /** Returns the time that the clock shows at a moment of the world after its last step. */
   long at(long moment) {
     long since = moment - anchorWorld;
     return anchorNanos + since + since / MILLION * driftPpm;
   }
 
-  /** Returns the world's moment at which it will show a time, if nobody steps it. */
+  /** Returns the moment of the world at which the clock will show a time, without further steps. */
   long whenItShows(long nanos) {
     long wanted = nanos - anchorNanos;
     long moment = anchorWorld + wanted - wanted / MILLION * driftPpm;
-    return moment + Math.max(nanos - at(moment), 0); // the drift of the drift
+    return moment + Math.max(nanos - at(moment), 0); // corrects for the drift
   }
 
   void step(long nanos) {

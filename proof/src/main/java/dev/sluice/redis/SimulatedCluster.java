@@ -16,8 +16,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Cluster as the client library shows it: one connection to each master, which reconnects on its
- * own; what is sent before that waits for it. Redirections are followed.
+ * A Cluster as the client library presents it: one connection to each master, which reconnects by
+ * itself and then sends the waiting calls. Redirections are followed.
  */
 final class SimulatedCluster implements ClusterConnection {
 
@@ -106,7 +106,7 @@ final class SimulatedCluster implements ClusterConnection {
     return nodes.computeIfAbsent(server, ToNode::new);
   }
 
-  /** The connection to one master, and what waits for it. */
+  /** The connection to one master, and the calls that wait for it. */
   private final class ToNode {
     private final SimulatedServer server;
     private final Deque<Runnable> waiting = new ArrayDeque<>();
@@ -219,7 +219,7 @@ final class SimulatedCluster implements ClusterConnection {
           () -> {
             SimulatedConnection on = node.connection;
             if (answer.isDone() || on == null) {
-              return; // nobody waits for it any more
+              return; // nobody waits for the answer any more
             }
             sent = true;
             Exchange exchange = on.exchange(whole, keys, argument);

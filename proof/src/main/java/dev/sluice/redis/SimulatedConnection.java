@@ -16,8 +16,8 @@ import java.util.function.LongSupplier;
 
 /**
  * A connection of a world. In each direction, messages arrive in the order in which they were sent,
- * but two calls may change places (if the plan says so). The connection can be cut, so that
- * requests or answers are lost. It can also go dead without either side noticing.
+ * unless the plan lets calls overtake each other. The connection can be cut, so that requests or
+ * answers are lost. It can also go dead without either side noticing.
  */
 final class SimulatedConnection implements Connection {
 
@@ -40,13 +40,13 @@ final class SimulatedConnection implements Connection {
   private long lastToClient;
 
   /**
-   * The way between a process and its servers.
+   * The network between a process and its servers.
    *
-   * @param io where answers arrive
-   * @param latencyNanos how long a message takes
-   * @param overtaking whether messages may change places
-   * @param slower how much longer messages take at the time
-   * @param sends is told of what is sent
+   * @param io the thread on which answers arrive
+   * @param latencyNanos the travel time of a message
+   * @param overtaking whether messages may overtake each other
+   * @param slower the additional travel time at this moment
+   * @param sends receives the commands that are sent
    */
   record Wire(
       Actor io,
@@ -83,7 +83,7 @@ final class SimulatedConnection implements Connection {
     return reaches;
   }
 
-  /** Tells when the client finds it broken. */
+  /** Sets a callback for when the client finds the connection broken. */
   void onBroken(Runnable told) {
     onBroken = told;
   }
@@ -135,13 +135,13 @@ final class SimulatedConnection implements Connection {
 
   /** How a connection breaks. */
   enum Cut {
-    /** Requests on their way are lost; the client is told. */
+    /** Requests in flight are lost; the client is notified. */
     REQUESTS(false, false),
-    /** Requests on their way arrive, their answers are lost; the client is told. */
+    /** Requests in flight arrive, their answers are lost; the client is notified. */
     ANSWERS(false, true),
-    /** Both are lost, and nobody is told. */
+    /** Both are lost; the client is not notified. */
     SILENTLY(true, false),
-    /** Requests arrive, their answers are lost, and nobody is told: dead in one direction. */
+    /** Requests arrive, their answers are lost; the client is not notified. */
     ANSWERS_SILENTLY(true, true);
 
     final boolean isSilent;
@@ -162,12 +162,12 @@ final class SimulatedConnection implements Connection {
     }
   }
 
-  /** Returns whether its client does not know that nothing comes back any more. */
+  /** Returns whether the client does not know that no answer will arrive. */
   boolean isSilent() {
     return open && !answers;
   }
 
-  /** The client finds it broken after a time. */
+  /** Closes the connection from the server's side; the client notices after a time. */
   void brokenByServer(long nanos) {
     answers = false;
     world.after(nanos, io, () -> brokenForClient("Connection reset by peer"));
@@ -187,7 +187,10 @@ final class SimulatedConnection implements Connection {
     onBroken.run();
   }
 
-  /** Calls of two threads may change places before they are written. */
+  /**
+   * Returns the moment of arrival; calls of two threads may overtake each other before they are
+   * written.
+   */
   private long arrival() {
     long slowness = slower.getAsLong();
     if (slowness > 0) {
@@ -280,7 +283,7 @@ final class SimulatedConnection implements Connection {
       command.abandon();
       typed.cancel(false);
       answer.cancel(false);
-      // A request that was sent stays outstanding: its answer still comes, to nobody.
+      // A request that was sent stays outstanding: its answer still arrives.
     }
   }
 

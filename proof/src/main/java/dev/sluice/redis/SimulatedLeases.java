@@ -14,7 +14,7 @@ import java.util.Map;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** The leases of one process, whose tokens are handed out one after the other. For one thread. */
+/** The leases of one process, which hand out tokens one after the other. For one thread. */
 final class SimulatedLeases {
 
   private static final int TOKENS = 3;
@@ -32,7 +32,7 @@ final class SimulatedLeases {
     this.ticker = ticker;
   }
 
-  /** A lease, and what the reference knows of the tokens that it holds. */
+  /** A lease, and the reference's record of the tokens that it holds. */
   private static final class Leased {
     private final Transaction token;
     private final Lease lease;
@@ -94,7 +94,7 @@ final class SimulatedLeases {
     }
   }
 
-  /** A bucket before a call: how often it had changed, and its present. */
+  /** The state of a bucket before a call: the number of its changes, and its current time. */
   private record Before(long version, long nowNanos) {
 
     static Before of(Reference reference, String key) {
@@ -102,13 +102,13 @@ final class SimulatedLeases {
     }
   }
 
-  /** It has no token, and the bucket has none either. */
+  /** Judges that neither the lease nor the bucket has a token. */
   private void requireDenied(Operation operation, Transaction one, Before before) {
     Reference reference = calls.reference;
     Conditions conditions = calls.conditions;
     String key = one.bucketKey();
     Quota quota = one.quota();
-    // A lease waits from the moment on at which it was told of the denial.
+    // A lease waits from the moment at which it received the denial.
     long since = operation.start() - conditions.driftNanos() - calls.roundTrip();
     boolean isPlain =
         !(conditions.hasFaults()

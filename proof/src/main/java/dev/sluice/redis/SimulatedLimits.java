@@ -14,8 +14,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The limits of a world: A and B, of which there are several, Z, a token an hour, and W, for whose
- * tokens callers may wait. Stateless.
+ * The limits of a world: A and B in several sizes, Z with one token an hour, and W, for whose
+ * tokens callers may wait.
  */
 final class SimulatedLimits {
 
@@ -53,15 +53,15 @@ final class SimulatedLimits {
     return ALL.get(number % ALL.size());
   }
 
-  /** Returns the name of a limit by its number in a plan. */
+  /** Returns the name of the limit with a number in a plan. */
   static String nameOf(int number) {
     return NAMES.get(number);
   }
 
   /**
-   * Returns the same limits with a penalty on an id in place of the one that it has.
+   * Returns the limits with a penalty on an id, in place of its current penalty.
    *
-   * @param until when the penalty ends; not later than now lifts it
+   * @param until the end of the penalty; lifts it if not in the future
    */
   static Limits penalized(Limits now, String limit, String id, Instant until) {
     LimitName name = CATALOGUE.get(limit);

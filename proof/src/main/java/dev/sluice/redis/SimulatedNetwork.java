@@ -18,7 +18,7 @@ import java.util.function.Function;
 import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** How one process of a world reaches the servers. */
+/** The network through which one process of a world reaches the servers. */
 final class SimulatedNetwork implements Connector {
 
   private static final long MOST_SLOWNESS_NANOS = 300_000_000;
@@ -76,7 +76,7 @@ final class SimulatedNetwork implements Connector {
     slowCallsUntil = Math.max(slowCallsUntil, world.now() + nanos);
   }
 
-  /** Returns how much longer a call takes that leaves now. */
+  /** Returns the additional travel time of a call that leaves now. */
   long slowness() {
     return world.now() < slowCallsUntil ? dice.between(0, MOST_SLOWNESS_NANOS) : 0;
   }
@@ -85,24 +85,24 @@ final class SimulatedNetwork implements Connector {
     failsWithError = true;
   }
 
-  /** Is told that a timer could not be set, which may fail the calls under way. */
+  /** Records that a timer could not be set, which may fail the calls in flight. */
   void timerFailed() {
     failedWithError = world.now();
   }
 
-  /** Is told that this process has learned of another master for some slots of a Cluster. */
+  /** Records that this process learned of another master for some slots of a Cluster. */
   void learnedOfMasters() {
     mastersSince = world.now();
   }
 
-  /** Returns the moment at which this process learned last of another master. */
+  /** Returns the moment at which this process last learned of another master. */
   long mastersSince() {
     return mastersSince;
   }
 
   /**
-   * Returns whether this process could not reach a server lately, for more than one cut. A silent
-   * connection stays in use until enough calls of it timed out, which may take long where few come.
+   * Returns whether this process recently failed to reach a server for more than one cut. A silent
+   * connection stays in use until enough of its calls time out, which takes long with few calls.
    */
   boolean hadTroubleWith(SimulatedServer server, long nanos) {
     return connections.stream().anyMatch(one -> one.server() == server && one.isSilent())
@@ -113,7 +113,7 @@ final class SimulatedNetwork implements Connector {
         || world.now() - silentSince.getOrDefault(server, Long.MIN_VALUE / 2) < 10 * nanos;
   }
 
-  /** Returns whether it has a second connection to a server, as one that was replaced and lost. */
+  /** Returns whether there are two connections to a server, such as a leaked old one. */
   boolean hasTooMany() {
     List<SimulatedServer> servers =
         connections.stream()
@@ -124,15 +124,17 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Sets the receiver of the calls that are sent.
+   * Sets the receiver of sent calls.
    *
-   * @param told takes the keys of the buckets of each
+   * @param told receives the bucket keys of each call
    */
   void tellOfSent(Consumer<List<String>> told) {
     onSent = told;
   }
 
-  /** A call leaves for the server of some buckets. One with the whole script has left before. */
+  /**
+   * Reports a call that leaves for a server; a repeat with the whole script was reported before.
+   */
   void sends(SimulatedServer.Command command) {
     if (!command.isWhole()) {
       onSent.accept(command.bucketKeys());
@@ -193,7 +195,7 @@ final class SimulatedNetwork implements Connector {
     return done;
   }
 
-  /** Connects, and greets the server. */
+  /** Connects, and completes the handshake with the server. */
   <C> CompletableFuture<C> connect(
       String name,
       java.util.function.Supplier<@Nullable SimulatedServer> whom,
@@ -207,7 +209,7 @@ final class SimulatedNetwork implements Connector {
     PendingConnection<C> connected = new PendingConnection<>(attempt::waits);
     Consumer<Throwable> fails =
         failure -> {
-          boolean calls = connected.waiting() > 1; // the first is the store's own
+          boolean calls = connected.waiting() > 1; // the first stage is the store's own
           if (connected.completeExceptionally(failure)) {
             attempt.failed(calls);
           }
@@ -273,16 +275,16 @@ final class SimulatedNetwork implements Connector {
     List.copyOf(connections).forEach(SimulatedConnection::close);
   }
 
-  /** A connection that is being made, and that tells how much waits for it. For one thread. */
+  /** A connection in progress that reports how many stages wait for it. For one thread. */
   private static final class PendingConnection<T> extends CompletableFuture<T> {
 
-    private final List<CompletableFuture<?>> waiting; // shared with all that follow from it
+    private final List<CompletableFuture<?>> waiting; // shared with all dependent stages
     private final IntConsumer told;
 
     /**
-     * A connection that is not made yet.
+     * Creates a connection in progress.
      *
-     * @param told takes how many stages wait for it, whenever another one does
+     * @param told receives the number of waiting stages whenever it grows
      */
     PendingConnection(IntConsumer told) {
       this(new ArrayList<>(), told);
@@ -293,7 +295,7 @@ final class SimulatedNetwork implements Connector {
       this.told = told;
     }
 
-    /** Returns how many stages wait for it: what the store makes of it, and what hangs on that. */
+    /** Returns how many stages wait for it, directly or through other stages. */
     int waiting() {
       waiting.removeIf(CompletableFuture::isDone);
       return waiting.size();

@@ -18,17 +18,17 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A process of a world: a real {@link Limiter} on a real {@link RedisStore}, whose callers do what
- * the plan says.
+ * A process of a world: a real {@link Limiter} on a real {@link RedisStore}, whose callers follow
+ * the plan.
  */
 final class SimulatedProcess {
 
   private static final int SHORT_QUEUE = 24; // more than ever wait without a fault
 
-  /** Their hash codes are the same. */
+  /** Ids with equal hash codes. */
   private static final List<String> ALIKE = List.of("sAaAa", "sAaBB", "sBBAa");
 
-  private static final int GIVEN_BACK = 16; // no more than wait in a short queue
+  private static final int GIVEN_BACK = 16; // no more than fit into a short queue
   private static final int ASKED = 12; // buckets, some on each server
   private static final long LONGEST_REFILL_NANOS = 1_000_000_000; // of all limits but Z
   private static final long START_NANOS = 1_000_000_000_000L; // of the process
@@ -41,7 +41,7 @@ final class SimulatedProcess {
   private final SimulatedTiming timing;
   private final SimulatedTime time;
   private final SimulatedNetwork network;
-  private final SimulatedClock clock; // by which buckets go, if they go by clients' clocks
+  private final SimulatedClock clock; // for buckets that use client clocks
   private final StoreWatch storeWatch;
   private final LimiterWatch limiterWatch = new LimiterWatch();
   private final boolean lingers;
@@ -54,7 +54,7 @@ final class SimulatedProcess {
   private final SimulatedLeases leases;
   private @Nullable Held heldToTheEnd;
   private boolean spentToTheEnd;
-  private boolean forgets; // what nobody closed, since there were calls after it
+  private boolean forgets; // unclosed reservations, after later calls
 
   SimulatedProcess(int index, Plan plan, World world, Fleet fleet, Reference reference, Dice dice) {
     this.index = index;
@@ -104,7 +104,7 @@ final class SimulatedProcess {
     this.leases = new SimulatedLeases(calls, limiter, time::nanos);
   }
 
-  /** The clock of the machine that never steps; it is as fast as it is. */
+  /** Returns the machine's clock that never steps, with its own pace. */
   private static SimulatedClock monotonic(boolean pacesDiffer, World world, Dice dice) {
     long most = pacesDiffer ? Fleet.MOST_PACE_PPM : 0;
     return new SimulatedClock(world, START_NANOS, dice.between(-most, most));
@@ -137,14 +137,14 @@ final class SimulatedProcess {
 
   private String id(int number) {
     if (number < 3) {
-      return alike ? ALIKE.get(number) : "s" + number; // everybody's
+      return alike ? ALIKE.get(number) : "s" + number; // shared by all processes
     }
     if (number > 5) {
-      return "l" + (number - 6); // what is leased
+      return "l" + (number - 6); // for leases
     }
     return number < 5
         ? "p" + index + "-" + number
-        : "f" + index + "-" + calls.number(); // one's own
+        : "f" + index + "-" + calls.number(); // for this process only
   }
 
   private Transaction transaction(int limit, int id, int cost) {
@@ -164,10 +164,9 @@ final class SimulatedProcess {
   }
 
   /**
-   * Some that must fit, some that are only looked at, some that are spent if they fit, and some
-   * that nothing limits.
+   * Returns a batch of required spends, checks, optional spends and unlimited ids.
    *
-   * @param first which kind comes first, of three; from 3 on, of all four
+   * @param first the kind that comes first, of three kinds; from 3 on, of all four
    */
   private List<Transaction> someOfEachKind(Step step, int first) {
     List<Transaction> some = new ArrayList<>();
@@ -185,9 +184,9 @@ final class SimulatedProcess {
   }
 
   /**
-   * Does what a step says.
+   * Executes a step.
    *
-   * @param processes all of the world
+   * @param processes all processes of the world
    */
   void run(Step step, List<SimulatedProcess> processes) {
     calls.nextStep();
@@ -280,7 +279,7 @@ final class SimulatedProcess {
         : new NoClassDefFoundError("an observer's");
   }
 
-  /** As a refresh does that reads the overrides from a table. */
+  /** Changes an override, as a refresh from a table does. */
   private void override(String id, int burst) {
     Limits now = limits.get();
     limits.replace(
@@ -289,7 +288,7 @@ final class SimulatedProcess {
             : now.withOverrides(List.of(SimulatedLimits.override(id, burst))));
   }
 
-  /** As an operator does, by the clock of the server that has the bucket. */
+  /** Sets a penalty as an operator does, by the clock of the bucket's server. */
   private void penalize(Step step) {
     Transaction one = transaction(step.number(0), step.number(1), 1);
     SimulatedServer server = reference.serverOf(one.bucketKey());
@@ -303,7 +302,7 @@ final class SimulatedProcess {
     reference.clockOfAProcessStepped();
   }
 
-  /** A bucket that others look at, and one that is empty for an hour. */
+  /** Sends a batch on a bucket that others check, and on one that is empty for an hour. */
   private void deniedBatch(int partner) {
     callers.batch(
         List.of(
@@ -312,7 +311,7 @@ final class SimulatedProcess {
 
   // At the end
 
-  /** Asks each server for something, which must be there by now. */
+  /** Requires that each server answers by now. */
   void requireRecovered() {
     askEach(
         "spend after all faults",
@@ -337,7 +336,7 @@ final class SimulatedProcess {
           operation.ended(decision, failure);
           spentToTheEnd = decision != null && !decision.degraded();
         });
-    limits.replace(limits.get().withPenalties(List.of())); // what is penalized reserves nothing
+    limits.replace(limits.get().withPenalties(List.of())); // a penalized id reserves nothing
     world.after(
         LONGEST_REFILL_NANOS,
         new Actor("caller"),
@@ -345,8 +344,8 @@ final class SimulatedProcess {
   }
 
   /**
-   * Asks now and then, as traffic does: a silent connection is found by calls that time out. Each
-   * server that is asked at the end is asked here.
+   * Sends calls as regular traffic does, so that time-outs reveal silent connections. Asks each
+   * server that is asked at the end.
    */
   void askAround() {
     askEach("ask", 0, Operation::ended);
@@ -356,12 +355,12 @@ final class SimulatedProcess {
     }
   }
 
-  /** Returns whether it remembers more than what is held to the end. */
+  /** Returns whether the limiter remembers more than what is held to the end. */
   boolean follows() {
     return Insides.buckets(limiter) > (heldToTheEnd == null ? 0 : 1);
   }
 
-  /** Gives back to buckets that nobody has, in all corners of what the process remembers. */
+  /** Gives back to unused buckets, in all parts of the limiter's memory. */
   void giveBackElsewhere() {
     for (int i = 0; i < GIVEN_BACK; i++) {
       calls.nextStep();
@@ -376,12 +375,12 @@ final class SimulatedProcess {
     }
   }
 
-  /** A bucket that does not refill while the world lasts. */
+  /** Returns a transaction on a bucket that does not refill during the world. */
   private Transaction atTheEnd(String id) {
     return limiter.transaction("Z", id + index);
   }
 
-  /** Nothing that was asked for is left, in any queue, map, counter or timer. */
+  /** Requires that no queue, map, counter or timer holds anything any more. */
   void requireIdle() {
     require(calls.outstanding() == 0, () -> "waits for " + calls.outstanding() + " calls");
     for (String key : calls.asked()) {
@@ -389,11 +388,12 @@ final class SimulatedProcess {
     }
     int open = openStretches();
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
-    boolean isOwn = fleet.topology != Fleet.Topology.CLUSTER; // there the client library connects
+    // in a Cluster the client library connects
+    boolean isOwn = fleet.topology != Fleet.Topology.CLUSTER;
     require(!(isOwn && network.hasTooMany()), () -> "has two connections to a server");
     require(
         (calls.conditions.hasFaults() && !lingers)
-            || !follows(), // failed refunds stay for a minute
+            || !follows(), // failed refunds are remembered for a minute
         () -> "follows " + Insides.buckets(limiter) + " buckets, and holds tokens of one at most");
     int inFlight = Insides.inFlight(limiter);
     require(inFlight == 0, () -> "takes " + inFlight + " refunds to be in flight");
@@ -402,7 +402,7 @@ final class SimulatedProcess {
     String wrongWaits = limiterWatch.wrongWaits(calls.passed(), calls.gaveUpWaiting());
     require(wrongWaits == null, () -> String.valueOf(wrongWaits));
     require(time.pending() == 0, () -> "has " + time.pending() + " alarms");
-    boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL; // and goes on asking
+    boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL; // and continues to ask
     require(
         timing.pending() <= (asksSentinel ? 2 : 0), () -> "has " + timing.pending() + " timers");
   }
@@ -413,7 +413,7 @@ final class SimulatedProcess {
     }
   }
 
-  /** Lets a caller wait for its turn while the store is closed. */
+  /** Makes a caller wait for its turn while the store is closed. */
   void waitInLine() {
     Transaction all = limiter.transaction("W", "w" + index).withCost(3);
     for (int i = 0; i < 3; i++) {
@@ -421,14 +421,14 @@ final class SimulatedProcess {
     }
   }
 
-  /** Somebody is waiting when the stores are closed, or what follows shows nothing. */
+  /** Requires that a caller waits when the stores are closed; otherwise the test shows nothing. */
   void requireInLine() {
     if (Insides.waiting(limiter) == 0) {
       world.violated(() -> "nobody waits in line of p" + index + " when its store is closed");
     }
   }
 
-  /** Closes the store while calls are under way: they end as well. */
+  /** Closes the store with calls in flight, which must end as well. */
   void closeStore() {
     calls.close();
     askEach("spend before closing", 1, Operation::ended);
@@ -437,12 +437,12 @@ final class SimulatedProcess {
       callers.cancel(held);
     }
     if (spentToTheEnd) {
-      callers.batch(List.of(atTheEnd("d"), atTheEnd("x"))); // over servers, if there are several
+      callers.batch(List.of(atTheEnd("d"), atTheEnd("x"))); // several servers, if possible
     }
     store.close();
   }
 
-  /** Closing waits for what gives tokens back. */
+  /** Requires that closing waited for the give-backs. */
   void requireClosed() {
     require(
         calls.outstanding() == 0,
@@ -464,7 +464,7 @@ final class SimulatedProcess {
     return Insides.openStretches(limiter) - (heldToTheEnd == null ? 0 : 1);
   }
 
-  /** Lets go of what callers hold. */
+  /** Closes what callers hold. */
   void close() {
     leases.closeAll();
     int open = openStretches();

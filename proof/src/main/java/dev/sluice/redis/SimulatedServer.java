@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A Redis server of a world: one thread, a clock, keys with times to live, a replica that lags, and
- * whatever can be wrong with it. What the script does there is {@link ScriptModel}'s.
+ * faults. {@link ScriptModel} runs the script.
  */
 final class SimulatedServer {
 
@@ -39,8 +39,8 @@ final class SimulatedServer {
   private boolean knowsScript;
   private boolean replica;
   private boolean up = true;
-  private int life; // what was on its way to a former life never arrives
-  private int role; // nor what a master had on its way to a replica that is one no more
+  private int life; // messages to a former life never arrive
+  private int role; // nor do replication messages for a former role
   private long refusesSince;
   private long refusesUntil;
   private String refusal = "";
@@ -51,7 +51,7 @@ final class SimulatedServer {
   private long lastTrouble = Long.MIN_VALUE / 2;
   private @Nullable SimulatedServer follower;
   private long lagNanos;
-  private long lastReplicated; // the moment at which it arrives
+  private long lastReplicated; // the moment of arrival
   private Function<byte[], @Nullable String> redirection = key -> null;
 
   SimulatedServer(String name, World world, SimulatedClock clock, Reference reference, Dice dice) {
@@ -73,12 +73,12 @@ final class SimulatedServer {
     master.lagNanos = lag;
   }
 
-  /** From now on its replica gets later what it writes, and in order. */
+  /** Delays replication from now on; the order is kept. */
   void lag(long nanos) {
     lagNanos = nanos;
   }
 
-  /** Makes it the server of some keys only: for the others it answers where they are. */
+  /** Makes the server redirect calls for some keys, as a Cluster node does. */
   void redirect(Function<byte[], @Nullable String> newRedirection) {
     redirection = newRedirection;
   }
@@ -91,7 +91,7 @@ final class SimulatedServer {
     return replica;
   }
 
-  /** Returns the last moment of the world at which something was wrong with it. */
+  /** Returns the last moment of the world at which the server had a fault. */
   long lastTrouble() {
     return Math.max(lastTrouble, Math.max(refusesUntil, Math.max(outOfMemoryUntil, frozenUntil)));
   }
@@ -112,18 +112,20 @@ final class SimulatedServer {
     refusesUntil = world.now() + nanos;
   }
 
-  /** Returns whether it has refused calls for as long as an answer takes, and goes on. */
+  /**
+   * Returns whether the server has refused calls for at least an answer's time, and continues to.
+   */
   boolean refusesCalls() {
     boolean refuses = world.now() < refusesUntil - 5_000_000 && !refusesPing;
     return up && refuses && world.now() - refusesSince > 100_000_000;
   }
 
-  /** Returns whether it has refused all calls since then. */
+  /** Returns whether the server has refused all calls since a moment. */
   boolean refusedAll(long since) {
     return world.now() < refusesUntil && refusesSince <= since;
   }
 
-  /** Returns whether it may have refused a call for its several keys since then. */
+  /** Returns whether the server may have refused a call with several keys since a moment. */
   boolean refusedSeveral(long since) {
     return refusesSeveralUntil > since;
   }
@@ -132,7 +134,7 @@ final class SimulatedServer {
     outOfMemoryUntil = world.now() + nanos;
   }
 
-  /** Refuses calls with more than one key, as the server of a slot does that is moving. */
+  /** Refuses calls with several keys, as the server of a moving slot does. */
   void refuseSeveralKeys(long nanos) {
     refusesSeveralUntil = world.now() + nanos;
   }
@@ -141,7 +143,7 @@ final class SimulatedServer {
     knowsScript = false;
   }
 
-  /** Kills it; connections break, and what was on its way is lost. */
+  /** Kills the server: connections break, and messages in flight are lost. */
   void kill(boolean keepsData, long downNanos) {
     up = false;
     life++;
@@ -162,14 +164,14 @@ final class SimulatedServer {
         });
   }
 
-  /** Makes the replica a master; what had not reached it yet is lost. */
+  /** Promotes the replica to master; writes that had not reached it are lost. */
   void promote() {
     replica = false;
     role++;
     trouble();
   }
 
-  /** Tells the reference which keys another server lost when this one took over. */
+  /** Reports to the reference which keys the other server lost when this one took over. */
   void tookOverFrom(SimulatedServer master) {
     master.keys.forEach(
         (key, stored) -> {
@@ -180,7 +182,9 @@ final class SimulatedServer {
         });
   }
 
-  /** Makes a master the replica of another: it drops its keys, and its clients unless they stay. */
+  /**
+   * Demotes a master to a replica of another: it drops its keys, and its clients unless they stay.
+   */
   void demote(SimulatedServer master, boolean clientsStay) {
     trouble();
     replica = true;
@@ -195,7 +199,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Hands the keys over that another server has from now on. */
+  /** Moves keys to the server that now owns them. */
   void migrate(SimulatedServer to, Consumer<Map<String, ?>> which) {
     Map<String, Stored> moving = new HashMap<>(keys);
     which.accept(moving);
@@ -213,7 +217,7 @@ final class SimulatedServer {
     clients.remove(client);
   }
 
-  /** A command arrives; the answer is a list, a status or an exception. */
+  /** Receives a command; the answer is a list, a status or an exception. */
   void command(long moment, SimulatedConnection client, Command command, Consumer<Object> answer) {
     int now = life;
     world.at(
@@ -248,17 +252,17 @@ final class SimulatedServer {
       return new Command(false, new byte[0][], new byte[0]);
     }
 
-    /** It leaves, and should be there by a moment of the world. */
+    /** Records the moment by which the command should arrive. */
     void leavesUntil(long moment) {
       promptUntil = moment;
     }
 
-    /** Nobody waits for its answer any more, though it may arrive yet. */
+    /** Records that nobody waits for the answer any more, though it may still arrive. */
     void abandon() {
       abandoned = true;
     }
 
-    /** Returns what it asks for, as it stands in the server. */
+    /** Returns the bucket keys of the command, as stored in the server. */
     List<String> bucketKeys() {
       return Stream.of(keys).map(key -> new String(key, StandardCharsets.UTF_8)).toList();
     }
@@ -409,7 +413,7 @@ final class SimulatedServer {
     return texts.toString();
   }
 
-  /** Returns what a client is told whose server is not there. */
+  /** Returns the exception for a client whose server is down. */
   static RedisException refused(String name) {
     return new RedisException("Unable to connect to " + name + ": Connection refused");
   }

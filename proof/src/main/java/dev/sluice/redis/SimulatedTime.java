@@ -7,7 +7,7 @@ import dev.sluice.store.TimeSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
-/** The clock of a process, by which its callers wait: it never steps. For one thread. */
+/** The clock of a process for waiting callers; it never steps. For one thread. */
 final class SimulatedTime implements TimeSource {
 
   private final World world;
@@ -28,7 +28,7 @@ final class SimulatedTime implements TimeSource {
     return clock.nanos();
   }
 
-  /** On a thread of a pool, late by what a machine is late. */
+  /** Runs the task on a pool thread, late by the machine's delay. */
   @Override
   public Future<?> alarm(long atNanos, Runnable task) {
     CompletableFuture<Boolean> bell = new CompletableFuture<>();

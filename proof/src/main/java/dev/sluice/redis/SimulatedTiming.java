@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedTiming implements Timing {
 
   /**
-   * What {@code System.nanoTime} shows when a world begins: it may be negative, and wrap around.
+   * The values of {@code System.nanoTime} at the start of a world: it may be negative, and wrap.
    */
   private static final Long[] ORIGINS = {0L, -700_000_000L, Long.MAX_VALUE - 700_000_000L};
 
@@ -28,9 +28,9 @@ final class SimulatedTiming implements Timing {
   private @Nullable Runnable onThrow;
 
   /**
-   * A timing.
+   * Creates a timing.
    *
-   * @param clock of the machine; it never steps
+   * @param clock the clock of the machine, which never steps
    */
   SimulatedTiming(World world, SimulatedClock clock, Dice dice, String process) {
     this.world = world;
@@ -50,12 +50,12 @@ final class SimulatedTiming implements Timing {
     return clock.nanos() - clock.at(0);
   }
 
-  /** Returns the world's moment at which so much time is over by the clock of the machine. */
+  /** Returns the moment of the world at which a duration has passed by the machine's clock. */
   private long over(long nanos) {
     return clock.whenItShows(clock.nanos() + Math.max(nanos, 0));
   }
 
-  /** Never early, and late by what a machine is late. */
+  /** Runs the task never early, and late by the machine's delay. */
   @Override
   public void after(long nanos, Runnable task) {
     if (closed) {
@@ -70,7 +70,7 @@ final class SimulatedTiming implements Timing {
     later(nanos, task);
   }
 
-  /** Nothing that the task throws ends it. */
+  /** Repeats the task, whatever it throws. */
   @Override
   public void every(long nanos, Runnable task) {
     if (closed) {
@@ -90,9 +90,9 @@ final class SimulatedTiming implements Timing {
   }
 
   /**
-   * The next timer cannot be set.
+   * Makes the next timer fail.
    *
-   * @param told is told when that happens
+   * @param told is run when that happens
    */
   void throwNext(Runnable told) {
     onThrow = told;

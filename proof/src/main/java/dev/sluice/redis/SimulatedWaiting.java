@@ -5,7 +5,7 @@ import dev.sluice.Insides;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 
-/** How the callers of a process wait that block: the world goes on. For one thread. */
+/** Lets the world go on while a caller of a process blocks. For one thread. */
 final class SimulatedWaiting implements Insides.Waiting {
 
   private static final long LONGEST_NANOS = 60_000_000_000L;
@@ -17,7 +17,7 @@ final class SimulatedWaiting implements Insides.Waiting {
     this.world = world;
   }
 
-  /** The caller that waits is interrupted at a moment. */
+  /** Interrupts the waiting caller at a moment. */
   void interruptAt(long moment) {
     interruptAt = moment;
   }
@@ -37,7 +37,7 @@ final class SimulatedWaiting implements Insides.Waiting {
     }
   }
 
-  /** A thread that is interrupted while it waits finds that out when it has waited. */
+  /** Waits; a thread that is interrupted meanwhile notices it after the wait. */
   @Override
   public void untilAwake(BooleanSupplier isAwake, long nanos) {
     long most = Math.min(nanos, LONGEST_NANOS);

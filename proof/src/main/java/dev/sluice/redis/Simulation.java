@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Runs a plan to its end, or to the first invariant that does not hold. Used once. */
+/** Runs a plan once, to its end or to the first violation of an invariant. */
 final class Simulation {
 
   private static final long MILLI = 1_000_000;
@@ -16,7 +16,7 @@ final class Simulation {
   private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
 
   private static final long LONGEST_MEMORY_NANOS = 61_000 * MILLI;
-  private static final int MOST_ROUNDS = 200; // each call forgets two things of its corner
+  private static final int MOST_ROUNDS = 200; // each call forgets two entries of its part
   private static final long LONGEST_WAIT_NANOS = 1_500 * MILLI; // two round trips, and the wait
 
   private final Plan plan;
@@ -49,14 +49,14 @@ final class Simulation {
   }
 
   /**
-   * How a run ended.
+   * The result of a run.
    *
-   * @param violation the first invariant that did not hold, null if all did
-   * @param history what happened, if it was to be kept
+   * @param violation the first violated invariant, null for none
+   * @param history the events, if they were kept
    */
   record Result(@Nullable String violation, long steps, List<String> history) {}
 
-  /** Whatever code throws outside an event is a violation as well. */
+  /** Runs a plan; an exception outside an event is a violation as well. */
   static Result run(Plan plan, boolean keepsHistory) {
     World world = new World(keepsHistory);
     try {
@@ -101,7 +101,9 @@ final class Simulation {
     }
   }
 
-  /** What is remembered for a minute is forgotten after it, as soon as there are other calls. */
+  /**
+   * Waits until what is remembered for a minute may be forgotten; later calls must then forget it.
+   */
   private void linger() {
     world.runUntil(() -> false, world.now() + LONGEST_MEMORY_NANOS);
     for (int i = 0;

@@ -18,15 +18,16 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Runs simulated worlds, each from a fresh seed, until one breaks an invariant or the time is over.
- * Exit code 1 and the seed on the last line when one did; 0 and the number of steps otherwise.
+ * Runs simulated worlds from fresh seeds until one violates an invariant or the time is over. The
+ * exit code is 1 after a violation, with its seed on the last line; otherwise 0, with the number of
+ * steps.
  */
 public final class SimulationMain {
 
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-  /** A run of 1.4 million steps let three planted faults live that one of 36 million found. */
+  /** 1.4 million steps missed three planted faults that 36 million steps found. */
   private static final long FEW_STEPS = 10_000_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -54,7 +55,7 @@ public final class SimulationMain {
     System.exit(run(args, System.out));
   }
 
-  /** Returns the exit code. */
+  /** Runs the program, and returns the exit code. */
   static int run(String[] args, PrintStream out) {
     IntSupplier asked;
     try {
@@ -78,7 +79,7 @@ public final class SimulationMain {
     return () -> tell(plan, hasSeed, out);
   }
 
-  /** How a search ends, and what it tells. */
+  /** How a search ends, and what it prints. */
   private enum Manner {
     WHOLE,
     BRIEF,
@@ -86,10 +87,10 @@ public final class SimulationMain {
   }
 
   /**
-   * What the arguments ask for.
+   * The parsed arguments.
    *
-   * @param minutes how long; null if they do not say
-   * @param seed the first one; null for a fresh one
+   * @param minutes the duration; null if absent
+   * @param seed the first seed; null for a fresh one
    */
   private record Wish(@Nullable Double minutes, @Nullable Long seed, Manner manner) {
 
@@ -131,7 +132,7 @@ public final class SimulationMain {
   }
 
   private static int search(double minutes, long first, boolean brief, PrintStream out) {
-    EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
+    EndlessWorlds watch = new EndlessWorlds(out); // created before the time begins
     long start = cpuNanos();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     long steps = 0;
@@ -141,7 +142,7 @@ public final class SimulationMain {
       Simulation.Result result = watch.run(seed);
       steps += result.steps();
       if (cpuNanos() - told
-          > PROGRESS_NANOS) { // so that a run of hours that is cut off says something
+          > PROGRESS_NANOS) { // so that a long run that is cut off has printed something
         told = cpuNanos();
         tellProgress(seed - first + 1, steps);
       }
@@ -168,14 +169,14 @@ public final class SimulationMain {
     return 0;
   }
 
-  /** Processor time of this thread: a busy machine does not make a minute shorter. */
+  /** Returns the processor time of this thread, so that a busy machine does not shorten a run. */
   private static long cpuNanos() {
     return THREADS.getCurrentThreadCpuTime();
   }
 
   /**
-   * Ends the program where a step of a world does not end, as that of a loop: nothing else would
-   * tell its seed. A world takes some milliseconds.
+   * Ends the program if a step of a world does not end, for example in a loop; otherwise the seed
+   * would be lost. A world takes a few milliseconds.
    */
   private static final class EndlessWorlds {
 
@@ -226,7 +227,7 @@ public final class SimulationMain {
   }
 
   private static int survey(double minutes, long first, PrintStream out) {
-    EndlessWorlds watch = new EndlessWorlds(out); // before its time begins
+    EndlessWorlds watch = new EndlessWorlds(out); // created before the time begins
     long end = cpuNanos() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
     Map<String, String> firsts = new TreeMap<>();
@@ -295,8 +296,8 @@ public final class SimulationMain {
   }
 
   /**
-   * Returns what kind of violation it is, so that shrinking does not find another. These are its
-   * words without numbers, without what a call asked for, and without the answer.
+   * Returns the kind of a violation, so that shrinking does not switch to another. The kind is its
+   * text without numbers, without the call's transactions, and without the answer.
    */
   static String kind(@Nullable String violation) {
     if (violation == null) {

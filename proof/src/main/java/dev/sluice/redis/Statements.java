@@ -7,8 +7,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The statements of a decision, computed once more from its TAT and its limit, by arithmetic that
- * is not the product's. Stateless.
+ * Recomputes the fields of a decision from its TAT and its limit, with arithmetic independent of
+ * the product's.
  */
 final class Statements {
 
@@ -17,8 +17,8 @@ final class Statements {
   /**
    * Returns what is wrong with the answer to a spend or a check of one bucket, null for nothing.
    *
-   * @param waitNanos how long its caller would wait for tokens
-   * @param unspent whether the bucket had room, and its batch was denied for another one
+   * @param waitNanos how long the caller waits for tokens at most
+   * @param unspent whether the bucket had room, but another bucket of the batch denied
    */
   static @Nullable String wrong(
       Decision part, Quota quota, long cost, long waitNanos, boolean unspent) {
@@ -60,7 +60,7 @@ final class Statements {
     return part.retryInNanos() == 0 ? null : "was told to wait after a refund";
   }
 
-  /** Returns what is wrong with the answer to a batch, given those of its parts. */
+  /** Returns what is wrong with the answer to a batch, given the answers of its parts. */
   static @Nullable String wrong(Decision batch, List<Decision> parts) {
     boolean allowed = parts.stream().allMatch(Decision::allowed);
     if (batch.allowed() != allowed) {

@@ -6,15 +6,15 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * One step of a plan: what a caller does, or what goes wrong, and when. Immutable.
+ * One step of a plan: an act of a caller or a fault, and its time.
  *
  * @param at nanoseconds since the world began
- * @param process which process it concerns
- * @param numbers what else there is to say, by the kind
+ * @param process the number of the process
+ * @param numbers further values, depending on the kind
  */
 record Step(long at, Kind kind, int process, List<Integer> numbers) {
 
-  /** The kind of step; behind each the meaning of its numbers. */
+  /** The kinds of steps; each comment lists the numbers. */
   enum Kind {
     /** limit, id, cost. */
     SPEND,
@@ -152,12 +152,12 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     return index < numbers.size();
   }
 
-  /** Returns a number that was not always a part of such steps. */
+  /** Returns a number that older plans may lack. */
   int numberOr(int index, int otherwise) {
     return has(index) ? number(index) : otherwise;
   }
 
-  /** Returns the step as a line that {@link #parse} reads. */
+  /** Returns the step as a line for {@link #parse}. */
   @Override
   public String toString() {
     StringBuilder line = new StringBuilder();

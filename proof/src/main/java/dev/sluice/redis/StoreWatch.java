@@ -8,8 +8,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Watches what a process' store thinks of its servers, and throws where the plan says so: an
- * observer is a user's code. For one thread.
+ * A store's observer that judges the state of its circuit breakers, and throws where the plan says
+ * so, as user code may. For one thread.
  */
 final class StoreWatch implements RedisObserver {
 
@@ -28,10 +28,10 @@ final class StoreWatch implements RedisObserver {
   private @Nullable Throwable nextThrown;
 
   /**
-   * A watch.
+   * Creates a watch.
    *
-   * @param connects is told of failures, and of circuit breakers
-   * @param timeoutNanos of the store's calls
+   * @param connects receives failures and changes of circuit breakers
+   * @param timeoutNanos the time-out of the store's calls
    */
   StoreWatch(
       World world,
@@ -59,7 +59,7 @@ final class StoreWatch implements RedisObserver {
 
   @Override
   public void called(String server, Result result, int batches, int charges, long elapsed) {
-    long mostNanos = elapsed + elapsed / 1_000; // by the world's time, whatever the pace of its own
+    long mostNanos = elapsed + elapsed / 1_000; // by the world's time, plus the drift
     long start = world.now() - mostNanos;
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     boolean counts = network.mastersSince() <= start && !mayHaveRefused;
@@ -102,7 +102,7 @@ final class StoreWatch implements RedisObserver {
     throwIfPlanned();
   }
 
-  /** Returns whether calls to a server are refused at present. */
+  /** Returns whether the store refuses calls to a server now. */
   boolean isGivenUp(@Nullable SimulatedServer server) {
     return server != null && down.contains(server);
   }

@@ -5,19 +5,19 @@ import java.util.ArrayList;
 import java.util.List;
 
 /*
- * Two calls disturb each other only where they meet: at one bucket, within the time that one of
- * them is on its way. Calls that come evenly over some seconds to many buckets hardly ever meet.
- * So in a part of the worlds they come in crowds, and in a part of them to one bucket or two.
+ * Two calls disturb each other only if they use one bucket and overlap in time. Calls spread evenly
+ * over seconds and buckets hardly ever do. So in some worlds calls come in crowds, and in some to
+ * one or two buckets.
  */
 
-/** When the calls of a plan come, and to which ids. For one thread. */
+/** Picks the times and ids of a plan's calls. For one thread. */
 final class Traffic {
 
   private static final int IDS = 6;
 
   private final Dice dice;
   private final long nanos;
-  private final List<Long> crowds = new ArrayList<>(); // when they begin; empty: evenly
+  private final List<Long> crowds = new ArrayList<>(); // start times; empty: evenly spread
   private final long crowdNanos;
   private final List<Integer> ids = new ArrayList<>();
 
@@ -28,10 +28,10 @@ final class Traffic {
   }
 
   /**
-   * Traffic by the dice.
+   * Makes random traffic.
    *
-   * @param nanos how long there are calls
-   * @param latencyNanos how long a message takes
+   * @param nanos the time during which there are calls
+   * @param latencyNanos the travel time of a message
    */
   static Traffic random(Dice dice, long nanos, long latencyNanos) {
     Traffic traffic = new Traffic(dice, nanos, latencyNanos * dice.one(1, 4, 20));
@@ -46,7 +46,7 @@ final class Traffic {
     return traffic;
   }
 
-  /** Returns when a call comes, in nanoseconds since the world began. */
+  /** Returns the time of a call, in nanoseconds since the world began. */
   long moment() {
     return crowds.isEmpty()
         ? dice.between(0, nanos)

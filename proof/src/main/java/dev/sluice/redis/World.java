@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
 /** The time and the events of a simulated run. For one thread. */
 final class World {
 
-  /** A number of steps that no run reaches: a world that goes on for longer has a loop in it. */
+  /** A number of steps that no run reaches: a world that exceeds it is in an endless loop. */
   private static final long MOST_STEPS = 2_000_000;
 
   private final PriorityQueue<Event> events = new PriorityQueue<>();
@@ -39,7 +39,7 @@ final class World {
   private long now;
   private long sequence;
   private long steps;
-  private boolean closed; // nothing that comes after a violation tells more
+  private boolean closed; // later events are meaningless after a violation
   private boolean blocked; // a caller waits within a task
   private @Nullable Actor running;
   private @Nullable String violation;
@@ -73,7 +73,7 @@ final class World {
     }
   }
 
-  /** Returns the present, in nanoseconds since the world began. */
+  /** Returns the current time, in nanoseconds since the world began. */
   long now() {
     return now;
   }
@@ -91,7 +91,7 @@ final class World {
     at(now + Math.max(nanos, 0), actor, task);
   }
 
-  /** Keeps the running thread busy: user code that blocks. */
+  /** Keeps the running thread busy, as blocking user code does. */
   void block(long nanos) {
     Actor actor = running;
     if (actor != null) {
@@ -100,9 +100,9 @@ final class World {
   }
 
   /**
-   * Keeps the running thread busy from within, as user code does that blocks: the world goes on,
-   * and then what comes behind it on this thread. While another caller waits, the thread is busy
-   * from the end of what it does.
+   * Blocks the running thread from within, as user code does: the world continues, then the rest of
+   * this thread's events. While another caller waits, the thread is instead busy after its current
+   * event.
    */
   void hold(long nanos) {
     block(nanos);
@@ -140,7 +140,7 @@ final class World {
     running = event.actor;
     try {
       event.task.run();
-    } catch (InvalidRequestException e) { // a plan may ask for more than a burst
+    } catch (InvalidRequestException e) { // a plan may exceed a burst
       log(() -> event.actor + " ended a task with " + e);
     } catch (Throwable e) { // an executor would swallow it
       violated(() -> event.actor + " ended a task with " + text(e));
@@ -151,10 +151,10 @@ final class World {
   }
 
   /**
-   * Runs what blocks its caller, unless another caller is blocked already: the one that waits
-   * within the other's wait would hold it up.
+   * Runs a blocking call, unless another caller is blocked already: the inner wait would delay the
+   * outer one.
    *
-   * @return whether it was run
+   * @return whether the call ran
    */
   @CanIgnoreReturnValue
   boolean blocking(Runnable call) {
@@ -170,7 +170,7 @@ final class World {
     return true;
   }
 
-  /** Lets the world go on until something holds, or until a moment. */
+  /** Runs events until a condition holds, or until a moment. */
   void runUntil(BooleanSupplier done, long moment) {
     Actor waiting = new Actor("waiting");
     at(moment, waiting, () -> {});
@@ -179,7 +179,7 @@ final class World {
     }
   }
 
-  /** Ends the run: an invariant does not hold. The first one counts. */
+  /** Ends the run with a violated invariant; only the first one counts. */
   void violated(Supplier<String> what) {
     if (violation == null) {
       violation = what.get();
@@ -198,7 +198,7 @@ final class World {
     }
   }
 
-  /** Returns what was thrown, and where. */
+  /** Describes an exception and where it was thrown. */
   static String text(Throwable thrown) {
     StackTraceElement[] stack = thrown.getStackTrace(); // empty where the JVM leaves it out
     return stack.length == 0 ? thrown.toString() : thrown + " at " + stack[0];

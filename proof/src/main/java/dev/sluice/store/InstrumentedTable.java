@@ -22,10 +22,9 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * A memory store under simulation. It is in the store's package because it makes a table whose hash
- * is known. So the buckets that it is asked for lie in three segments, which are split while they
- * are still small. It looks at the slots when all is over. The calls themselves go through the
- * public door.
+ * A memory store under simulation. It is in the store's package in order to create a table with a
+ * known hash: the keys in use then lie in three segments, which split while they are still small.
+ * It checks the slots after a run. The calls themselves use the public API.
  */
 public final class InstrumentedTable implements InstrumentedStore {
 
@@ -45,8 +44,8 @@ public final class InstrumentedTable implements InstrumentedStore {
   /**
    * Makes an empty store.
    *
-   * @param setup its bound and its limit
-   * @param clock its time
+   * @param setup the bound and the limit
+   * @param clock the clock
    */
   public InstrumentedTable(Setup setup, Clock clock) {
     this.setup = setup;
@@ -65,7 +64,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     this.store = new MemoryStore(table);
   }
 
-  /** Keys that meet, as they share three segments. */
+  /** Returns keys that share three segments. */
   private static List<String> keys() {
     SipHash keyed = new SipHash(KEY0, KEY1);
     IdBytes bytes = new IdBytes();
@@ -164,7 +163,7 @@ public final class InstrumentedTable implements InstrumentedStore {
         : notRestored();
   }
 
-  /** A snapshot that is read again has all buckets, as they were. */
+  /** Restores a snapshot, and returns what differs; empty for nothing. */
   private String notRestored() {
     Set<List<Long>> before = buckets(table);
     long nowNanos = clock.nanos();
@@ -177,7 +176,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     return before.hashCode() % FILES_ONE_IN == 0 && !before.isEmpty() ? notRead(before) : "";
   }
 
-  /** The same through a file. */
+  /** Restores a snapshot from a file, and returns what differs; empty for nothing. */
   private String notRead(Set<List<Long>> before) {
     try {
       Path file = Files.createTempFile("simulated", ".snapshot");
@@ -195,7 +194,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     }
   }
 
-  /** Place, tag and TAT of each live bucket. */
+  /** Returns place, tag and TAT of each live bucket. */
   private static Set<List<Long>> buckets(BucketTable table) {
     Set<List<Long>> buckets = new HashSet<>();
     for (long[] part : table.live()) {

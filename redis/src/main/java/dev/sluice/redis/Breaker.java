@@ -13,19 +13,19 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stops calling a server that does not answer, and probes for its return.
+ * A circuit breaker: stops calling a server that does not answer, and probes for its return.
  *
- * <p>After some failed calls in a row the server is marked down: callers are refused at once
- * instead of waiting for a time-out each. From then on one probe at a time is sent, not at a
- * caller's cost. The first that is answered lets callers through again. Where the next call fails
- * all the same, the server is marked down at once. Each change is one line in the log.
+ * <p>After some failed calls in a row the server is marked down: callers fail at once instead of
+ * waiting for a time-out each. From then on one probe at a time is sent, outside of callers' calls.
+ * The first answered probe marks the server up. If the next call fails, the server is marked down
+ * again at once. Each change is logged in one line.
  *
- * <p>A server is marked down only while a probe is set or under way. Where none can be set, since
- * memory is short, callers are let through again. Thread-safe; no method blocks.
+ * <p>A server is marked down only while a probe is scheduled or in flight. If none can be
+ * scheduled, for lack of memory, the server is marked up. Thread-safe; no method blocks.
  */
 final class Breaker {
 
-  /** Why a server is marked up that answered no probe. */
+  /** Why a server is marked up without an answered probe. */
   static final String NO_PROBE = "no probe could be set";
 
   private final String server;
@@ -38,7 +38,7 @@ final class Breaker {
   private final AtomicInteger failures = new AtomicInteger();
   private final AtomicReference<String> downFor = new AtomicReference<>(); // null: it is up
   private volatile long lastFailure;
-  private volatile boolean onTrial; // it answered a probe, and no call yet
+  private volatile boolean onTrial; // the server answered a probe, but no call yet
   private volatile boolean closed;
 
   Breaker(
@@ -56,12 +56,12 @@ final class Breaker {
     this.observer = observer;
   }
 
-  /** Returns the name of the server whose failures it counts. */
+  /** Returns the server's name. */
   String server() {
     return server;
   }
 
-  /** Refuses, in place of a server that is marked down. */
+  /** Throws if the server is marked down. */
   void requireUp() {
     String reason = downFor.get();
     if (reason != null) {
@@ -80,8 +80,8 @@ final class Breaker {
   /**
    * Counts a call that failed.
    *
-   * @param start when it began, a {@link Timing#nanoTime}: calls that were under way together fail
-   *     together, by one cut connection for example, and count once
+   * @param start when the call began, a {@link Timing#nanoTime}: concurrent calls that fail
+   *     together, for example by one broken connection, count once
    */
   void failed(String reason, long start) {
     long last = lastFailure;
@@ -123,7 +123,7 @@ final class Breaker {
       timing.after(probeEveryNanos, this::probe);
     } catch (RejectedExecutionException e) {
       // The store was closed in between.
-    } catch (Throwable e) { // or nobody would ever probe it
+    } catch (Throwable e) { // no probe was scheduled, so the server would stay down for ever
       markUp(NO_PROBE, "{0} is called again, since no probe of it could be set");
     }
   }
@@ -132,13 +132,13 @@ final class Breaker {
     try {
       return probe.get();
     } catch (Throwable e) {
-      return CompletableFuture.failedFuture(e); // or nobody would ever probe again
+      return CompletableFuture.failedFuture(e); // schedules the next probe
     }
   }
 
   private void probe() {
     if (downFor.get() == null) {
-      return; // a timer that was set, and threw all the same
+      return; // after() threw although its timer was set, so the server is marked up
     }
     try {
       Stages.onEnd(ask(), (answer, failure) -> probed(failure));

@@ -6,11 +6,11 @@ import dev.sluice.store.StoreException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** The effect of a call that failed, as far as the caller can know. */
+/** Whether a failed call may have charged a bucket. */
 enum Charged {
   /** The server has certainly not charged anything. */
   NOTHING("nothing was charged"),
-  /** The call was sent, and its answer is lost. */
+  /** The call was sent, and its answer was lost. */
   UNKNOWN("whether anything was charged is unknown");
 
   private final String words;
@@ -19,17 +19,17 @@ enum Charged {
     this.words = words;
   }
 
-  /** Returns the effect of a call, by whether the server can have seen it. */
+  /** Returns the effect of a failed call. */
   static Charged by(boolean neverSent) {
     return neverSent ? NOTHING : UNKNOWN;
   }
 
-  /** Returns the effect of charges that were sent, and of which no more is known. */
+  /** Returns the effect of charges that were sent and had no answer. */
   static Charged ofSent(List<Charge> charges) {
     return writes(charges) ? UNKNOWN : NOTHING;
   }
 
-  /** Whether charges may change a bucket: a check never does. */
+  /** Whether any of the charges may change a bucket; a check never does. */
   static boolean writes(List<Charge> charges) {
     for (Charge charge : charges) {
       if (charge.op().writes()) {
@@ -44,7 +44,7 @@ enum Charged {
     return failure instanceof ChargedException its && its.charged() == NOTHING;
   }
 
-  /** Returns a failure that says this effect, and not another. */
+  /** Returns the failure with this effect in its message, in place of any other effect. */
   Throwable said(Throwable failure) {
     if (failure instanceof ChargedException its) {
       return its.charged() == this ? its : exception(its.what(), its);
@@ -54,7 +54,7 @@ enum Charged {
         : failure;
   }
 
-  /** Returns a message with this effect at its end. */
+  /** Appends this effect to a message. */
   String after(String message) {
     return message + "; " + words;
   }
@@ -65,7 +65,7 @@ enum Charged {
 
   StoreException exception(String message, @Nullable Throwable cause) {
     String ending = after("");
-    String what = // a clock that fails, for example, says it itself
+    String what = // some messages already end with it, such as that of a failed clock
         message.endsWith(ending)
             ? message.substring(0, message.length() - ending.length())
             : message;

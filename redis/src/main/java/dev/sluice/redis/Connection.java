@@ -5,26 +5,26 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A connection to a server that knows the script of {@link ChargeScript}, or can be told it. The
- * client library has one, the simulator another. Thread-safe; no method blocks.
+ * A connection that runs the script of {@link ChargeScript}; Lettuce has one implementation, the
+ * simulator another. Thread-safe; no method blocks.
  */
 interface Connection {
 
-  /** Returns whether a call may be sent; a connection that broke may say so a moment too late. */
+  /** Returns whether a call may be sent; may still be true just after the connection broke. */
   boolean isOpen();
 
   /**
    * Prepares a call of the script.
    *
-   * @param whole whether the text of the script is sent, and not only its digest
+   * @param whole whether to send the text of the script instead of its digest
    * @param keys all on one server
    */
   Exchange exchange(boolean whole, byte[][] keys, byte[] argument);
 
-  /** Asks the server whether it is there. */
+  /** Pings the server. */
   CompletionStage<String> ping();
 
-  /** Closes the connection; what is outstanding on it fails. */
+  /** Closes the connection; its outstanding calls fail. */
   @CanIgnoreReturnValue
   CompletionStage<Void> closeAsync();
 }

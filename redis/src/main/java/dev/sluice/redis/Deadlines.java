@@ -5,12 +5,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The deadlines of a lane. All requests have the same time-out, so the oldest is due first: one
- * timer a lane, armed only while something is outstanding, ends what is overdue wherever it is.
+ * Ends the overdue requests of a lane. All requests have the same time-out, so the oldest is due
+ * first: one timer per lane suffices, armed only while requests are outstanding.
  *
- * <p>What a sweep throws (a class may be missing, the heap full) is left to the next sweep, and
- * there always is a next one while something is outstanding. A timer is set before anybody relies
- * on it, since setting it may throw as well. Thread-safe; no method blocks.
+ * <p>If a sweep throws (a missing class, a full heap), the next sweep continues its work, and there
+ * is always a next one while requests are outstanding. A timer is set before any code relies on it,
+ * since setting it may throw as well. Thread-safe; no method blocks.
  */
 final class Deadlines {
 
@@ -20,13 +20,13 @@ final class Deadlines {
   /** The requests of a lane that have not ended. */
   interface Requests {
 
-    /** Ends those that are overdue. */
+    /** Ends the requests that are overdue. */
     void end(long nanoTime);
 
-    /** Returns the one that is due next, null where there is none. */
+    /** Returns the request that is due next, null if there is none. */
     @Nullable Request oldest();
 
-    /** Goes on after a sweep: places may be free. */
+    /** Called after a sweep, which may have freed places. */
     void swept();
 
     /** Runs a task later. */
@@ -48,8 +48,8 @@ final class Deadlines {
   }
 
   /**
-   * Sees to a sweep when a request is due, where none comes by then. If it throws, none was armed
-   * for the request, which its sender must end.
+   * Arms a sweep for the time when a request is due, unless one is armed for that time already. If
+   * this throws, no sweep was armed, and the sender must end the request.
    */
   void arm(Request due) {
     Sweep armed = next.get();
@@ -61,15 +61,15 @@ final class Deadlines {
     while (!next.compareAndSet(armed, sweep)) {
       armed = next.get();
       if (armed != null && armed.comesFor(due)) {
-        return; // and the one that was just set finds nothing to do
+        return; // the sweep just set will find nothing to do
       }
     }
   }
 
-  /** A timer that ends what is overdue, and comes again for the next that will be. */
+  /** A timer task that ends overdue requests, and arms the next sweep. */
   private final class Sweep implements Runnable {
     private final Request due;
-    private volatile boolean hasEnded; // nobody may rely on it any more
+    private volatile boolean hasEnded; // no request may rely on this sweep any more
 
     Sweep(Request due) {
       this.due = due;
@@ -99,7 +99,7 @@ final class Deadlines {
       if (oldest != null) {
         try {
           arm(oldest);
-        } catch (Throwable e) { // no memory: too early is better than never
+        } catch (Throwable e) { // no memory for a timer: end all requests, too early
           requests.end(timing.nanoTime() + AFTER_ALL_NANOS);
         }
       }

@@ -10,32 +10,32 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A bucket that denied a cost will deny it until its TAT has come near enough, whatever others
- * spend until then. A TAT only falls by a refund, a reset, or the next attempt under a smaller
- * limit. Until then the denial can be answered here.
+ * A bucket that denied a cost will deny it until its TAT is near enough, whatever others spend
+ * until then. Only a refund, a reset, or the next attempt under a smaller limit lowers a TAT. Until
+ * then the denial can be answered here.
  *
- * The store's clock is not read for that. It showed `now` at some moment between sending the
- * question and receiving the answer; so at the time t it shows
+ * This needs no reading of the store's clock. The clock showed `now` at some moment between sending
+ * the request and receiving the answer; so at the time t it shows
  *
  *        now + (t − received)   ≤   the store's time at t   ≤   now + (t − sent)
  *
- * A denial is given only if even the later of the two denies, so none lasts longer than it would in
- * the store. It is told with the earlier one, so that the wait it names is never too short.
+ * A denial is answered from memory only if the later of the two times denies, so no denial lasts
+ * longer than in the store. It reports the earlier time, so that its wait is never too short.
  *
- * A refund or a reset by this process makes it forget the denial, before and after. An answer that
- * was in flight at that time must not bring it back. So each place carries a stamp, which a
- * forgetting moves on, and what was learned under an older stamp does not count. A spend by this
- * process makes it forget too, afterwards: a smaller cost may still have fitted, and the wait is
- * longer then. An act of another process is seen when an entry has reached its greatest age, at the
- * latest.
+ * A refund or a reset by this process clears the remembered denial before it is sent and after it
+ * is answered. An answer that was in flight meanwhile must not bring the denial back. So each place
+ * has a stamp, which clearing increments, and an entry with an older stamp does not count. A spend
+ * by this process also clears the denial: a smaller cost may still have fitted, and the wait is
+ * longer then. Charges by other processes are seen at the latest when an entry reaches its maximum
+ * age.
  *
- * With several servers nothing is remembered: a denial may come from a batch that took tokens on one
- * server, is denied on another, and gives the tokens back a moment later.
+ * With several servers nothing is remembered: a denial may come from a batch that took tokens on
+ * one server, is denied on another, and gives the tokens back a moment later.
  */
 
 /**
- * Remembers which buckets are known to deny, in a table of fixed size where the last one wins a
- * place. Thread-safe, lock-free.
+ * Remembers denials of buckets, in a hash table of fixed size in which a new entry replaces the old
+ * one. Thread-safe, lock-free.
  */
 final class DenialMemory {
 
@@ -46,10 +46,10 @@ final class DenialMemory {
   private final AtomicIntegerArray stamps;
 
   /**
-   * A memory.
+   * Creates an empty memory.
    *
    * @param entries how many places it has; 0 switches it off
-   * @param clock the client's, where the store goes by it; null for the server's
+   * @param clock the client's clock if the store uses it; null for the server's clock
    */
   DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock, Timing timing) {
     this.timing = timing;
@@ -63,7 +63,7 @@ final class DenialMemory {
   private record Entry(
       String key, long nowNanos, long tatNanos, long sent, long received, int stamp) {}
 
-  /** Returns the reading of a store that is certain to deny; null where it must be asked. */
+  /** Returns the reading of a certain denial; null if the store must be asked. */
   @Nullable Reading denial(Charge charge) {
     boolean mayAnswer = charge.op() == Op.CHECK || charge.op() == Op.SPEND;
     if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {
@@ -87,14 +87,13 @@ final class DenialMemory {
         : new Reading(earliest, entry.tatNanos);
   }
 
-  /** To be taken before the store is asked, and handed to {@link #learn}. */
+  /** Returns the stamp to pass to {@link #learn}; to be called before the store is asked. */
   int stamp(String key) {
     return entries.length() == 0 ? 0 : stamps.get(place(key));
   }
 
   /**
-   * Keeps a denial that the store gave, and forgets one after which a spend was allowed, or another
-   * TAT was found.
+   * Remembers a denial, and clears a remembered one if a spend was allowed or the TAT has changed.
    */
   void learn(Charge charge, Reading reading, long sent, int stamp) {
     if (entries.length() == 0) {
@@ -121,7 +120,7 @@ final class DenialMemory {
     }
   }
 
-  /** To be called before and after a refund or reset. */
+  /** Clears a remembered denial; to be called before and after a refund or reset. */
   void forget(String key) {
     if (entries.length() > 0) {
       stamps.incrementAndGet(place(key));

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-/** A server as a {@link Lane} sees it. Thread-safe; no method blocks. */
+/** The server of a {@link Lane}. Thread-safe; no method blocks. */
 interface Endpoint {
 
-  /** Host and port, for messages; never with a password. */
+  /** Returns host and port, for messages; never with a password. */
   String name();
 
   Breaker breaker();
 
-  /** Sends a call of the script, whose keys are all its own; how it went arrives in the call. */
+  /** Sends a script call, all of whose keys are on this server, and completes it. */
   void send(ScriptCall call);
 
-  /** The responder is not the master; look the master up again. */
+  /** Looks the master up again, since the server that answered is a replica. */
   void renew();
 }

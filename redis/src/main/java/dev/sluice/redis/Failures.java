@@ -8,13 +8,14 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** Turns failures of stages into {@link StoreException}s. Stateless. */
+/** Turns failures of stages into {@link StoreException}s. */
 final class Failures {
 
   private Failures() {}
 
   /**
-   * A stage that charges nothing, and fails with a {@link StoreException} which names the server.
+   * Returns a stage whose failure is a {@link StoreException} that names the server; for stages
+   * that charge nothing.
    */
   static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
     return stage
@@ -35,13 +36,13 @@ final class Failures {
         .toCompletableFuture();
   }
 
-  /** Returns why a stage failed that has failed. */
+  /** Returns the failure of a future that has failed. */
   static Throwable of(CompletableFuture<?> failed) {
     Throwable why = failed.<@Nullable Throwable>handle((none, failure) -> cause(failure)).join();
     return why == null ? new IllegalStateException("it has not failed") : why;
   }
 
-  /** Returns the failure itself, where a stage has wrapped it. */
+  /** Returns the failure itself, unwrapped if a stage has wrapped it. */
   static @Nullable Throwable cause(@Nullable Throwable failure) {
     return failure instanceof CompletionException && failure.getCause() != null
         ? failure.getCause()
@@ -49,9 +50,8 @@ final class Failures {
   }
 
   /**
-   * Returns a failure as the stages behind it pass it on. They make such an exception otherwise,
-   * each of them, with a stack that tells nothing: thousands of callers that time out at once would
-   * wait for that.
+   * Wraps a failure in the form in which stages pass it on. Otherwise each stage creates such an
+   * exception with a useless stack trace, which delays thousands of callers that time out at once.
    */
   static CompletionException passedOn(Throwable failure) {
     return failure instanceof CompletionException known ? known : new PassedOn(failure);

@@ -5,10 +5,10 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * Keeps what an observer does from the store. What it throws is logged, an Error included: a class
- * that is missing must not end a time-out. Where it blocks, it does so beside the thread that ends
- * calls by their time-outs. Its methods never throw, so each has its own catch: to hand a call to
- * one for all takes memory, which may be what is missing. Thread-safe.
+ * Protects the store from its observer. The first exception or Error of the observer is logged: a
+ * missing class must not stop time-outs. Events from the thread that times calls out are reported
+ * on another thread, which the observer may block. No method throws; each has its own catch, since
+ * passing a lambda to a shared one takes memory, which may be what is missing.
  */
 final class GuardedObserver implements RedisObserver {
 
@@ -35,7 +35,7 @@ final class GuardedObserver implements RedisObserver {
         return;
       }
     } catch (Throwable e) {
-      return; // no memory to tell of it
+      return; // no memory to report the event
     }
     tellCalled(server, result, batches, charges, elapsedNanos);
   }
@@ -57,7 +57,7 @@ final class GuardedObserver implements RedisObserver {
         return;
       }
     } catch (Throwable e) {
-      return; // no memory to tell of it
+      return; // no memory to report the event
     }
     tellRefused(server, why);
   }
@@ -87,7 +87,7 @@ final class GuardedObserver implements RedisObserver {
         return;
       }
     } catch (Throwable e) {
-      return; // no memory to tell of it
+      return; // no memory to report the event
     }
     tellChanged(server, state, reason);
   }

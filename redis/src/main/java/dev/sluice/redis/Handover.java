@@ -8,14 +8,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs what users chained to their answers: in the order of the answers, on threads that may block.
- * Threads that do not get on are joined by others, so that callers' code delays nobody else's
- * answer. Thread-safe; never blocks.
+ * Runs users' code that is chained to answers: in the order of the answers, on threads that may
+ * block. If these threads are stuck, more are started, so that one caller's code does not delay the
+ * answers of others. Thread-safe; never blocks.
  */
 final class Handover {
 
   private static final long STUCK_AFTER_NANOS = 1_000_000;
-  private static final int MOST_AT_ONCE = 16; // else a machine that is held up gets a crowd
+  private static final int MOST_AT_ONCE = 16; // else a stalled machine would start many threads
 
   private final Timing timing;
   private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
@@ -39,7 +39,7 @@ final class Handover {
   private void start() {
     try {
       timing.elsewhere(this::runAll);
-    } catch (Throwable e) { // no thread to be had: the answers must arrive all the same
+    } catch (Throwable e) { // no thread available: the answers must still arrive
       runAll();
     }
   }
@@ -50,16 +50,16 @@ final class Handover {
       try {
         task.run();
       } catch (Throwable e) {
-        // The code of a user; its own stage tells the user.
+        // User code; its own stage reports the failure.
       }
     }
     runners.decrementAndGet();
     if (!tasks.isEmpty() && runners.compareAndSet(0, 1)) {
-      start(); // one was added after the last look
+      start(); // a task was added after the last poll
     }
   }
 
-  /** Looks a little later whether tasks still wait, behind one that does not end. */
+  /** Schedules a check whether tasks wait behind one that does not end. */
   private void watch() {
     if (!watched.compareAndSet(false, true)) {
       return;
@@ -67,8 +67,8 @@ final class Handover {
     try {
       timing.after(STUCK_AFTER_NANOS, this::look);
     } catch (RejectedExecutionException e) {
-      watched.set(false); // the store is closed: nothing is overdue any more
-    } catch (Throwable e) { // nobody would look: take the thread at work for a stuck one
+      watched.set(false); // the store is closed: blocking delays nobody
+    } catch (Throwable e) { // no check was scheduled: assume that the working thread is stuck
       watched.set(false);
       join();
     }
@@ -87,7 +87,7 @@ final class Handover {
     watch();
   }
 
-  /** Puts another thread beside those at work. */
+  /** Adds another thread to those at work. */
   private void join() {
     runners.incrementAndGet();
     start();

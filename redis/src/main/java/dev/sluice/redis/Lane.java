@@ -20,42 +20,41 @@ import org.jspecify.annotations.Nullable;
  *                             └────────┘  a call that ends lets the next one leave,
  *                                         when its callers are awake (WakeUp)
  *
- * A call of the script leaves whenever fewer than two are in flight, with all that waits (up to a
- * bound). So an idle caller waits for nobody, and a busy moment batches itself. No timer holds
- * anything back. Two calls and not one, so that the server works while an answer travels.
+ * A call of the script is sent whenever fewer than two are in flight, with all waiting requests (up
+ * to a bound). So an idle caller does not wait, and a busy moment forms batches by itself. No timer
+ * delays a request. There are two calls so that the server works while an answer travels.
  *
- * Order. Requests leave in the order in which they came: there is one queue, and only one thread at
- * a time drains it (`wip` counts what arrives during that time). Two calls may still overtake each
- * other: a connection that is handed one by its own thread writes that one first. By the server's
- * clock nobody can tell, but for charges that give tokens back. A refund that arrives behind a
- * reset (or behind a debt that is forgiven) would give back what was spent after it. A withdrawal
- * goes by the TAT alone. Behind a refund or a reset it may find the one that it expects by chance,
- * and would give back what others spent. So a request does not leave while a call with one is under
- * way that it must not overtake. By a client's clock, the call that arrives second would be decided
- * on by an earlier time than the first. Its denial would give tokens away, as it takes a TAT beyond
- * now + τ for the work of a clock that stepped back. So by a client's clock, only one call is in
- * flight (what goes apart leaves from one thread, in its order).
+ * Order. Requests are sent in order of arrival: there is one queue, and one thread at a time drains
+ * it (`wip` counts requests that arrive meanwhile). Two calls may still overtake each other: if a
+ * connection's own thread hands it a call, the connection writes that call first. By the server's
+ * clock this matters only for charges that give tokens back. A refund that arrives after a reset
+ * (or after a forgiven debt) would give back tokens spent later. A withdrawal checks the TAT alone:
+ * after a refund or a reset it may find the expected TAT by chance, and give back tokens that
+ * others spent. So a request is not sent while a call is in flight that it must not overtake. By a
+ * client's clock, the call that arrives second would have an earlier time than the first. It would
+ * take a TAT beyond now + τ for a clock that stepped back, and forgive it. So by a client's clock
+ * only one call is in flight (requests sent apart leave from one thread, in order).
  *
- * Errors. A missing class or a full heap may throw anywhere. The thread that drains must finish the
- * drain, and a sweep must arm the next one, or no other ever would. So what a call throws is the
- * failure of its requests, and what a sweep throws is left to the next sweep. A sweep finds a
- * request only in the queue, or in a call that has its place. So a request that leaves the queue is
- * in a call at once, or fails. A call keeps its place until all its requests have ended.
+ * Errors. A missing class or a full heap may throw anywhere. The draining thread must finish the
+ * drain, and a sweep must arm the next one, since nothing else would. So what a call throws fails
+ * its requests, and after an exception in a sweep the next sweep continues. A sweep finds a request
+ * only in the queue, or in a call that has its place. So a request that leaves the queue is in a
+ * call at once, or fails. A call keeps its place until all its requests have ended.
  *
- * Giving up. A call whose callers have all gone before it left is not sent. It keeps its place
- * until its connection is made or has failed, or until its time-out. So the breaker hears what
- * became of the connection, and no more calls wait for it than there are places. Those behind lose
- * nothing: they wait for the same connection, and leave as soon as it is there.
+ * Giving up. A call whose callers have all given up before it was sent is not sent. It keeps its
+ * place until its connection is open or has failed, or until its time-out. So the breaker learns
+ * the outcome of the connection, and at most one call per place waits for it. Requests behind lose
+ * nothing: they wait for the same connection.
  *
  * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
- * has gone by then: it is ended without being sent. How long a round trip takes is known only from
- * the last answer, which may have been a slow one, and only another answer corrects it. So requests
- * must go on leaving. The estimate is a quarter of the time-out at most: one that has its whole
- * time-out leaves. Where all come late in theirs, the estimate is forgotten once those that wait
- * together are refused by it: the next one leaves.
+ * has left by then, so it is ended without being sent. The estimate of a round trip is the duration
+ * of the last answered call, which may have been slow, and only another answer corrects it. So
+ * requests must continue to be sent. The estimate is at most a quarter of the time-out, so a
+ * request with its whole time-out left is sent. If all waiting requests have little time left, and
+ * the estimate refuses them all, it is reset, and the next request is sent.
  */
 
-/** The queue in front of one server, or of one slot of a Cluster. Thread-safe, never blocking. */
+/** The queue in front of one server, or of one slot of a Cluster. Thread-safe; never blocks. */
 final class Lane {
 
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000; // a slow moment is not the rule
@@ -75,9 +74,9 @@ final class Lane {
   private volatile boolean closed;
 
   /**
-   * A lane.
+   * Creates a lane.
    *
-   * @param waitingCount how many requests wait, which lanes may share, and the bound with it
+   * @param waitingCount the number of waiting requests; lanes that share it share one bound
    */
   Lane(
       Endpoint server,
@@ -97,18 +96,18 @@ final class Lane {
   /**
    * The settings of all lanes of a store.
    *
-   * @param timeoutNanos how long a call may take, from the question to its end
-   * @param clock the client's, null for the server's
+   * @param timeoutNanos how long a call may take in all
+   * @param clock the client's clock, null for the server's
    */
   record Options(
       int maxWaiting, int maxChargesPerCall, long timeoutNanos, @Nullable ClientClock clock) {}
 
-  /** Refuses, in place of a server that is marked down. */
+  /** Throws if the server is marked down. */
   void requireOpen() {
     server.breaker().requireUp();
   }
 
-  /** Sends a request when its turn comes. Refuses at once where the queue is full. */
+  /** Sends a request when its turn comes; fails it at once if the queue is full. */
   void submit(Request request) {
     Breaker breaker = server.breaker();
     try {
@@ -140,7 +139,7 @@ final class Lane {
     try {
       deadlines.arm(request);
       drain();
-    } catch (Throwable e) { // no memory: without a timer nothing would end it
+    } catch (Throwable e) { // no memory: without a timer nothing would end the request
       if (waiting.remove(request)) {
         waitingCount.decrementAndGet();
       }
@@ -150,7 +149,8 @@ final class Lane {
   }
 
   /**
-   * Returns whether nothing waits here or, where lanes share a bound, anywhere; and is under way.
+   * Returns whether no request waits, here or in lanes with the same count, and no call is in
+   * flight.
    */
   boolean isIdle() {
     boolean idle = waiting.isEmpty() && waitingCount.get() == 0 && !deadlines.isArmed();
@@ -160,7 +160,7 @@ final class Lane {
     return idle;
   }
 
-  /** Ends whatever is outstanding, now and from now on. */
+  /** Fails all outstanding requests and all later ones. */
   void close() {
     closed = true;
     for (int i = 0; i < calls.length(); i++) {
@@ -182,7 +182,7 @@ final class Lane {
 
   void drain() {
     if (wip.getAndIncrement() != 0) {
-      return; // the draining thread sees it
+      return; // the draining thread continues for this request
     }
     int missed = 1;
     do {
@@ -191,7 +191,7 @@ final class Lane {
           send(slot);
         }
       } catch (Throwable e) {
-        // Its requests have failed, or a sweep ends them; the next drain goes on.
+        // The requests have failed, or a sweep ends them; the next drain continues.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -251,10 +251,10 @@ final class Lane {
   }
 
   /**
-   * Takes what may leave together out of the queue.
+   * Takes the requests that may share a call out of the queue.
    *
-   * @param requests gets them
-   * @return how many charges they have
+   * @param requests receives them
+   * @return how many charges they have together
    */
   private int take(List<Request> requests) {
     int charges = 0;
@@ -266,13 +266,13 @@ final class Lane {
       if (isFull || !mayLeave(next)) {
         break;
       }
-      requests.add(next); // first: it is in the queue or here, whatever is thrown
+      requests.add(next); // before the removal, so that an exception does not lose it
       if (!waiting.remove(next)) {
         requests.remove(requests.size() - 1);
-        continue; // overdue, and swept away this moment
+        continue; // a sweep has just removed it as overdue
       }
       waitingCount.decrementAndGet();
-      if (!next.isDone() && next.leave()) { // its caller may have given up
+      if (!next.isDone() && next.leave()) { // else its caller has given up
         long now = timing.nanoTime();
         if (!next.isLeftBy(now + estimateNanos)) {
           charges += next.charges.size();
@@ -286,12 +286,12 @@ final class Lane {
       requests.remove(requests.size() - 1);
     }
     if (refusedByEstimate && requests.isEmpty()) {
-      roundTripNanos = 0; // racy, benign because an answer that comes now is followed by others
+      roundTripNanos = 0; // racy, benign because later answers correct it
     }
     return charges;
   }
 
-  /** Runs a task later, unless the store is closed by then, which closes this lane. */
+  /** Runs a task later; closes this lane instead if the store was closed. */
   void after(long nanos, Runnable task) {
     try {
       timing.after(nanos, task);
@@ -327,13 +327,13 @@ final class Lane {
     calls.compareAndSet(slot, call, null);
   }
 
-  /** Learns how long an answer takes. */
+  /** Updates the estimate of a round trip. */
   void answeredWithin(long nanos) {
     long mostNanos = Math.min(MOST_ROUND_TRIP_NANOS, options.timeoutNanos / LEAST_ROUND_TRIPS);
     roundTripNanos = Math.min(nanos, mostNanos);
   }
 
-  /** The requests that wait here or are under way. */
+  /** The requests that wait here or are in flight. */
   private final class OpenRequests implements Deadlines.Requests {
 
     @Override

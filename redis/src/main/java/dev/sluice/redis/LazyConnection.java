@@ -10,13 +10,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to one server (or one Cluster) that is made when it is first needed, and replaced
- * when it broke.
+ * A connection to one server (or one Cluster) that is opened when first needed, and replaced when
+ * it breaks.
  *
- * <p>A call reaches the server at most once. What was on its way when a connection broke is not
- * repeated, since it may have been done. What had certainly not left yet is sent once more, on a
- * new connection: a connection may be broken for a moment before it says so. A call that was
- * abandoned while its connection was being made ends when that is made or has failed, and is not
+ * <p>A call reaches the server at most once. A call that was in flight when a connection broke is
+ * not repeated, since the server may have run it. A call that was certainly not sent is tried once
+ * more, on a new connection: a connection may be broken before it reports so. A call that was
+ * abandoned while its connection was being opened ends when that has opened or failed, and is not
  * sent. Thread-safe; no method blocks.
  *
  * @param <C> the kind of connection
@@ -31,11 +31,10 @@ final class LazyConnection<C extends Connection> {
   private @Nullable CompletableFuture<C> connection; // guarded by this
 
   /**
-   * A connection that is not made yet.
+   * Creates a connection that is not open yet.
    *
-   * @param heals whether a connection reconnects on its own; otherwise it is thrown away when it
-   *     broke
-   * @param elsewhere where old connections are closed: not on a thread that carries answers
+   * @param heals whether a connection reconnects on its own; otherwise a broken one is replaced
+   * @param elsewhere runs the closing of old connections, not on a thread that reads answers
    */
   LazyConnection(
       Supplier<? extends CompletionStage<? extends C>> connect, boolean heals, Executor elsewhere) {
@@ -44,14 +43,14 @@ final class LazyConnection<C extends Connection> {
     this.elsewhere = elsewhere;
   }
 
-  /** Runs the script; the whole text is sent only where the server does not know it yet. */
+  /** Runs the script; its text is sent only if the server does not know its digest. */
   ScriptCall call(byte[][] keys, byte[] argument) {
     ScriptCall call = new ScriptCall(keys, argument);
     send(call);
     return call;
   }
 
-  /** Sends a call; what became of it arrives there. */
+  /** Sends a call, and completes it with the result. */
   void send(ScriptCall call) {
     attempt(call, heals ? 1 : ATTEMPTS);
   }
@@ -97,7 +96,7 @@ final class LazyConnection<C extends Connection> {
     }
   }
 
-  /** The present connection, null where there is none that is open; never begins to connect. */
+  /** Returns the current connection if it is open, else null; never begins to connect. */
   synchronized @Nullable C open() {
     C made = made();
     return made != null && made.isOpen() ? made : null;
@@ -128,7 +127,7 @@ final class LazyConnection<C extends Connection> {
     }
   }
 
-  /** Leaves the present server, which is not the right one any more, or does not answer. */
+  /** Drops the current connection, whose server is the wrong one or does not answer. */
   synchronized void renew() {
     CompletableFuture<C> current = connection;
     if (current != null && current.isDone()) {
@@ -138,8 +137,8 @@ final class LazyConnection<C extends Connection> {
   }
 
   /**
-   * On a thread of its own: closing makes commands fail. A caller that is told of that may come
-   * here again and close once more, which waits for the first time to be over.
+   * Closes an old connection, on another thread: closing fails its commands, and code that handles
+   * such a failure may close it again, which waits until the first close has ended.
    */
   private void closeWhenOpen(@Nullable CompletableFuture<C> old) {
     if (old != null) {

@@ -15,7 +15,7 @@ import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 
-/** A connection of the client library, to a server or to a Cluster. Thread-safe; never blocks. */
+/** A Lettuce connection to a server or a Cluster. Thread-safe; never blocks. */
 class LettuceConnection implements Connection {
 
   private final StatefulConnection<byte[], byte[]> wire;
@@ -66,10 +66,9 @@ class LettuceConnection implements Connection {
   /**
    * A call of the script.
    *
-   * <p>In a Cluster the client library reconnects on its own, and writes again what had no answer
-   * yet, abandoned or not. The server may have run it. So a PING goes out in the place of a command
-   * that is done or that was sent before: the client expects one answer for each command that it
-   * writes.
+   * <p>In a Cluster, Lettuce reconnects on its own, and writes commands without an answer again,
+   * although the server may have run them. So this command writes a PING instead of itself if it is
+   * done or was sent before: Lettuce expects one answer for each command that it writes.
    */
   private static final class ScriptCommand extends AsyncCommand<byte[], byte[], List<Object>>
       implements Exchange {
@@ -96,7 +95,7 @@ class LettuceConnection implements Connection {
       this.answer = answer;
     }
 
-    /** Called by the client when it writes, and never before. */
+    /** Called by Lettuce when it writes, and never before. */
     @Override
     public void encode(ByteBuf out) {
       if (sent && !answer.isError) {
@@ -127,7 +126,7 @@ class LettuceConnection implements Connection {
     }
   }
 
-  /** Knows an error of the server, such as a redirection to another: the script has not run. */
+  /** An answer that records server errors, such as redirections: the script has not run then. */
   private static final class Answer extends NestedMultiOutput<byte[], byte[]> {
 
     private volatile boolean isError;

@@ -10,13 +10,13 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The master that the Sentinels name: its address, asked again four times a second. Thread-safe; no
- * method blocks.
+ * Follows the master's address by asking the Sentinels four times a second. Thread-safe; no method
+ * blocks.
  *
- * <p>After a planned failover the old master goes on for ten seconds or more, and grants as if
- * nothing had happened, while the new one grants as well. So its clients have to leave it, and
- * nothing on the connection tells them to. They leave it within a second of its successor being
- * named. That is four questions, one of which may be lost with the Sentinel that it was asked of.
+ * <p>After a planned failover the old master continues to grant for ten seconds or more, while the
+ * new one grants as well, and the connection shows no sign of it. So clients must leave the old
+ * master, which they do within a second after the Sentinels name its successor: four questions, one
+ * of which may be lost with a Sentinel.
  */
 final class Master {
 
@@ -26,7 +26,7 @@ final class Master {
   private final StoreContext context;
   private final AtomicBoolean started = new AtomicBoolean();
   private final AtomicBoolean asking = new AtomicBoolean();
-  private volatile @Nullable Host named; // by the Sentinels, last
+  private volatile @Nullable Host named; // last named by the Sentinels
   private volatile @Nullable Host connectedTo; // or connecting
   private volatile Runnable onChange = () -> {};
   private volatile boolean closed;
@@ -36,12 +36,12 @@ final class Master {
     this.context = context;
   }
 
-  /** Sets what is to be done where another server is the master than the one connected to. */
+  /** Sets the action to run when the master is not the server connected to. */
   void onChange(Runnable leave) {
     onChange = leave;
   }
 
-  /** Connects to the master of this moment. */
+  /** Connects to the current master. */
   CompletionStage<? extends Connection> connect() {
     if (started.compareAndSet(false, true)) {
       start();
@@ -56,7 +56,7 @@ final class Master {
             });
   }
 
-  /** A connection may take long to make, and its server be replaced in between. */
+  /** Checks the master again: it may have been replaced while the connection was opened. */
   private CompletionStage<? extends Connection> stillMaster(Host host, Connection made) {
     if (host.equals(named)) {
       return CompletableFuture.completedFuture(made);
@@ -76,7 +76,7 @@ final class Master {
     }
   }
 
-  /** One question at a time. */
+  /** Asks the Sentinels, unless a question is in flight. */
   private void ask() {
     if (closed || !asking.compareAndSet(false, true)) {
       return;
@@ -88,7 +88,7 @@ final class Master {
             asking.set(false);
             told(host);
           });
-    } catch (Throwable e) { // a class that is missing: ask again all the same
+    } catch (Throwable e) { // such as a missing class: allow the next question
       asking.set(false);
     }
   }

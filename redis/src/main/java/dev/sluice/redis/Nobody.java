@@ -3,10 +3,7 @@ package dev.sluice.redis;
 
 import java.util.concurrent.CompletableFuture;
 
-/**
- * A server that is not there: calls to it are never answered. For what is rehearsed, so it is never
- * marked down. Thread-safe.
- */
+/** A server that never answers, for the store's warm-up; it is never marked down. Thread-safe. */
 final class Nobody implements Endpoint {
 
   private static final String NAME = "nobody";

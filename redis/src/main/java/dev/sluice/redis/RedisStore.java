@@ -27,8 +27,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Buckets in Redis or Valkey, decided on inside the server, by the server's clock, in one round
- * trip: the store for more than one process.
+ * A store for several processes that keeps buckets in Redis or Valkey. A script decides inside the
+ * server, by the server's clock, in one round trip.
  *
  * <pre>{@code
  * try (BucketStore store = RedisStore.open(URI.create("redis://localhost:6379/0"))) {
@@ -37,23 +37,23 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>A batch whose keys are on one server is decided on at one moment. One over several servers is
- * all or nothing as well. But while it is decided, a concurrent observer may see tokens missing
- * that come back a moment later. It never sees a token too many. Callers who come together share
- * calls. A charge is sent at most once: one whose answer was lost fails, and may have been made.
+ * <p>A batch whose keys are on one server is atomic. A batch over several servers is all or nothing
+ * as well, but while it is decided, concurrent callers may see tokens missing that come back a
+ * moment later. They never see a token too many. Concurrent callers share calls to the server. A
+ * charge is sent at most once: if its answer is lost, it fails although it may have been made.
  *
- * <p>Opening connects and runs the script once, up to {@code connectTimeout}; a server that is not
- * there fails no opening, but charges. Every charge ends by the time-out. A caller that no longer
- * waits for the answer cancels the future of {@link #chargeAsync}: a batch that was not sent yet is
- * not charged then. What is chained to that future runs on threads that may block. Thread-safe;
- * {@link #charge} and {@link #ping} block for a round trip (and are refused on the store's own
- * threads, where they would wait for themselves), {@link #chargeAsync} never.
+ * <p>Opening connects and runs the script once, up to {@code connectTimeout}; if a server is
+ * unreachable, opening still succeeds, and charges fail. Every charge ends by the time-out. A
+ * caller that no longer wants the answer cancels the future of {@link #chargeAsync}; a batch that
+ * was not sent yet is then not charged. Actions chained to that future run on threads that may
+ * block. Thread-safe; {@link #charge} and {@link #ping} block for a round trip (and throw on the
+ * store's own threads, where they would deadlock), {@link #chargeAsync} never.
  */
 public final class RedisStore implements BucketStore {
 
-  private static final int LATE = 25; // a part of the time-out
-  private static final int REHEARSED = 3; // two leave, and one waits for its turn
-  private static final long REHEARSED_NANOS = 5_000_000; // for them to leave in
+  private static final int LATE = 25; // tolerance of deadlines: 1/25 of the time-out
+  private static final int REHEARSED = 3; // two requests leave, the third waits for its turn
+  private static final long REHEARSED_NANOS = 5_000_000; // time for the two to leave
 
   private final String name;
   private final Topology topology;
@@ -89,7 +89,7 @@ public final class RedisStore implements BucketStore {
    *     redis-ring://h:p,h:p}; with {@code user:password@} and with options, see {@link
    *     RedisStoreBuilder}
    * @return the store
-   * @throws IllegalArgumentException saying what is wrong with the address
+   * @throws IllegalArgumentException for an invalid address, saying what is wrong
    */
   public static RedisStore open(URI uri) {
     return builder(uri).open();
@@ -100,8 +100,8 @@ public final class RedisStore implements BucketStore {
    *
    * @param address as for {@link #open(URI)}
    * @return the store
-   * @throws IllegalArgumentException saying what is wrong with the address, without the password in
-   *     it, which {@link URI#create} would show
+   * @throws IllegalArgumentException for an invalid address, saying what is wrong without showing
+   *     its password, which {@link URI#create} would show
    */
   public static RedisStore open(String address) {
     return builder(address).open();
@@ -111,8 +111,8 @@ public final class RedisStore implements BucketStore {
    * Returns a builder, to set options that the address does not have.
    *
    * @param uri as for {@link #open(URI)}
-   * @return a builder, with what the URI says
-   * @throws IllegalArgumentException saying what is wrong with the address
+   * @return a builder with the settings of the URI
+   * @throws IllegalArgumentException for an invalid address, saying what is wrong
    */
   public static RedisStoreBuilder builder(URI uri) {
     return new RedisStoreBuilder(StoreUri.parse(uri));
@@ -122,7 +122,7 @@ public final class RedisStore implements BucketStore {
    * Returns a builder for an address from a configuration.
    *
    * @param address as for {@link #open(URI)}
-   * @return a builder, with what the address says
+   * @return a builder with the settings of the address
    * @throws IllegalArgumentException as for {@link #open(String)}
    */
   public static RedisStoreBuilder builder(String address) {
@@ -130,18 +130,18 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Connects, and runs the script once, so that the first caller's time-out is not spent on that:
-   * in a cold JVM it takes longer than a time-out. An unreachable server does not make it fail:
-   * callers are told when they ask, and their failure rules decide.
+   * Connects and runs the script once, since in a cold JVM that takes longer than the first
+   * caller's time-out. Never fails: with an unreachable server, charges fail later, and the
+   * callers' failure rules decide.
    *
-   * @return whether every server ran it
+   * @return whether every server ran the script
    */
   @CanIgnoreReturnValue
   boolean warmUp(long nanos) {
     return awaited(() -> topology.probe().toCompletableFuture(), nanos);
   }
 
-  /** Whether a task ends well in that time. */
+  /** Whether a task succeeds within the given time. */
   @CanIgnoreReturnValue
   private boolean awaited(Supplier<CompletableFuture<?>> task, long nanos) {
     try {
@@ -156,8 +156,8 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Asks for nobody's bucket on the way that calls take, unseen by the observer: what that loads is
-   * not loaded at a caller's cost, whose time-out is running then.
+   * Reads a bucket that nobody uses, through the same code as a caller's call but hidden from the
+   * observer, so that classes are not loaded during a caller's time-out.
    */
   void rehearse() {
     awaited(this::lookAtNobodys, context.timeoutNanos());
@@ -176,21 +176,21 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Lets calls time out that are sent to nobody, unseen by the observer. So the classes of a
-   * time-out are not loaded during an outage, while all wait for the thread that ends them.
+   * Lets calls to no server time out, hidden from the observer. So the classes that a time-out
+   * needs are not loaded during an outage, while all callers wait for the thread that ends calls.
    */
   void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
     while (!timedOutTogether(nanos) && nanos < context.timeoutNanos()) {
-      nanos *= 2; // a busy machine, which has loaded some of it by now
+      nanos *= 2; // a busy machine, which has loaded some of the classes by now
     }
     long now = context.timing().nanoTime();
     HandedOver late = new HandedOver(look(now, now), Charged.UNKNOWN);
-    late.timeOut(); // as its own timer does, where its lane ends it later
+    late.timeOut(); // as its own timer does if its lane would end it later
     awaited(() -> late, context.timeoutNanos());
   }
 
-  /** Whether all were on their way before the first one's end. */
+  /** Whether all requests were submitted before the first one timed out. */
   private boolean timedOutTogether(long nanos) {
     Lane lane = context.laneToNobody();
     long until = context.timing().nanoTime() + nanos;
@@ -227,7 +227,7 @@ public final class RedisStore implements BucketStore {
     return await(ask(charges, tentative, until), Charged.ofSent(charges), until);
   }
 
-  /** When a call that begins now has to end. */
+  /** Returns when a call that begins now has to end. */
   private long fromNow() {
     return context.timing().nanoTime() + context.timeoutNanos();
   }
@@ -244,7 +244,7 @@ public final class RedisStore implements BucketStore {
     }
   }
 
-  /** Waits itself as well: where a thread of the store is late, a caller must not be. */
+  /** Waits with a time-out of its own, in case the store's thread that ends calls is late. */
   @CanIgnoreReturnValue
   private <T> T await(CompletableFuture<T> answer, @Nullable Charged ifSent, long until) {
     try {
@@ -276,12 +276,12 @@ public final class RedisStore implements BucketStore {
     return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
-  /** A check charges nothing, whatever became of it: those that fail it do not look. */
+  /** Adds to the failure of checks that nothing was charged, whatever became of the call. */
   private static Throwable told(Throwable failure, @Nullable Charged ifSent) {
     return ifSent == Charged.NOTHING ? ifSent.said(failure) : failure;
   }
 
-  /** A new exception, so that the trace shows who asked as well as who failed. */
+  /** Returns a new exception, so that the stack trace shows the caller and the cause. */
   private StoreException failure(Throwable cause) {
     if (cause instanceof ChargedException its) {
       return its.charged().exception(its.what(), its);
@@ -313,11 +313,11 @@ public final class RedisStore implements BucketStore {
     HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      try { // the call has begun before: its lane would end this charge later
+      try { // the call has begun earlier: the lane alone would end this charge too late
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
-        // The store was closed in between, which ends it.
-      } catch (Throwable e) { // no memory: nothing else would end it in time
+        // The store was closed in between, which ends the stage.
+      } catch (Throwable e) { // no memory for the timer: nothing else would end it in time
         stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
       }
     }
@@ -330,8 +330,7 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Charges that end together by one time-out. The first has all of it, as every charge; those
-   * after it have what is left.
+   * A view whose charges share one time-out: later charges have what the earlier ones left of it.
    */
   private final class OneCall implements BucketStore {
     private final long until = fromNow();
@@ -368,7 +367,7 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * An answer that arrives on a thread that users may hold up; who gives it up gives up its call.
+   * A future that completes on a thread that users may block; cancelling it cancels the request.
    */
   private final class HandedOver extends CompletableFuture<List<Reading>> {
     private final CompletableFuture<List<Reading>> answer;
@@ -390,7 +389,7 @@ public final class RedisStore implements BucketStore {
 
     private void settle(List<Reading> readings, @Nullable Throwable failure) {
       if (failure instanceof CancellationException) {
-        return; // who gave the answer up ends this stage in its own words
+        return; // the code that cancelled the answer ends this stage with its own failure
       }
       if (failure == null) {
         complete(readings);
@@ -409,12 +408,12 @@ public final class RedisStore implements BucketStore {
 
     @Override
     public boolean cancel(boolean interrupt) {
-      boolean cancelled = super.cancel(interrupt); // first, or the answer would say how it ended
+      boolean cancelled = super.cancel(interrupt); // first, before the answer can end this stage
       answer.cancel(false);
       return cancelled;
     }
 
-    /** Also by a time-out that the caller has set. */
+    /** Also called by a time-out that the caller has set ({@code orTimeout}). */
     @Override
     @CanIgnoreReturnValue
     public boolean completeExceptionally(Throwable failure) {
@@ -424,7 +423,7 @@ public final class RedisStore implements BucketStore {
     }
   }
 
-  /** Asks; whatever goes wrong, an Error included, is in the future. */
+  /** Sends charges; every failure, an Error included, is reported by the future. */
   private CompletableFuture<List<Reading>> ask(
       List<Charge> charges, Tentative tentative, long until) {
     BucketStore.requireDifferentKeys(charges);
@@ -437,7 +436,7 @@ public final class RedisStore implements BucketStore {
         return CompletableFuture.failedFuture(Charged.NOTHING.exception(timedOut()));
       }
       return charges.size() == 1 ? one(charges, until) : several(charges, tentative, until);
-    } catch (Throwable e) { // nothing was submitted yet, or its lane has failed it
+    } catch (Throwable e) { // nothing was submitted yet, or its lane has failed the request
       return CompletableFuture.failedFuture(failure(e));
     }
   }
@@ -459,8 +458,8 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * A batch over several servers. What is known to stop it is found out before any part is sent: a
-   * part that was granted in vain is missing to others until it is given back.
+   * Sends a batch over several servers. Known reasons to fail or deny are checked before any part
+   * is sent: tokens granted in vain are missing for others until they are given back.
    */
   private CompletableFuture<List<Reading>> spread(
       List<Lane> lanes, List<Charge> charges, List<byte[]> bytes, Tentative tentative, long until) {
@@ -501,9 +500,7 @@ public final class RedisStore implements BucketStore {
     return send(topology.laneOf(key), charges, List.of(key), until);
   }
 
-  /**
-   * A request from whose answer denials are remembered and forgotten, before its caller is told.
-   */
+  /** A request whose answer updates the remembered denials before its caller gets it. */
   private final class Remembered extends Request {
     private final long sent;
     private final int[] stamps;
@@ -536,7 +533,7 @@ public final class RedisStore implements BucketStore {
       return super.completeExceptionally(failure);
     }
 
-    /** The answer may be lost if it has left. */
+    /** If the request was sent, its answer may be lost. */
     @Override
     @CanIgnoreReturnValue
     public boolean cancel(boolean interrupt) {
@@ -566,14 +563,14 @@ public final class RedisStore implements BucketStore {
     return false;
   }
 
-  /** Registers a call that gives tokens back, or may have to: closing waits for it. */
+  /** Registers a call that gives tokens back, or may have to, so that closing waits for it. */
   private void keepOpenFor(CompletableFuture<?> call) {
     long number = arrivals.incrementAndGet();
     mustArrive.put(number, call);
     Stages.onEnd(call, (readings, failure) -> mustArrive.remove(number));
   }
 
-  /** Returns whether nothing waits or is under way to the server of a bucket, or must arrive. */
+  /** Returns whether a bucket's server has no open request, and no give-back is pending. */
   boolean isIdle(String bucketKey) {
     return mustArrive.isEmpty() && topology.laneOf(keys.bytes(bucketKey)).isIdle();
   }
@@ -601,10 +598,9 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Lets refunds that are under way arrive, and batches over several servers come to their end, up
-   * to the time-out; then closes the connections. What is outstanding still fails. When called on
-   * one of the store's own threads, which must not wait for its own work, another thread does all
-   * this.
+   * Waits up to the time-out for refunds and batches over several servers in flight, then closes
+   * the connections; requests still outstanding fail. If called on one of the store's own threads,
+   * which must not wait for their own work, another thread does this.
    */
   @Override
   public void close() {
@@ -629,12 +625,12 @@ public final class RedisStore implements BucketStore {
     release.run();
   }
 
-  /** Whether to go on waiting; what could not be given back is lost, on the strict side. */
+  /** Whether to go on waiting; tokens that could not be given back stay spent. */
   private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
     try {
       CompletableFuture<Boolean> all =
           CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
-              .handle((done, failure) -> true); // its caller was told
+              .handle((done, failure) -> true); // its caller got the failure
       return context.timing().await(all, nanos);
     } catch (ExecutionException | TimeoutException e) {
       return false;

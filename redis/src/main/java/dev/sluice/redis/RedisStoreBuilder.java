@@ -11,7 +11,7 @@ import java.util.Optional;
 /**
  * Makes a {@link RedisStore}. Each method but {@link #credentials}, {@link #observer} and {@link
  * #open} is also an option of the URI with the same name: {@code
- * redis://host:port/0?timeout=200ms&prefix=rl:}. A method replaces what the URI says.
+ * redis://host:port/0?timeout=200ms&prefix=rl:}. A method overrides the URI's option.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
  * its range. Not thread-safe.
@@ -38,7 +38,7 @@ public final class RedisStoreBuilder {
 
   /** The protocol between client and server. */
   public enum Protocol {
-    /** The old one, which every server and proxy speaks. */
+    /** The older protocol, which every server and proxy supports. */
     RESP2,
     /** The one since Redis 6. */
     RESP3
@@ -68,7 +68,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how long a call may take, from the question to its end; 500 ms without it.
+   * Sets how long a call may take in all; 500 ms if not called.
    *
    * @param limit from 1 ms to an hour
    * @return this
@@ -79,8 +79,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how long connecting may take, greeting and log-in included; 2 s without it. A charge does
-   * not wait longer for it than for anything else.
+   * Sets how long connecting may take, including greeting and log-in; 2 s if not called. A charge
+   * that waits for a connection still ends by {@link #timeout}.
    *
    * @param limit from 1 ms to an hour
    * @return this
@@ -104,7 +104,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the protocol, for a proxy that speaks only one.
    *
-   * @param protocol without it the newest that the server speaks
+   * @param protocol the newest that the server speaks if not called
    * @return this
    */
   @CanIgnoreReturnValue
@@ -113,7 +113,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets whether connections are encrypted; without it they are for a {@code rediss} URI.
+   * Sets whether connections are encrypted; if not called, they are for a {@code rediss} URI.
    *
    * @param encrypted true for TLS
    * @return this
@@ -124,7 +124,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how much of a server's certificate is checked; everything without it.
+   * Sets how much of a server's certificate is checked; everything if not called.
    *
    * @param checks for TLS
    * @return this
@@ -146,10 +146,10 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the certificate of this client, for a server that asks for one, as Redis does unless it is
-   * told otherwise ({@code tls-auth-clients}). It requires {@link #key}.
+   * Sets the certificate of this client, for a server that requires one, as Redis does by default
+   * ({@code tls-auth-clients}). It requires {@link #key}.
    *
-   * @param pem a readable file with an X.509 certificate in PEM, and those that vouch for it
+   * @param pem a readable file with an X.509 certificate in PEM, and its intermediate certificates
    * @return this
    */
   @CanIgnoreReturnValue
@@ -169,11 +169,10 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets what stands before every bucket key. Applications that share a Redis need one each:
+   * Sets the prefix of every bucket key. Applications that share a Redis need different prefixes:
    * otherwise limits with the same number share their buckets.
    *
-   * @param prefix may be empty, as it is without this; with one, buckets are not shared with
-   *     Boulder
+   * @param prefix empty if not called; with a prefix, buckets are not shared with Boulder
    * @return this
    */
   @CanIgnoreReturnValue
@@ -182,7 +181,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets which part of a key decides on its server; the whole key without it.
+   * Sets which part of a key decides on its server; the whole key if not called.
    *
    * @param rule the rule
    * @return this
@@ -193,8 +192,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Decides by a clock of this process instead of the server's. Set {@link #skew} to zero where no
-   * other clock works on the same buckets, as in a replay or a test.
+   * Makes the store decide by a clock of this process instead of the server's. Set {@link #skew} to
+   * zero if no other clock is used on the same buckets, as in a replay or a test.
    *
    * @param time the clock
    * @return this
@@ -205,12 +204,12 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how far the clocks of the processes on the same buckets may differ; 100 ms without it. As
-   * long as they differ by less, they grant together, in any time, at most what one clock would
-   * grant in that time and their difference. It requires {@link #clock}.
+   * Sets how far the clocks of the processes on the same buckets may differ; 100 ms if not called.
+   * While they differ by less, the processes together grant, in any time, at most what one clock
+   * would grant in that time plus the difference. It requires {@link #clock}.
    *
-   * @param most up to ten minutes. A wait that a denial promises may be that much too short: to a
-   *     process that is behind, and where a limit has shrunk.
+   * @param most up to ten minutes; the wait in a denial may be too short by this, for a process
+   *     whose clock is behind, or after a limit has shrunk
    * @return this
    */
   @CanIgnoreReturnValue
@@ -219,9 +218,9 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets for how long a denial may be answered from memory before the server is asked again; 1 s
-   * without it. By then at the latest, a refund or reset by another process is seen. A Cluster and
-   * a ring of several servers are always asked.
+   * Sets for how long a denial may be answered from memory before the server is asked again; 1 s if
+   * not called. A refund or reset by another process is seen after this time at the latest. A
+   * Cluster and a ring of several servers are always asked.
    *
    * @param most up to an hour; zero to always ask
    * @return this
@@ -232,8 +231,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many requests may wait for a server (in a Cluster: for all of it); 16384 without it.
-   * More are refused.
+   * Sets how many requests may wait for a server (in a Cluster: for all of it); 16384 if not
+   * called. More are refused.
    *
    * @param requests at least 1
    * @return this
@@ -244,7 +243,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many calls in a row fail before a server is marked down; 5 without it.
+   * Sets how many calls in a row fail before a server is marked down; 5 if not called.
    *
    * @param calls at least 1
    * @return this
@@ -255,7 +254,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how often a server that is marked down is probed; every 500 ms without it.
+   * Sets how often a server that is marked down is probed; every 500 ms if not called.
    *
    * @param interval from 1 ms to an hour
    * @return this
@@ -314,8 +313,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Opens the store: connects and runs the script once, up to {@code connectTimeout}. A server that
-   * cannot be reached fails no opening, but charges.
+   * Opens the store: connects and runs the script once, up to {@code connectTimeout}. If a server
+   * is unreachable, opening still succeeds, and charges fail.
    *
    * @return the store, to be closed by the caller
    * @throws IllegalArgumentException for options that contradict each other
@@ -335,7 +334,7 @@ public final class RedisStoreBuilder {
     return store;
   }
 
-  /** Opens a store on connections and a time that are not the machine's own. */
+  /** Opens a store with given connections and timing, for simulators and tests. */
   RedisStore open(Timing timing, Connector connector, Runnable release) {
     RedisStore store = store(timing, connector, release);
     store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());

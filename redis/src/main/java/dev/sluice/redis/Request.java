@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One caller's batch for one lane, on its way: completed once, by the answer or the deadline.
+ * The future of one caller's batch in one lane; completed by the answer or the deadline.
  * Thread-safe.
  */
 class Request extends CompletableFuture<List<Reading>> {
@@ -22,18 +22,18 @@ class Request extends CompletableFuture<List<Reading>> {
   private final long until;
   private final AtomicBoolean left = new AtomicBoolean();
 
-  /** Racy, benign: where it is not seen, the call is sent although nobody waits for it. */
+  /** Racy, benign: if cancel() does not see it, the call is sent although nobody waits for it. */
   private @Nullable SharedCall call;
 
   private final Sleeper caller = new Sleeper();
 
   /**
-   * A request.
+   * Creates a request.
    *
-   * @param keys of the charges, as they stand in Redis
-   * @param deadline until when the server has to answer, a {@link Timing#nanoTime}
-   * @param until when its caller leaves, at the latest then; the same unless the caller has asked
-   *     before
+   * @param keys the keys of the charges in Redis
+   * @param deadline when the server must have answered, a {@link Timing#nanoTime}
+   * @param until when its caller stops waiting; earlier than the deadline if the caller's call has
+   *     charged before
    */
   Request(List<Charge> charges, List<byte[]> keys, long deadline, long until) {
     this.charges = charges;
@@ -42,7 +42,7 @@ class Request extends CompletableFuture<List<Reading>> {
     this.until = until;
   }
 
-  /** Completes the request with the readings of the store; its caller is woken by {@link #wake}. */
+  /** Completes the request with the store's readings; {@link #wake} wakes the caller later. */
   void answer(List<Reading> readings) {
     super.complete(readings);
   }
@@ -75,7 +75,7 @@ class Request extends CompletableFuture<List<Reading>> {
     return cancelled;
   }
 
-  /** It is on its way with a call. */
+  /** Records the call that carries this request. */
   final void goesWith(SharedCall shared) {
     call = shared;
   }
@@ -86,29 +86,29 @@ class Request extends CompletableFuture<List<Reading>> {
   }
 
   /**
-   * Wakes its caller, if it is done.
+   * Wakes the caller, if this request is done.
    *
-   * @param others whom the caller wakes in its turn, null for nobody
-   * @return whether there was one to wake
+   * @param others the wake-up that the caller continues, null for none
+   * @return whether a caller was woken
    */
   @CanIgnoreReturnValue
   final boolean wake(@Nullable WakeUp others) {
     return isDone() && caller.wake(others);
   }
 
-  /** Wakes its caller, if it is done and the caller is a virtual thread. */
+  /** Wakes the caller, if this request is done and the caller is a virtual thread. */
   final void wakeIfVirtual() {
     if (isDone()) {
       caller.wakeIfVirtual();
     }
   }
 
-  /** Takes it out of the queue, to send it or because nobody wants it any more; true once. */
+  /** Claims this request, to send it or to drop it; returns true only once. */
   final boolean leave() {
     return left.compareAndSet(false, true);
   }
 
-  /** Cancels it where it still waits for its turn. Returns whether it never left. */
+  /** Cancels this request if it was not sent yet; returns whether it was not. */
   @CanIgnoreReturnValue
   final boolean withdraw() {
     boolean neverLeft = leave();
@@ -119,7 +119,7 @@ class Request extends CompletableFuture<List<Reading>> {
     return neverLeft;
   }
 
-  /** Whether it may leave more in a bucket than it found. */
+  /** Whether this request may give tokens back to a bucket. */
   final boolean loosens() {
     for (Charge charge : charges) {
       if (charge.op().loosens()) {
@@ -129,7 +129,7 @@ class Request extends CompletableFuture<List<Reading>> {
     return false;
   }
 
-  /** Whether it must not arrive before a request that was sent earlier: on one bucket, that is. */
+  /** Whether this request must not overtake an earlier one, since they share a bucket. */
   final boolean mustFollow(Request earlier) {
     for (Charge charge : charges) {
       if (mustFollow(charge, earlier.charges)) {
@@ -157,7 +157,7 @@ class Request extends CompletableFuture<List<Reading>> {
     };
   }
 
-  /** Whether nobody waits for an answer that comes at a time. */
+  /** Whether the caller no longer waits at the given time. */
   final boolean isLeftBy(long nanoTime) {
     return nanoTime - until >= 0;
   }

@@ -7,8 +7,9 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call of the script, and its answer. It knows whether the server may have seen it: what
- * certainly never left can be sent once more, and be said to have charged nothing. Thread-safe.
+ * One call of the script, and the future of its answer. It records whether the server may have
+ * received it: a call that was certainly not sent can be retried, and has charged nothing.
+ * Thread-safe.
  */
 final class ScriptCall extends CompletableFuture<List<Object>> {
 
@@ -22,7 +23,7 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     this.argument = argument;
   }
 
-  /** A call that never began. */
+  /** Returns a failed call that was never sent. */
   static ScriptCall failed(Throwable failure) {
     ScriptCall call = new ScriptCall(new byte[0][], new byte[0]);
     call.notSent(failure);
@@ -30,9 +31,9 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
   }
 
   /**
-   * Asks on a connection.
+   * Sends this call on a connection, unless it was abandoned.
    *
-   * @param whole whether with the whole script, and not by its digest, which the server should know
+   * @param whole whether to send the text of the script instead of its digest
    */
   Exchange ask(Connection on, boolean whole) {
     Exchange exchange = on.exchange(whole, keys, argument);
@@ -55,20 +56,17 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     return abandoned;
   }
 
-  /** It fails, and the server has certainly not seen it. */
+  /** Fails this call, which the server has certainly not received. */
   void notSent(Throwable failure) {
     completeExceptionally(new NotSentException(failure));
   }
 
-  /** What was asked for it last came to nothing, and the server has certainly not seen it. */
+  /** Records that the last attempt failed and that the server has certainly not received it. */
   synchronized void hasNotLeft() {
     last = null;
   }
 
-  /**
-   * It was abandoned: where it has not left, it completes with {@link StayedException}. What was
-   * sent does not complete.
-   */
+  /** Completes this abandoned call with {@link StayedException}, unless it was sent. */
   void stayedHere() {
     boolean neverSent;
     synchronized (this) {
@@ -80,9 +78,9 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
   }
 
   /**
-   * Nobody waits for it any more: where it has not left yet, it never will.
+   * Abandons this call: if it was not sent yet, it never will be.
    *
-   * @return whether the server has certainly not seen it
+   * @return whether the server has certainly not received it
    */
   @CanIgnoreReturnValue
   boolean abandon() {
@@ -98,8 +96,8 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
   }
 
   /**
-   * Keeps it here, if it has not left yet: while its connection is being made. It completes when
-   * that is made or has failed.
+   * Abandons this call if it was not sent yet, since its connection is still being opened. It then
+   * completes when that has opened or failed.
    */
   synchronized void keepHere() {
     abandoned |= last == null;
@@ -114,7 +112,7 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     }
   }
 
-  /** There is a connection, and nobody waits any more for the call, which never left. */
+  /** The connection is open, but nobody waits for the call any more, which was never sent. */
   static final class StayedException extends RuntimeException {
     private static final long serialVersionUID = 1;
 

@@ -34,22 +34,22 @@ record ServerFault(Throwable cause, String code) {
     return null;
   }
 
-  /** The server refused before it did anything, because of one of the keys. */
+  /** Whether the server refused the call, because of one of its keys, before it did anything. */
   boolean wasNotBegun() {
     return code.equals("TRYAGAIN") || (code.equals("NOPERM") && !neverLeft());
   }
 
-  /** Transient: a slot is moving from one master to another. */
+  /** Whether the fault is transient: a slot is moving from one master to another. */
   boolean passes() {
     return code.equals("TRYAGAIN");
   }
 
-  /** It was not even sent: there was no connection, or the greeting on it was refused. */
+  /** Whether the call was not sent, since there was no connection or its greeting was refused. */
   private boolean neverLeft() {
     return among(cause, NotSentException.class) != null;
   }
 
-  /** The server is not there, or not for us: asking again at once is of no use. */
+  /** Whether the server is unreachable or refuses this client, so that a retry would not help. */
   boolean isOutage() {
     if (neverLeft()) {
       return true; // whatever the words: "max number of clients", "DENIED", a database too many

@@ -6,11 +6,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Independent servers, each with its share of the keys; one server is a ring of one.
+ * Independent servers, each with its share of the keys; a single server is a ring of one.
  *
- * <p>A server that is down keeps its share: its keys fail until it is back. Were they moved to
- * another server, their buckets would be full there, and full once more when the server returns.
- * Thread-safe.
+ * <p>A server that is down keeps its share, and charges of its keys fail until it is back. If the
+ * keys were moved to another server, their buckets would be full there, and full once more when the
+ * server returns. Thread-safe.
  */
 final class ServerRing implements Topology {
 
@@ -20,10 +20,10 @@ final class ServerRing implements Topology {
   private final Runnable onClose;
 
   /**
-   * A ring.
+   * Creates a ring.
    *
-   * @param placementNames by which the servers are told apart in the placement of keys
-   * @param onClose what else ends with it
+   * @param placementNames the servers' names in the placement of keys
+   * @param onClose run when the ring is closed
    */
   ServerRing(
       Connector connector,

@@ -21,13 +21,14 @@ import org.jspecify.annotations.Nullable;
  * One call of the script, with the requests that share it.
  *
  * <p>Each request is its own all-or-nothing batch in the script and answered separately. The server
- * may refuse a call whole for the sake of one request (a key that its ACL forbids, a slot that is
- * just moving). Such a call was not begun, and is repeated request by request. It keeps its place
- * until all its requests have ended: whatever is thrown, a sweep finds them there.
+ * may refuse a whole call because of one request (a key that its ACL forbids, a slot that is just
+ * moving). Such a call has changed nothing, and is repeated request by request. A call keeps its
+ * place in the lane until all its requests have ended, so that a sweep finds them whatever is
+ * thrown.
  *
- * <p>A call whose callers have all given up keeps its place as well, while its connection is being
- * made. So the breaker learns whether that failed, and no more calls wait for a connection than
- * there are places. Thread-safe; no method blocks.
+ * <p>A call whose callers have all given up also keeps its place while its connection is being
+ * opened. So the breaker learns whether that failed, and at most one call per place waits for a
+ * connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -40,20 +41,20 @@ final class SharedCall {
   private final Endpoint server;
   private final Timing timing;
   private final Breaker breaker;
-  private final String name; // a slot may get another server in between
+  private final String name; // kept, since a slot may move to another server
   private final long start;
   private final AtomicBoolean ended = new AtomicBoolean();
   private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
   private final Queue<Asked> underWay = new ConcurrentLinkedQueue<>();
   private volatile boolean abandoned;
-  private volatile boolean refusedForAKey; // by a server that is there
+  private volatile boolean refusedForAKey; // so the server is reachable
 
   /**
-   * A call that has not left yet.
+   * Creates a call that has not been sent yet.
    *
    * @param slot its place in the lane
    * @param requests at least one
-   * @param charges how many they have together
+   * @param charges how many charges the requests have together
    */
   SharedCall(Lane lane, int slot, List<Request> requests, int charges) {
     this.lane = lane;
@@ -67,10 +68,10 @@ final class SharedCall {
     this.charges = charges;
   }
 
-  /** A call of the script, and the requests that it asks for. */
+  /** A script call and the requests that it carries. */
   private record Asked(ScriptCall call, List<Request> requests) {
 
-    /** Keeps it here where all its callers have gone and it has not left yet. */
+    /** Stops the call from being sent if all its callers have given up. */
     void keepIfLeft() {
       if (requests.stream().allMatch(Request::isDone)) {
         call.keepHere();
@@ -106,8 +107,8 @@ final class SharedCall {
   }
 
   /**
-   * Frees the place of this call when its callers are awake, not before: one that comes back at
-   * once shares the next call, instead of sending one of its own.
+   * Frees the place of this call only when its callers are awake: a caller that asks again at once
+   * then shares the next call instead of sending one of its own.
    */
   private void answered(List<Object> answer) {
     try {
@@ -123,7 +124,7 @@ final class SharedCall {
     lane.drain();
   }
 
-  /** Unless requests are left that nothing but a sweep will end. */
+  /** Frees the place, unless requests are open: only a sweep can end those. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -141,14 +142,14 @@ final class SharedCall {
       return ScriptCall.failed(e);
     }
     Asked asked = new Asked(call, some);
-    underWay.add(asked); // first: a call that is abandoned from now on is not sent
+    underWay.add(asked); // before the check: abandon() then sees this call
     if (abandoned) {
       call.abandon();
     }
     asked.keepIfLeft();
     try {
       server.send(call);
-    } catch (Throwable e) { // a class may be missing
+    } catch (Throwable e) { // such as a missing class
       call.notSent(e);
     }
     return call;
@@ -178,7 +179,7 @@ final class SharedCall {
         request.completeExceptionally(e);
       } catch (StoreException e) {
         request.completeExceptionally(e);
-      } catch (Throwable e) { // no answer of our script
+      } catch (Throwable e) { // not an answer of our script
         request.completeExceptionally(ServerFault.of(e).exception(name));
       }
       first += request.charges.size();
@@ -199,9 +200,9 @@ final class SharedCall {
     failAll(fault);
   }
 
-  /** Says nothing: the server is there, and was not asked. */
+  /** Ends a call that was never sent, without reporting to the breaker or the observer. */
   private void stayed() {
-    if (requests.stream().allMatch(Request::isDone)) { // else it is ended where it was abandoned
+    if (requests.stream().allMatch(Request::isDone)) { // else whoever abandoned it ends it
       ended.set(true);
       free();
     }
@@ -213,8 +214,8 @@ final class SharedCall {
   }
 
   /**
-   * Asks for each request alone, all of them at once and in their order; again where the fault is
-   * transient. One that must not overtake another waits for that one's end.
+   * Sends each request in a call of its own, all at once and in order, and again after a transient
+   * fault. A request that must not overtake another waits until the other has ended.
    */
   private void apart() {
     AtomicInteger left = new AtomicInteger(requests.size());
@@ -250,7 +251,7 @@ final class SharedCall {
             return;
           }
           if (failure instanceof StayedException) {
-            if (request.isDone()) { // else it is ended where it was abandoned
+            if (request.isDone()) { // else whoever abandoned the call ends it
               settled(left, null);
             }
             return;
@@ -267,7 +268,7 @@ final class SharedCall {
         });
   }
 
-  /** Whether it will be asked for again; it will not where no timer can be had. */
+  /** Whether a retry was scheduled; false if no timer could be set. */
   private boolean askAgainLater(Request request, AtomicInteger left) {
     try {
       lane.after(RETRY_NANOS, () -> alone(request, left));
@@ -277,7 +278,7 @@ final class SharedCall {
     }
   }
 
-  /** The last request ends the call, and not the first outage: others may still be asked for. */
+  /** Ends the call after its last request; the first outage does not, as others may be pending. */
   private void settled(AtomicInteger left, @Nullable String oneOutage) {
     if (oneOutage != null) {
       firstOutage.compareAndSet(null, oneOutage);
@@ -292,7 +293,7 @@ final class SharedCall {
     }
   }
 
-  /** What has not left yet, and is asked for by callers that have all gone, never will. */
+  /** Stops script calls from being sent whose callers have all given up. */
   void keepWhatIsLeft() {
     underWay.forEach(Asked::keepIfLeft);
   }
@@ -303,7 +304,7 @@ final class SharedCall {
     requests.forEach(request -> request.completeExceptionally(exception));
   }
 
-  /** The first that is open, else the last: then what holds this place must go. */
+  /** Returns the first open request, else the last one, so that a sweep frees this place. */
   Request nextDue() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -326,13 +327,13 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
-    // All: a request that was cancelled has to learn as well that its answer is lost.
+    // All requests: a cancelled one must also learn that its answer is lost.
     end(Result.TIMED_OUT, "timed out", timeOut(Charged.by(neverSent)));
   }
 
-  /** Whether the server has certainly seen nothing of it. */
+  /** Stops sending; returns whether the server has certainly received nothing. */
   private boolean abandon() {
-    abandoned = true; // first: what is asked for from now on is not sent
+    abandoned = true; // first: ask() sends nothing from now on
     boolean neverSent = true;
     for (Asked asked : underWay) {
       neverSent &= asked.call.abandon();
@@ -344,7 +345,7 @@ final class SharedCall {
     return charged.exception("timed out on " + name + " while waiting for its answer");
   }
 
-  /** Tells what became of this call before anybody calls again, and frees its place. */
+  /** Reports the result, completes the requests, then frees the place. */
   private void end(Result result, @Nullable String outage, StoreException exception) {
     try {
       tell(result, outage);
@@ -358,17 +359,18 @@ final class SharedCall {
   }
 
   /**
-   * Tells once what became of this call. One that was refused for a key, and then timed out, says
-   * that the server is there: a slot may be moving for longer than callers wait.
+   * Reports the result of this call once, to the breaker and the observer. A call that was refused
+   * for a key and then timed out counts as answered by the breaker: a slot may be moving for longer
+   * than callers wait.
    *
-   * @param outage why the server is not there, null where it is, whatever it said
+   * @param outage why the server is unreachable, null if it answered, even with an error
    */
   private void tell(Result result, @Nullable String outage) {
     if (!ended.compareAndSet(false, true)) {
       return;
     }
     boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
-    if (server.breaker() == breaker) { // else nobody knows which of the two it was
+    if (server.breaker() == breaker) { // else the slot moved: which server failed is unknown
       if (outage == null || wasThere) {
         breaker.answered();
       } else {

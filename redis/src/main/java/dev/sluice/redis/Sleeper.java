@@ -10,13 +10,13 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The place of the one thread that waits for a request. Unlike those who wait in a future's own
- * {@code get}, it helps to wake others ({@link WakeUp}). Thread-safe; only {@link #sleep} blocks.
+ * Lets one thread wait for a request. Unlike a thread in a future's own {@code get}, it helps to
+ * wake other threads ({@link WakeUp}). Thread-safe; only {@link #sleep} blocks.
  */
 final class Sleeper {
 
   private final AtomicReference<@Nullable Thread> thread = new AtomicReference<>();
-  private @Nullable WakeUp others; // written before the thread is taken, read where it was
+  private @Nullable WakeUp others; // written before thread is cleared, read by that thread after
 
   /**
    * Blocks until a future is done, at most for the given time. The thread that completes the future
@@ -43,10 +43,10 @@ final class Sleeper {
   }
 
   /**
-   * Wakes the thread; its future is done.
+   * Wakes the thread, whose future is done.
    *
-   * @param next whom the thread wakes in its turn, null for nobody
-   * @return false where no thread sleeps any more
+   * @param next the wake-up that the thread continues, null for none
+   * @return false if no thread sleeps any more
    */
   @CanIgnoreReturnValue
   boolean wake(@Nullable WakeUp next) {
@@ -64,7 +64,7 @@ final class Sleeper {
     return true;
   }
 
-  /** The same, for nobody else, if it is a virtual thread. */
+  /** Wakes the thread if it is virtual; it wakes no others. */
   void wakeIfVirtual() {
     Thread sleeping = thread.get();
     if (sleeping != null && VirtualThreads.isOne(sleeping)) {
@@ -72,7 +72,7 @@ final class Sleeper {
     }
   }
 
-  /** A pool is told when one of its threads sleeps. */
+  /** One wait; as a {@link ManagedBlocker} it lets a fork-join pool add threads meanwhile. */
   private static final class Sleep implements ManagedBlocker {
     private final CompletableFuture<?> future;
     private final long end;

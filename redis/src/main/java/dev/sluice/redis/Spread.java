@@ -20,22 +20,22 @@ import org.jspecify.annotations.Nullable;
 /*
  * A batch over several servers, all or nothing without a lock.
  *
- * Each server decides on its part at one moment, and takes what it grants. If all grant, that was
- * it: one round trip, side by side. If one denies or fails, what the others took is given back, at
- * most what has not been refilled since (Charge.untilNanos), so a bucket never gets more than
- * was taken. What else is given back on that bucket counts as well: the caller of the store follows
- * each part, and says what to give back (Tentative). Between the two a concurrent observer may see
- * tokens missing that come back a moment later, and be denied for it; it never sees a token too
- * many. If giving back fails too, the tokens stay spent: the error is on the strict side.
+ * Each server decides on its part atomically, and takes the tokens that it grants. If all servers
+ * grant, the batch is done after one parallel round trip. If one denies or fails, the tokens that
+ * the others took are given back, except those that have refilled since (Charge.untilNanos), so a
+ * bucket never gets back more than was taken. Other refunds on that bucket count too: the caller of
+ * the store follows each part, and decides how much to give back (Tentative). Until then concurrent
+ * callers may see tokens missing that come back a moment later, and be denied for it; they never
+ * see a token too many. If giving back fails too, the tokens stay spent.
  *
- * Where the batch has charges that vote, a charge that cannot be taken back (a refund, a reset)
- * waits for their verdict. It is a check at first, and is charged in a second round.
+ * If the batch has charges that vote, a charge that cannot be undone (a refund, a reset) waits for
+ * the verdict. It is sent as a check first, and charged in a second round.
  */
 
-/** One batch over several lanes. Used once, by one thread after the other. */
+/** One batch over several lanes. Used once; its threads take turns. */
 final class Spread {
 
-  /** Follows nothing: right where nobody else gives back on these buckets. */
+  /** Follows nothing; correct only if nobody else gives tokens back to these buckets. */
   static final Tentative ALONE = Alone::new;
 
   private final List<Charge> charges;
@@ -50,24 +50,24 @@ final class Spread {
   private boolean denied;
   private CompletableFuture<Void> settled = CompletableFuture.completedFuture(null);
 
-  /** The charges of one lane, by their places in the batch. */
+  /** The charges of one lane; {@code places} are their indexes in the batch. */
   private record Part(Lane lane, List<Integer> places, List<Charge> asked, Request answer) {
 
-    /** Why it failed, null where it was answered. */
+    /** Returns why the part failed, null if it was answered. */
     @Nullable Throwable failure() {
       return answer.isCompletedExceptionally() ? Failures.of(answer) : null;
     }
   }
 
   /**
-   * A batch.
+   * Creates a batch.
    *
-   * @param known what is known already to be denied, null for the others: then the batch is denied,
-   *     and only looks at the others
-   * @param tentative follows what the parts take
-   * @param send how a part gets to its lane
-   * @param giveBack how refunds do that nobody waits for: with a time-out of their own, since that
-   *     of the batch may be over
+   * @param known the reading of each charge that is known to be denied, null for the others; with
+   *     one such reading the batch is denied, and the other buckets are only read
+   * @param tentative follows the tokens that the parts take
+   * @param send sends a part to its lane
+   * @param giveBack sends refunds to their lane, with a time-out of their own, since the batch's
+   *     time-out may be over
    */
   Spread(
       List<Charge> charges,
@@ -114,7 +114,7 @@ final class Spread {
             }
             parts.add(new Part(lane, at, asked, send.apply(lane, asked)));
           });
-    } catch (Throwable e) { // what was sent stays spent
+    } catch (Throwable e) { // parts that were sent stay spent
       keepTheRest();
       throw e;
     }
@@ -123,18 +123,12 @@ final class Spread {
     return verdict;
   }
 
-  /**
-   * Done when nothing is under way any more, even if the caller that waited for the verdict gave
-   * up.
-   */
+  /** Returns a future that is done when nothing is in flight, even if the caller gave up. */
   CompletableFuture<Void> over() {
     return CompletableFuture.allOf(settled, verdict);
   }
 
-  /**
-   * The caller gave up: parts that were not sent yet are dropped, and what the sent parts take is
-   * given back.
-   */
+  /** Drops unsent parts after the caller gave up; tokens that sent parts take are given back. */
   private void withdraw(@Nullable Throwable failure) {
     if (failure != null) {
       parts.forEach(part -> part.answer.withdraw());
@@ -157,7 +151,7 @@ final class Spread {
         parts.stream().map(Part::answer).toArray(CompletableFuture[]::new));
   }
 
-  /** What is thrown reaches the caller, and what was not given back by then stays spent. */
+  /** Passes whatever is thrown to the caller; tokens not given back by then stay spent. */
   private void settleOrFail(@Nullable Throwable failure) {
     try {
       settle(failure);
@@ -189,8 +183,8 @@ final class Spread {
   }
 
   /**
-   * The failure that says most of what is not known. What was taken is perhaps given back too late,
-   * or never, so nobody can say then that nothing was charged.
+   * Returns the failure to report. If a part took tokens, or may have, it says that the effect is
+   * unknown: those tokens may come back too late, or never.
    */
   private Throwable told(Throwable failure) {
     Throwable told = failure;
@@ -229,12 +223,12 @@ final class Spread {
   }
 
   /**
-   * Nobody waits for it: it stands in the lane's queue before whatever this process sends next, so
-   * a denied batch leaves no trace for those who come after it here.
+   * Gives back the tokens of a part. Nobody waits for the refund: it is queued in the lane before
+   * this process's next requests, so these see no trace of a denied batch.
    */
   private void giveBack(Part part) {
     if (!passes(part)) {
-      return; // a part that denied took nothing; of one that failed nobody knows
+      return; // a part that denied took nothing; whether a failed part took some is unknown
     }
     List<Reading> answer = part.answer.join();
     List<Charge> refunds = new ArrayList<>();
@@ -270,7 +264,7 @@ final class Spread {
     return spends && charge.incrementNanos() > 0;
   }
 
-  /** Tells the followers of charges that stay spent, or were not made. */
+  /** Notifies the followers of charges that stay spent, or were not made. */
   private void keepTheRest() {
     for (int i = 0; i < followers.length; i++) {
       Tentative.Part follower = followers[i];
@@ -281,7 +275,7 @@ final class Spread {
     }
   }
 
-  /** Charges what had to wait, and reads again what was found there. */
+  /** Sends the charges that had to wait for the verdict, and takes their new readings. */
   private void second() {
     List<Part> late = new ArrayList<>();
     for (Part part : parts) {
@@ -318,7 +312,7 @@ final class Spread {
     }
   }
 
-  /** Gives back what has not been refilled since. */
+  /** Gives back the tokens of one charge that have not refilled since. */
   private record Alone(Charge charge) implements Tentative.Part {
 
     @Override

@@ -11,12 +11,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The settings, the time and the observer that all parts of one store share. Thread-safe. */
+/** The settings, the clock and the observer that all parts of one store share. Thread-safe. */
 final class StoreContext {
 
   private static final int MAX_CHARGES_PER_CALL = 128;
 
-  /** Names a bucket that nobody has: no limit has the number 0. */
+  /** Key of a bucket that nobody uses, since no limit has the number 0. */
   private static final String NOBODYS = "0:probe";
 
   private final Keys keys;
@@ -64,27 +64,27 @@ final class StoreContext {
     return observer;
   }
 
-  /** The key of a bucket that nobody has. */
+  /** Returns the key of a bucket that nobody uses. */
   byte[][] probeKeys() {
     return new byte[][] {keys.bytes(NOBODYS)};
   }
 
-  /** Another one, where the first is on the wrong server. */
+  /** Returns another such key, if the first belongs to another server. */
   byte[][] probeKeys(int number) {
     return new byte[][] {keys.bytes(NOBODYS + number)};
   }
 
-  /** A charge that looks at a bucket that nobody has, and changes nothing. */
+  /** Returns a check of a bucket that nobody uses. */
   Charge nobodys() {
     return new Charge(NOBODYS, Effect.Op.CHECK, 1, 1, Effect.NO_END);
   }
 
-  /** The argument of a call that looks at one bucket, and changes nothing. */
+  /** Returns the script argument of a check of one bucket. */
   byte[] look() {
     return ChargeScript.argument(lanes.clock(), List.of(List.of(nobodys())));
   }
 
-  /** Fails where the server does not run the script; what it refuses for other reasons it ran. */
+  /** Returns a future that fails if the server is down; other errors count as success. */
   CompletableFuture<String> probe(ScriptCall call) {
     CompletableFuture<String> ran =
         call.handle(
@@ -97,23 +97,23 @@ final class StoreContext {
     return timing.within(ran, timeoutNanos);
   }
 
-  /** The lane of a server; lanes with one count of what waits have one bound together. */
+  /** Returns a lane for a server; lanes that share a count of waiting requests share one bound. */
   Lane lane(Endpoint server, AtomicInteger waiting) {
     return new Lane(server, lanes, waiting, timing, observer);
   }
 
-  /** A lane of its own to a server, of whose calls no observer is told. */
+  /** Returns a separate lane to a server, whose calls are hidden from the observer. */
   Lane unseenLane(Endpoint server) {
     return new Lane(server, lanes, new AtomicInteger(), timing, observerOfNothing());
   }
 
-  /** A lane on which every call times out, of which no observer is told. */
+  /** Returns a lane on which every call times out, hidden from the observer. */
   Lane laneToNobody() {
     return unseenLane(new Nobody(timing, observerOfNothing()));
   }
 
   private RedisObserver observerOfNothing() {
-    return new GuardedObserver(new RedisObserver() {}, timing); // as all have one
+    return new GuardedObserver(new RedisObserver() {}, timing); // guarded like real observers
   }
 
   Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {

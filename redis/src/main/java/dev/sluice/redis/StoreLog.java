@@ -4,10 +4,7 @@ package dev.sluice.redis;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 
-/**
- * The log of a store. A handler that throws, an Error included, keeps the store from nothing.
- * Stateless.
- */
+/** Logs for a store; exceptions and Errors of log handlers are ignored. */
 final class StoreLog {
 
   private static final Logger LOG = System.getLogger("dev.sluice.redis");
@@ -18,7 +15,7 @@ final class StoreLog {
     try {
       LOG.log(level, line, parameters);
     } catch (Throwable e) {
-      // A log that fails can't be told of.
+      // The log itself failed: nothing is left to report to.
     }
   }
 
@@ -26,7 +23,7 @@ final class StoreLog {
     try {
       LOG.log(level, line, failure);
     } catch (Throwable e) {
-      // A log that fails can't be told of.
+      // The log itself failed: nothing is left to report to.
     }
   }
 }

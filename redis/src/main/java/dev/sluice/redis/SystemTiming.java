@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The machine's own time: one daemon thread for what runs later, and as many as are held up for
- * users' code. Thread-safe.
+ * Timing by the system's clock: one daemon thread for delayed tasks, and as many threads as needed
+ * for users' code. Thread-safe.
  */
 final class SystemTiming implements Timing {
 
@@ -27,7 +27,7 @@ final class SystemTiming implements Timing {
   private final ThreadPoolExecutor users =
       new ThreadPoolExecutor(
           0,
-          Integer.MAX_VALUE, // with a bound, that many blocked callers would stop all others
+          Integer.MAX_VALUE, // with a bound, enough blocked callers would stop all others
           IDLE_SECONDS,
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
@@ -46,7 +46,7 @@ final class SystemTiming implements Timing {
     return thread;
   }
 
-  /** Not one of the store's own: what runs on it may block. */
+  /** Creates a plain thread, not a {@link StoreThread}: tasks on it may block. */
   private Thread userThread(Runnable task) {
     Thread thread = new Thread(task, "sluice-redis-callers-" + userThreads.incrementAndGet());
     thread.setDaemon(true);

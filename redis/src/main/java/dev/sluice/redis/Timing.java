@@ -7,10 +7,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 
-/**
- * How a store measures time, runs something later, and waits: everything that a simulator must be
- * able to replace, in one place. Thread-safe.
- */
+/** Measures time, schedules tasks and waits for a store; a simulator replaces it. Thread-safe. */
 interface Timing {
 
   /**
@@ -21,18 +18,17 @@ interface Timing {
   long nanoTime();
 
   /**
-   * Runs a task once. It may throw anything where memory is short: nobody may rely on the task
-   * before the call has returned.
+   * Runs a task once, after a delay. It may throw anything if memory is short: callers may rely on
+   * the task only after this method has returned.
    *
    * @throws RejectedExecutionException if the store was closed
    */
   void after(long nanos, Runnable task);
 
   /**
-   * Runs a task periodically, until the store is closed. Once it is set, nothing that is thrown
-   * ends it.
+   * Runs a task periodically, until the store is closed. Exceptions of the task do not end it.
    *
-   * @param nanos until the first time, and from the end of a time to the next
+   * @param nanos the delay before the first run, and from the end of a run to the next
    * @throws RejectedExecutionException if the store was closed
    */
   void every(long nanos, Runnable task);
@@ -43,27 +39,26 @@ interface Timing {
       throws InterruptedException, ExecutionException, TimeoutException;
 
   /**
-   * Runs a task on a thread that may be held up: code of the store's users, and what waits. The
-   * store's own threads never run such code, or one caller's would delay the answers and time-outs
-   * of all others.
+   * Runs a task that may block, such as users' code. The store's own threads never run such tasks:
+   * one caller's code would delay the answers and time-outs of all others.
    */
   void elsewhere(Runnable task);
 
   /**
-   * Whether an event must be told by {@link #tellLater}. It must on the thread that ends calls by
-   * their time-outs: an observer or a log that blocks there would delay all others. So must what
-   * happens while such events wait, as it would overtake them.
+   * Whether an event must be reported by {@link #tellLater}: on the thread that times calls out,
+   * since an observer or a log that blocks there would delay all time-outs; and while such events
+   * wait, since the event would overtake them.
    */
   default boolean tellsLater() {
     return false;
   }
 
-  /** Tells an observer or the log of an event soon, in the order of the calls. */
+  /** Reports an event to an observer or the log soon, in the order of the calls. */
   default void tellLater(Runnable event) {
     event.run();
   }
 
-  /** Ends what {@link #after} and {@link #every} still have to run. */
+  /** Drops the tasks of {@link #after} and {@link #every} that have not run. */
   void close();
 
   /**

@@ -3,16 +3,16 @@ package dev.sluice.redis;
 
 import java.util.concurrent.CompletionStage;
 
-/** Where the buckets are: which lane leads to a key. Thread-safe; no method blocks but close. */
+/** Maps keys to lanes of servers. Thread-safe; only {@link #close} may block. */
 interface Topology extends AutoCloseable {
 
-  /** The lane of a key; a script call takes keys of one lane only. */
+  /** Returns the lane of a key; all keys of a script call share one lane. */
   Lane laneOf(byte[] key);
 
-  /** Asks every server whether it is there; fails if one is not. */
+  /** Pings every server; fails if one does not answer. */
   CompletionStage<Void> ping();
 
-  /** Connects to every server and runs the script there once; fails if one does not. */
+  /** Connects to every server and runs the script there once; fails if one of these fails. */
   CompletionStage<?> probe();
 
   @Override

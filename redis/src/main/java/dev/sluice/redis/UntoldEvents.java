@@ -10,8 +10,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Events that an observer or the log is told in their order, by one thread at a time that may
- * block. Those beyond {@value #MOST} that wait are dropped. Thread-safe; no method blocks.
+ * Queue of events for an observer or the log, delivered in order by one thread at a time, which may
+ * block. While {@value #MOST} events wait, further events are dropped. Thread-safe; no method
+ * blocks.
  */
 final class UntoldEvents {
 
@@ -20,7 +21,7 @@ final class UntoldEvents {
 
   private final Executor elsewhere;
   private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
-  private final AtomicInteger untold = new AtomicInteger(); // with the one that is being told
+  private final AtomicInteger untold = new AtomicInteger(); // includes the event in delivery
   private final AtomicBoolean telling = new AtomicBoolean();
   private final AtomicBoolean dropped = new AtomicBoolean();
 
@@ -28,7 +29,7 @@ final class UntoldEvents {
     this.elsewhere = elsewhere;
   }
 
-  /** Whether some wait: what is told in another way now would overtake them. */
+  /** Whether no event waits; otherwise an event delivered directly would overtake it. */
   boolean isEmpty() {
     return untold.get() == 0;
   }
@@ -49,10 +50,10 @@ final class UntoldEvents {
     }
     try {
       elsewhere.execute(this::tellAll);
-    } catch (RejectedExecutionException e) { // the store was closed: nothing is overdue any more
+    } catch (RejectedExecutionException e) { // the store was closed: blocking delays nobody
       tellAll();
     } catch (Throwable e) {
-      telling.set(false); // no thread to be had: the next event tries again
+      telling.set(false); // no thread available: the next event tries again
     }
   }
 
@@ -61,7 +62,7 @@ final class UntoldEvents {
       try {
         event.run();
       } catch (Throwable e) {
-        // The code of a user; what told of the event has its own guard.
+        // User code; GuardedObserver and StoreLog catch and log failures themselves.
       }
       untold.decrementAndGet();
     }
@@ -73,7 +74,7 @@ final class UntoldEvents {
     }
     telling.set(false);
     if (!events.isEmpty()) {
-      start(); // one was added after the last look
+      start(); // an event was added after the last poll
     }
   }
 }

@@ -7,21 +7,21 @@ import java.util.concurrent.atomic.AtomicInteger;
 /*
  * Waking.
  *
- * A thread that wakes another is often put aside for it at once. The thread that reads the answers
- * would be put aside once for each caller of a call, and every answer behind would wait. So it
- * wakes two, each of those wakes two more before it goes its way, and so on until all are awake.
+ * A thread that wakes another is often preempted by it at once. The thread that reads the answers
+ * would be preempted once per caller, and every later answer would wait. So it wakes two threads,
+ * each of those wakes two more before it continues, and so on until all are awake.
  *
- * Nobody is forgotten. A thread is woken by taking it out of its place (Sleeper): it finds that out
- * when it leaves, for whatever reason it leaves, and wakes others. One that left before cannot be
- * taken, and the next in the list is. So all are woken as soon as one of those awake gets on. If
- * none did, each would still wake up by its own time-out, and find its answer.
+ * No thread is forgotten. A thread is woken by clearing it from its place (Sleeper): it notices
+ * that when it stops waiting, for whatever reason, and wakes others. If a thread stopped waiting
+ * before, the next one in the list is woken instead. So all are woken as soon as one of the woken
+ * threads runs. If none ran, each would still wake by its own time-out, and find its answer.
  *
- * Virtual threads are woken first, all by the thread that reads the answers. That costs little, and
- * one that is woken runs only when its scheduler has a carrier for it. The carriers may all be held
- * by callers that still sleep, where these are pinned.
+ * Virtual threads are woken first, all by the thread that reads the answers. That costs little, but
+ * a woken virtual thread runs only when a carrier is free, and pinned callers that still sleep may
+ * hold all carriers. So it is not relied on to wake others.
  *
- * The last to look finds nobody left to wake, and goes on with what comes after: the next call.
- * Most of those awake have come back by then, and share it.
+ * The thread that finds nobody left to wake continues with the next call. Most woken callers have
+ * returned by then, and share that call.
  */
 
 /** Wakes the callers whose requests shared a call. Thread-safe, never blocks. */
@@ -34,17 +34,17 @@ final class WakeUp {
   private final AtomicInteger next = new AtomicInteger();
 
   /**
-   * A wake-up that has not begun.
+   * Creates a wake-up that has not begun.
    *
-   * @param requests of which those that are done are woken
-   * @param after runs once, when nobody is left to be woken, on the thread that found it out
+   * @param requests the requests whose callers are woken, if done
+   * @param after runs once, when nobody is left to wake, on the thread that finds this
    */
   WakeUp(List<Request> requests, Runnable after) {
     this.requests = requests;
     this.after = after;
   }
 
-  /** Wakes those who may not be able to go on with it, and a few who do. */
+  /** Wakes all virtual threads, and a few others that continue the wake-up. */
   void begin() {
     for (Request request : requests) {
       request.wakeIfVirtual();
@@ -52,7 +52,7 @@ final class WakeUp {
     go();
   }
 
-  /** Wakes a few, who go on with it. */
+  /** Wakes a few threads, which continue the wake-up. */
   void go() {
     for (int woken = 0; woken < AT_A_TIME; ) {
       int i = next.getAndIncrement();

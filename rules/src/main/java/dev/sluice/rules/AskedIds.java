@@ -15,12 +15,15 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ids that the rules of a book ask for, by limit. What is set for another id, such as an
- * override, never acts on a request. Immutable and thread-safe.
+ * Finds out whether the rules of a book can produce an id. An override or penalty for any other id
+ * never acts on a request.
  */
 final class AskedIds {
 
-  /** Each override is compared with each rule of its limit, and a reload must not take minutes. */
+  /**
+   * Each override is compared with each rule of its limit, so more rules than this would make a
+   * reload slow.
+   */
   private static final int MOST_TEMPLATES = 200;
 
   private record Asking(int line, Template<?> template) {}
@@ -38,11 +41,11 @@ final class AskedIds {
   }
 
   /**
-   * Says that no rule asks for an id, and which one is asked for in its place.
+   * Returns a message if no rule can produce an id, with the nearest id that a rule does produce.
    *
-   * @param format the form of the id: that of the limit, or of its overrides
+   * @param format the format of the id: that of the limit, or of its overrides
    * @param id the id in canonical form
-   * @return null if a rule may ask for it, no rule is for the limit, or too many are
+   * @return null if a rule may produce the id, or if no rule or too many rules name the limit
    */
   @Nullable String doubt(LimitName name, IdFormat format, String id) {
     List<Asking> asking = byLimit.getOrDefault(name.name(), List.of());

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads the limits of one rule. Not thread-safe.
  *
- * @param <C> what ids and costs are taken from
+ * @param <C> the source of ids and costs
  */
 final class ChargeReader<C> {
 
@@ -39,7 +39,7 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
-  /** What a rule names, before any request. */
+  /** A limit and an id template, as a rule has them. */
   private record Bucket(String limit, String id, boolean shadow) {}
 
   private final boolean ofDescriptors;
@@ -66,8 +66,8 @@ final class ChargeReader<C> {
   /**
    * Returns a reader for a rule for descriptors.
    *
-   * @param entries its entries; none after a mistake in them, so that placeholders are not compared
-   *     with them
+   * @param entries the entries of the rule; empty after a mistake in them, so that placeholders are
+   *     not checked
    */
   static ChargeReader<List<DescriptorEntry>> ofDescriptors(
       List<Wanted> entries, LimitReferences limits, Problems problems) {
@@ -85,7 +85,7 @@ final class ChargeReader<C> {
         problems);
   }
 
-  /** The limits that were read, as they are written; also unknown ones. */
+  /** Returns the names of the limits that were read, including unknown ones. */
   Set<String> limits() {
     return named;
   }
@@ -131,7 +131,7 @@ final class ChargeReader<C> {
       return null;
     }
     try {
-      // Without the format, the placeholders can be checked all the same.
+      // The placeholders can be checked without the format.
       IdFormat format = name == null ? IdFormat.string() : name.id();
       Template<C> template = Template.parse(text, format, placeholders);
       return ofDescriptors ? template.ofEverybody() : template;
@@ -184,7 +184,10 @@ final class ChargeReader<C> {
         : headerCosts.apply(new HeaderCost(header, otherwise == null ? 1 : otherwise));
   }
 
-  /** Two limits of one rule with one template would take from one bucket, and one cost is lost. */
+  /**
+   * Refuses a limit with the same id twice in a rule: both would spend from one bucket, and one
+   * cost would be lost.
+   */
   private void requireOnce(Fields fields, boolean shadow) {
     if (fields.find("limit") instanceof Node.Scalar limit
         && fields.find("id") instanceof Node.Scalar id
@@ -228,10 +231,10 @@ final class ChargeReader<C> {
   }
 
   /**
-   * A cost that a header says. Immutable.
+   * A cost that the client sends in a header.
    *
    * @param header the header's name
-   * @param otherwise tokens for a request without it
+   * @param otherwise the cost in tokens of a request without the header
    */
   private record HeaderCost(String header, long otherwise) {
 

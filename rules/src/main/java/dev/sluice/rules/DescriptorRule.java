@@ -17,11 +17,11 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule for descriptors: the same number of entries, with the same keys in the same order.
- * Immutable and thread-safe.
+ * A rule for descriptors. It matches a descriptor that has the same number of entries, with the
+ * same keys in the same order.
  *
- * @param domain null for any
- * @param replaces the names of limits that other descriptors of a request are not charged
+ * @param domain the domain of the descriptors, null for any
+ * @param replaces the names of limits that the other descriptors of a request are not charged
  */
 record DescriptorRule(
     @Nullable String domain,
@@ -30,10 +30,10 @@ record DescriptorRule(
     RuleCharging<List<DescriptorEntry>> charging)
     implements AnyRule {
 
-  /** An entry as a rule has it. */
+  /** The key and the values that a rule expects in one entry. */
   record Wanted(String key, ValuePattern value) {}
 
-  /** Null if the rule is for this descriptor, or why it is not. */
+  /** Returns why the rule does not match a descriptor; null if it does. */
   @Nullable String mismatch(String ofDomain, List<DescriptorEntry> entries) {
     if (domain != null && !domain.equals(ofDomain)) {
       return "it is for the domain %s, not %s"
@@ -66,7 +66,7 @@ record DescriptorRule(
     return entries == 1 ? "1 entry" : entries + " entries";
   }
 
-  /** Whether keys are the same is known already. */
+  /** Whether the rule matches a descriptor that is known to have the rule's keys. */
   boolean matchesValues(String ofDomain, List<DescriptorEntry> entries) {
     if (domain != null && !domain.equals(ofDomain)) {
       return false;
@@ -79,7 +79,7 @@ record DescriptorRule(
     return true;
   }
 
-  /** What it does with a descriptor that it is for. */
+  /** Returns what the rule does with a descriptor that it matches. */
   RuleMatch match(List<DescriptorEntry> entries) {
     RuleMatch match = charging.match(entries);
     return replaces.isEmpty()
@@ -109,14 +109,13 @@ record DescriptorRule(
   }
 
   /**
-   * The value of an entry. One that holds an address is grouped as {@code {ip}} and {@code
-   * {ip/BITS}} of a request are, so that a client has one bucket at every door. Immutable and
-   * thread-safe.
+   * A placeholder that stands for the value of an entry. An address is grouped as by {@code {ip}}
+   * and {@code {ip/BITS}} of a request, so that a client has one bucket at every door.
    *
    * @param entry the entry
-   * @param index its place, from 0
+   * @param index the index of the entry, from 0
    * @param bits the length of the mask of {@code {KEY/BITS}}; 0 without one
-   * @param address whether the value is an address, to be grouped
+   * @param address whether the value is an address that is grouped
    */
   record EntrySource(Wanted entry, int index, int bits, boolean address)
       implements Source<List<DescriptorEntry>> {
@@ -124,14 +123,14 @@ record DescriptorRule(
     private static final Pattern RANGE = Pattern.compile("(.+)/([1-9][0-9]{0,2})");
     private static final int MOST_BITS = 128;
 
-    /** The source of a rule whose entries are not known after a mistake. */
+    /** The source for a rule whose entries have a mistake. */
     private static final EntrySource UNKNOWN =
         new EntrySource(new Wanted("", ValuePattern.ANY), 0, 0, false);
 
     /**
-     * Reads a placeholder of a rule: the key of an entry or its place, and perhaps a mask.
+     * Parses a placeholder: the key or the number of an entry, optionally with a mask.
      *
-     * @param entries the rule's; empty after a mistake in them
+     * @param entries the entries of the rule; empty after a mistake in them
      */
     static EntrySource parse(String word, List<Wanted> entries) {
       if (entries.isEmpty()) {
@@ -193,7 +192,7 @@ record DescriptorRule(
         return null;
       }
       String asked = address ? GroupedAddress.of(value, bits) : value;
-      // Whether a pattern takes a value that is grouped later cannot be told.
+      // The value is grouped only after the pattern matched, so the pattern cannot be checked here.
       return address || entry.value().matches(value) ? asked : null;
     }
   }

@@ -9,11 +9,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A subscriber has at least 2^64 addresses of IPv6, and may use another one for each request. So
- * addresses are counted by their first 64 bits, at each door. Where a caller names an id itself, as
- * at the HTTP API, the id stays as it is: some limits count single addresses.
+ * A subscriber has at least 2^64 IPv6 addresses, and may use a new one for each request. So every
+ * door counts addresses by their first 64 bits. Where a caller names an id itself, as at the HTTP
+ * API, the id stays as it is: some limits count single addresses.
  */
-/** Addresses as ids have them: those of one subscriber are one. Pure. */
+/** Groups the addresses of one subscriber to one id. */
 public final class GroupedAddress {
 
   private static final int SUBSCRIBER_BITS = 64;
@@ -24,12 +24,13 @@ public final class GroupedAddress {
   private GroupedAddress() {}
 
   /**
-   * Returns whether the value of an entry is an address that is to be grouped: by the entry's key,
-   * or by the form of the id that it makes.
+   * Returns whether the value of an entry is an address to be grouped, judged by the entry's key or
+   * by the format of the id.
    *
    * @param key the entry's key
-   * @param format the form of the id, or of the part of it, that the value makes
-   * @return false also where the form takes no single address, as that of a range
+   * @param format the format of the id, or of the part of the id, that the value makes
+   * @return whether to group the value; false if the format takes no single address, such as a
+   *     range
    */
   public static boolean isIn(String key, IdFormat format) {
     return format.equals(IdFormat.ipAddress()) || (KEYS.contains(key) && takesAddresses(format));
@@ -44,10 +45,10 @@ public final class GroupedAddress {
   }
 
   /**
-   * Groups an address, as {@code {ip}} does that of a request.
+   * Groups an address in the same way as {@code {ip}} groups a client's address.
    *
    * @param text an address or a range
-   * @return its first 64 bits as an address; an IPv4 address, and what is neither, as it is
+   * @return the first 64 bits as an IPv6 address; an IPv4 address or any other text unchanged
    */
   public static String of(String text) {
     IpAddress address = lowest(text);
@@ -56,19 +57,22 @@ public final class GroupedAddress {
         : (address.isIpv4() ? address : address.prefix(SUBSCRIBER_BITS)).toString();
   }
 
-  /** The same by other bits, as {@code {ip/BITS}}: the range, null for IPv4. By 0, as above. */
+  /**
+   * Groups by a number of bits, as {@code {ip/BITS}}: returns the range, null for IPv4. With 0
+   * bits, as {@link #of(String)}.
+   */
   static @Nullable String of(String text, int bits) {
     if (bits == 0) {
       return of(text);
     }
     IpAddress address = lowest(text);
     if (address == null) {
-      return text; // no id: the format says so
+      return text; // the format will refuse it as an id
     }
     return address.isIpv4() ? null : address.prefix(bits) + "/" + bits;
   }
 
-  /** The address, or the lowest one of a range; null if the text is neither. */
+  /** Returns the address, or the lowest address of a range; null if the text is neither. */
   static @Nullable IpAddress lowest(String text) {
     IpAddress address = IpAddress.parse(text);
     if (address != null || text.indexOf('/') < 0) {

@@ -5,21 +5,21 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Ids that are made of several values, so that different values never make one id. That holds for
- * lists of one length: a single value stays as it is, and may look like several. Pure.
+ * Joins several values to one id, so that different lists of values never make the same id. This
+ * holds for lists of the same length: a single value stays as it is, and may look like several.
  */
 public final class JoinedIds {
 
-  /** The id where a descriptor has no value for one: all its requests share a bucket. */
+  /** The id of a descriptor with an empty value: all such requests share a bucket. */
   public static final String EVERYBODY = "*";
 
   private JoinedIds() {}
 
   /**
-   * Returns values joined with ":". Inside of them ":" is written as {@code %3A} and "%" as {@code
+   * Returns values joined with ":". Inside a value, ":" is written as {@code %3A} and "%" as {@code
    * %25}. A single value stays as it is.
    *
-   * @param values in order
+   * @param values the values, in order
    * @return the id; empty for no values
    */
   public static String of(List<String> values) {
@@ -29,8 +29,8 @@ public final class JoinedIds {
   }
 
   /**
-   * Returns the id of a single value. No value is {@link #EVERYBODY}, so a value that consists of
-   * stars gets one more star.
+   * Returns the id of a single value. The empty value becomes {@link #EVERYBODY}, so a value that
+   * consists of stars gets one more star.
    *
    * @param value the value; empty for none
    * @return the id, not empty
@@ -43,7 +43,7 @@ public final class JoinedIds {
     return value.chars().allMatch(c -> c == '*');
   }
 
-  /** The value that makes such an id. */
+  /** Returns the value from which {@link #ofOne} makes an id. */
   static String oneOf(String id) {
     return !id.isEmpty() && isStars(id) ? id.substring(1) : id;
   }

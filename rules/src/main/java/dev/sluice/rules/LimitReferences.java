@@ -19,7 +19,10 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/** The limits that rules may name. Not thread-safe; for one file. */
+/**
+ * Looks up the limits that rules name, and checks that they exist and have a default. For one file;
+ * not thread-safe.
+ */
 final class LimitReferences {
 
   private final Limits limits;
@@ -28,17 +31,17 @@ final class LimitReferences {
   private final Set<String> named;
   private final Problems problems;
 
-  /** Of each limit that was looked up, the override with the smallest burst. */
+  /** For each limit that was looked up, its override with the smallest burst. */
   private final Map<LimitName, Optional<LimitOverride>> smallest = new HashMap<>();
 
   /**
-   * References of a file.
+   * Makes the references of a file.
    *
-   * @param limits those of the same generation
-   * @param known whether these are all
-   * @param onMissing what a rule comes to whose limit has no default
-   * @param named where the names go that were found
-   * @param problems where mistakes go
+   * @param limits the limits of the same generation
+   * @param known whether these are all limits
+   * @param onMissing what happens if a rule names a limit without a default
+   * @param named receives the names that were found
+   * @param problems receives the mistakes
    */
   LimitReferences(
       Limits limits,
@@ -53,7 +56,7 @@ final class LimitReferences {
     this.problems = problems;
   }
 
-  /** The name of a limit, null after a mistake. */
+  /** Returns the limit of a name; null after a mistake. */
   @Nullable LimitName find(Node node, String text) {
     Catalogue catalogue = limits.catalogue();
     LimitName name = catalogue.find(text);
@@ -80,12 +83,15 @@ final class LimitReferences {
       case REFUSE -> problems.mistake(node, message);
       case WARN -> problems.warning(node, message);
       case ALLOW -> {
-        // as the operator wants it; the metric of missing defaults counts it
+        // the operator allows it; the metric of missing defaults counts it
       }
     }
   }
 
-  /** Another process that reads the limits would forgive a debt that they do not declare. */
+  /**
+   * Requires that the limit declares a debt: a process that reads the limits without the rules
+   * would otherwise forgive the debt.
+   */
   void requireDebt(Node node, LimitName name) {
     if (!known || limits.debtOf(name) > 0) {
       return;

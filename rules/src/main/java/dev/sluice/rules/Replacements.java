@@ -21,21 +21,21 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * The limits are the nodes of a graph: an edge leads from each limit that a rule charges to each
- * limit that the rule replaces. Without a circle, at least one descriptor of every request is still
- * charged, namely one that no other replaces. In a circle each one replaces the next, so a request
- * with a descriptor for each is charged nothing. A limit that replaces itself is a circle of one: two
- * descriptors of one request replace each other.
+ * limit that the rule replaces. Without a circle, every request is charged for at least one
+ * descriptor: one that no other replaces. In a circle each limit replaces the next, so a request
+ * with a descriptor for each limit is charged nothing. A limit that replaces itself is a circle of
+ * one: two descriptors of one request replace each other.
  *
- * All descriptors of a request are of one domain, so only rules of one domain, and those for any
- * domain, make a circle.
+ * All descriptors of a request have one domain, so a circle consists of rules of one domain and
+ * rules for any domain.
  */
 /**
- * Finds rules for descriptors that replace themselves or each other. Names are compared as they are
- * written, so limits need not be known. For one file; not thread-safe.
+ * Finds limits that replace themselves or each other. Names are compared as written, so limits need
+ * not be known. For one file; not thread-safe.
  */
 public final class Replacements {
 
-  /** Books with so many circles have one reason for all of them. */
+  /** The most circles that are reported: a book with more has one cause for all of them. */
   private static final int MOST_TOLD = 20;
 
   private record Rule(
@@ -55,12 +55,12 @@ public final class Replacements {
   /**
    * Adds a rule.
    *
-   * @param domain null for any
-   * @param own the limits that it charges
-   * @param replaced the limits that other descriptors are not charged where it matches
-   * @param at where it starts
-   * @param elsewhere the file where it stands, if that is another one, whose own mistakes were
-   *     reported; else empty
+   * @param domain the rule's domain, null for any
+   * @param own the limits that the rule charges
+   * @param replaced the limits that other descriptors are not charged if the rule matches
+   * @param at where the rule starts
+   * @param elsewhere the rule's file, if it is an earlier one whose mistakes were already reported;
+   *     else empty
    */
   public void add(
       @Nullable String domain,
@@ -78,7 +78,7 @@ public final class Replacements {
    * Reports each rule that replaces a limit of its own, and each circle with the lines of its
    * rules.
    *
-   * @param problems where mistakes go
+   * @param problems receives the mistakes
    */
   public void report(Problems problems) {
     for (Rule rule : rules) {
@@ -92,7 +92,7 @@ public final class Replacements {
       }
     }
     Set<@Nullable String> domains = new LinkedHashSet<>();
-    domains.add(null); // circles of rules for any domain are told once
+    domains.add(null); // reports circles of rules for any domain first, and once
     rules.forEach(rule -> domains.add(rule.domain));
     for (String domain : domains) {
       reportCircles(
@@ -146,7 +146,10 @@ public final class Replacements {
     }
   }
 
-  /** The limits from one back to itself, each replacing the next; empty if none leads back. */
+  /**
+   * Returns a shortest circle from a limit back to itself, in which each replaces the next; empty
+   * if there is none.
+   */
   private static List<String> shortestCircle(String start, Map<String, Set<String>> edges) {
     Map<String, String> reachedFrom = new HashMap<>();
     Deque<String> next = new ArrayDeque<>(List.of(start));
@@ -169,7 +172,10 @@ public final class Replacements {
     return circle;
   }
 
-  /** The same circle, wherever it was entered, is told in the same words. */
+  /**
+   * Turns a circle so that it begins with its smallest name: it then has one message, whichever
+   * limit the search began with.
+   */
   private static List<String> fromSmallest(List<String> circle) {
     List<String> turned = new ArrayList<>(circle);
     Collections.rotate(turned, -turned.indexOf(Collections.min(turned)));

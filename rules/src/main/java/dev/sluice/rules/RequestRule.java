@@ -22,15 +22,15 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule for requests. What it does not mention may be anything. Immutable and thread-safe.
+ * A rule for requests. A request may have anything in a field that the rule does not mention.
  *
  * @param methods upper-case; empty for any
- * @param hosts lower-case names, {@code *.example.com} for all below; empty for any
+ * @param hosts lower-case names, {@code *.example.com} for all subdomains; empty for any
  * @param paths at least one
- * @param headers by name
- * @param clients empty for any
- * @param ignoresCase whether paths are compared in lower case; then those of the rule are, too
- * @param methodOverride whether a request's method may be the one that it asks to have
+ * @param headers the pattern for each header, by the header's name
+ * @param clients the ranges of client addresses; empty for any
+ * @param ignoresCase whether paths are compared in lower case; the rule's paths are then lower-case
+ * @param methodOverride whether a method override in the request counts as its method
  */
 record RequestRule(
     List<String> methods,
@@ -43,19 +43,19 @@ record RequestRule(
     RuleCharging<RequestRule.Context> charging)
     implements AnyRule {
 
-  /** A request, and the variables of the path by which this rule knows it. */
+  /** A request that matches, and the values of the variables in the rule's path. */
   record Context(RequestFacts facts, Map<String, String> variables) {}
 
-  /** The answer for a request: the rule is for it, or why it is not. */
+  /** The result of a match: a context if the rule matches, otherwise the reason why not. */
   record Result(@Nullable Context context, Supplier<String> mismatch) {
 
-    /** The words are for explanations: most rules are not for most requests. */
+    /** Takes a supplier, because only explanations need the text and most rules do not match. */
     static Result no(Supplier<String> mismatch) {
       return new Result(null, mismatch);
     }
   }
 
-  /** The first segments of the paths, none where one of the paths leaves it open. */
+  /** Returns the first segments of the paths; empty if a path does not fix its first segment. */
   List<String> leadingSegments() {
     List<String> segments = new ArrayList<>(paths.size());
     for (PathPattern path : paths) {
@@ -68,7 +68,7 @@ record RequestRule(
     return segments;
   }
 
-  /** What the rule charges, in each spelling of the values that it takes. */
+  /** Returns what the rule charges, joined over all spellings of the request's values. */
   RuleMatch charge(Context context) {
     return context
         .facts()
@@ -78,7 +78,7 @@ record RequestRule(
         .orElseThrow();
   }
 
-  /** Matches one reading of a request. */
+  /** Matches one reading of a request against the rule. */
   Result match(RequestFacts reading) {
     RequestFacts facts = reading.as(ignoresCase, methodOverride);
     String method = facts.method();
@@ -138,7 +138,10 @@ record RequestRule(
     return values.stream().map(Object::toString).collect(Collectors.joining(", "));
   }
 
-  /** Each value must be covered by a single one: what several cover together is not found. */
+  /**
+   * Each value must be covered by a single value of this rule: values that several cover together
+   * are not detected.
+   */
   @Override
   public boolean covers(AnyRule rule) {
     return rule instanceof RequestRule other
@@ -166,10 +169,10 @@ record RequestRule(
   }
 
   /**
-   * A value of a request. Immutable and thread-safe.
+   * A placeholder that stands for a value of a request.
    *
-   * @param word its placeholder, without braces
-   * @param ignoresCase whether the rule has paths in lower case
+   * @param word the placeholder without braces
+   * @param ignoresCase whether the rule compares paths in lower case
    */
   record RequestSource(String word, boolean ignoresCase, VaryBy varyBy)
       implements Source<RequestRule.Context> {
@@ -177,7 +180,7 @@ record RequestRule(
     /**
      * Reads a placeholder of a rule.
      *
-     * @param paths the rule's, which must all have the variable that it names
+     * @param paths the paths of the rule, each of which must have the variable of the placeholder
      */
     static RequestSource parse(String word, List<PathPattern> paths, boolean ignoresCase) {
       VaryBy varyBy = RequestWord.parse(word);

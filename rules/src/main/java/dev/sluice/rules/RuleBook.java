@@ -30,18 +30,17 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The first rule that matches decides, always: no rule falls through to the next, and none is
- * merged with another. So the answer to "what is this charged?" is one line of the file, and a
- * trial is a limit in shadow beside the limits that are in force, not a rule that shields or
- * shadows others.
+ * The first rule that matches decides, always: no rule falls through to the next, and no two rules
+ * are merged. So one line of the file answers the question "what is this charged?". A trial is a
+ * limit in shadow beside the limits in force, not a rule that hides others.
  */
 /**
- * An ordered list of rules: which limits a descriptor or a request spends from. The first rule that
- * matches decides.
+ * An ordered list of rules that map a descriptor or a request to the limits that it spends from.
+ * The first rule that matches decides.
  *
- * <p>A book is read together with the limits that it names and comes with them, as their
- * {@linkplain Limits#companion companion}: {@link #of}. So take the limits once for a request, and
- * both from there.
+ * <p>A book is loaded together with the limits that it names, and is their {@linkplain
+ * Limits#companion companion}. For each request, get the limits once, and the book from them by
+ * {@link #of}.
  *
  * <pre>{@code
  * Limits limits = limiter.limits().get();
@@ -49,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * List<Transaction> together = match.map(m -> m.enforced(limits, hits)).orElse(List.of());
  * }</pre>
  *
- * <p>Immutable and thread-safe. Matching does not block and asks no store.
+ * <p>Thread-safe. Matching does not block, and uses no store.
  */
 public final class RuleBook implements RequestRules {
 
@@ -84,10 +83,10 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns the book that came with limits.
+   * Returns the book that was loaded with limits.
    *
-   * @param limits the limits that hold now
-   * @return the book; one without rules if there is none
+   * @param limits the limits in force
+   * @return the book; an empty one if there is none
    */
   public static RuleBook of(Limits limits) {
     RuleBook book = limits.companion(RuleBook.class);
@@ -105,10 +104,9 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns a reader of books that has a policy for limits that rules name and that are not
-   * configured.
+   * Returns a reader of books with a policy for rules that name a limit that is not configured.
    *
-   * @param onMissing whether that is a mistake, a warning or nothing
+   * @param onMissing whether such a rule is a mistake, a warning or allowed
    * @return the reader
    */
   public static CompanionFile<RuleBook> reader(MissingDefault onMissing) {
@@ -116,10 +114,10 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns a reader of books for what decides on requests alone, such as a filter: it ignores
-   * rules for descriptors, with a warning.
+   * Returns a reader of books for a door that decides on requests only, such as a filter. It
+   * ignores rules for descriptors, with a warning.
    *
-   * @param onMissing what a rule comes to whose limit is not configured
+   * @param onMissing what to do with a rule whose limit is not configured
    * @return the reader
    */
   public static CompanionFile<RuleBook> readerForRequests(MissingDefault onMissing) {
@@ -127,28 +125,28 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns the limits that rules name, for the metric of missing defaults. What happens where one
-   * is not configured was decided when the book was read.
+   * Returns the limits that rules name, for the metric of missing defaults. The policy for a
+   * missing default was applied when the book was read.
    *
-   * @return one for each limit, none of which refuses or warns again
+   * @return a requirement for each limit; none of them refuses or warns
    */
   public List<Requirement> requirements() {
     return requirements;
   }
 
   /**
-   * Returns the file that the book was read from.
+   * Returns the name of the book's file.
    *
-   * @return its name as it was given; empty for a book without rules
+   * @return the name as it was given; empty for a book without rules
    */
   public String file() {
     return file;
   }
 
   /**
-   * Returns how many rules there are.
+   * Returns the number of rules.
    *
-   * @return 0 for a book that was not given
+   * @return 0 for a book without a file
    */
   public int size() {
     return rules.size();
@@ -157,66 +155,65 @@ public final class RuleBook implements RequestRules {
   /**
    * Whether there are rules for requests.
    *
-   * @return false for a book of rules for descriptors alone, or an empty one
+   * @return false for an empty book, or if all rules are for descriptors
    */
   public boolean hasRequestRules() {
     return forRequests;
   }
 
   /**
-   * Whether the rules are the only mapping of a domain: a descriptor that no rule is for names no
-   * limit itself.
+   * Whether a domain is mapped by rules only, so that a descriptor without a matching rule is not
+   * looked up as the name of a limit.
    *
    * @param domain the descriptor's domain
-   * @return false unless the book says so
+   * @return false unless the book lists the domain in {@code rulesOnly}
    */
   public boolean isRulesOnly(String domain) {
     return rulesOnly.contains(domain);
   }
 
   /**
-   * Returns why an override would act on no request that the rules are for.
+   * Returns why no request that the rules map can reach an override.
    *
-   * @param override an override of the limits from which the book came
-   * @return that no rule asks for its id, and which id is asked for in its place; null if one does,
-   *     or no rule is for its limit
+   * @param override an override of the limits with which the book was loaded
+   * @return a message that no rule produces the override's id, with the nearest id that a rule does
+   *     produce; null if a rule produces it, or if no rule names the limit
    */
   public @Nullable String doubt(LimitOverride override) {
     return asked.doubt(override.name(), override.name().overrideId(), override.id());
   }
 
   /**
-   * Returns why a penalty would act on no request that the rules are for.
+   * Returns why no request that the rules map can reach a penalty.
    *
    * @param name the limit
    * @param id the penalized id
-   * @return as for an override
+   * @return a message, or null, as for an override
    */
   public @Nullable String doubt(LimitName name, String id) {
     return asked.doubt(name, name.id(), id);
   }
 
   /**
-   * Finds the rule for a descriptor.
+   * Finds the first rule that matches a descriptor.
    *
    * @param domain the descriptor's domain
    * @param entries its entries, in order
-   * @return the rule, and what it charges; empty if no rule is for it
+   * @return the rule, and what it charges; empty if no rule matches
    */
   public Optional<RuleMatch> match(String domain, List<DescriptorEntry> entries) {
     return finder.match(domain, entries);
   }
 
   /**
-   * Finds the rules for a request, by each way in which the application may read it. They charge
-   * together, and none of them opens what another one closes. The request's {@code Host} is that
-   * which the client asked for.
+   * Finds the rule for each way in which the application may read a request. Their charges are
+   * joined, and a denial by one of them wins. The host is the one that the client sent.
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return what they charge, with the line of the first one; empty if no rule is for it
-   * @throws dev.sluice.web.UnusableRequestException if the request lacks what a rule needs, or may
-   *     be read in still more ways
+   * @return the joined charges, with the line of the first rule; empty if no rule matches
+   * @throws dev.sluice.web.UnusableRequestException if the request lacks what a rule needs, or has
+   *     too many possible readings
    */
   public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
     List<RuleMatch> matches = new ArrayList<>(1);
@@ -229,7 +226,7 @@ public final class RuleBook implements RequestRules {
   /**
    * {@inheritDoc}
    *
-   * <p>The book that came with the limits decides; this one, if none came.
+   * <p>The book of the given limits decides; if they have none, this book decides.
    */
   @Override
   public Charges charges(WebRequest request, ClientAddress client, Limits limits) {
@@ -248,7 +245,7 @@ public final class RuleBook implements RequestRules {
     } catch (UnknownLimitException e) {
       throw e;
     } catch (InvalidIdException e) {
-      // Its message quotes the value, which is nobody else's business.
+      // The message of the exception quotes the value, which must not reach the client.
       throw new UnusableRequestException(
           "the request has an unusable value for the id that the rule on line %s needs"
               .formatted(match.line()));
@@ -264,11 +261,11 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Explains which rule is for a descriptor, and why those before it are not.
+   * Explains which rule matches a descriptor, and why the rules before it do not.
    *
    * @param domain the descriptor's domain
    * @param entries its entries, in order
-   * @return the explanation; its match is that of {@link #match(String, List)}
+   * @return the explanation, with the match of {@link #match(String, List)}
    */
   public Explanation explain(String domain, List<DescriptorEntry> entries) {
     List<PassedOver> passedOver = new ArrayList<>();
@@ -286,7 +283,7 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Explains which rule is for one reading of a request, and why those before it are not.
+   * Explains which rule matches one reading of a request, and why the rules before it do not.
    *
    * @param facts one of {@link RequestFacts#readings}
    * @return the explanation; {@link #match(WebRequest, ClientAddress)} joins the matches of all
@@ -313,7 +310,7 @@ public final class RuleBook implements RequestRules {
     return new Explanation(passedOver, null, null);
   }
 
-  /** Whether both were read from the same text of the same file. */
+  /** Whether both books have the same text of the same file. */
   @Override
   public boolean equals(@Nullable Object other) {
     return this == other
@@ -328,9 +325,9 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Why a rule was chosen, and those before it were not. Immutable and thread-safe.
+   * Which rule decides, and why the rules before it do not match.
    *
-   * @param passedOver the rules before the one that decides, in order; all rules if none does
+   * @param passedOver the rules before the one that decides, in order; all rules if none decides
    * @param match the rule that matches, null if none does or the request cannot be used
    * @param unusable where the book stops because the request cannot be used; null if it can
    */
@@ -351,23 +348,23 @@ public final class RuleBook implements RequestRules {
     /**
      * A rule that does not match.
      *
-     * @param line where it starts in the file, from 1
-     * @param reason what it wants instead
+     * @param line where the rule starts in the file, from 1
+     * @param reason what the rule requires instead
      */
     public record PassedOver(int line, String reason) {}
 
     /**
-     * A rule that needs what the request lacks, or has in a form that cannot be used: the request
-     * is refused.
+     * A rule that needs a value that the request lacks, or has in an unusable form: the request is
+     * refused.
      *
      * @param line where the rule starts in the file, from 1
-     * @param detail what is missing or unusable, as the client is told
+     * @param detail what is missing or unusable, in the words of the answer to the client
      */
     public record Unusable(int line, String detail) {}
   }
 
   /**
-   * One entry of a descriptor, as a proxy sends it. Immutable.
+   * One entry of a descriptor, as a proxy sends it.
    *
    * @param key such as {@code remote_address}
    * @param value such as {@code 192.0.2.7}

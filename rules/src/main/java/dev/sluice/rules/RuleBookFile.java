@@ -27,8 +27,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A file of rules: a map with the field {@code rules}, a list, and perhaps {@code rulesOnly}, the
- * domains that have no other mapping. Stateless.
+ * The format of a rule book file: a map with the field {@code rules}, a list, and optionally {@code
+ * rulesOnly}, the domains that rules alone map.
  */
 final class RuleBookFile implements CompanionFile<RuleBook> {
 
@@ -37,7 +37,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   private static final List<String> SECTIONS =
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
-  /** About a second. A reload must not take minutes for the sake of warnings. */
+  /** The most comparisons for warnings, about a second: a reload must stay fast. */
   private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;
@@ -46,8 +46,8 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   /**
    * Makes a reader.
    *
-   * @param onMissing what a rule comes to whose limit has no default
-   * @param requestsAlone whether nobody asks about descriptors
+   * @param onMissing what to do with a rule whose limit has no default
+   * @param requestsAlone whether only requests are decided, and rules for descriptors are ignored
    */
   RuleBookFile(MissingDefault onMissing, boolean requestsAlone) {
     this.onMissing = onMissing;
@@ -114,7 +114,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return book;
   }
 
-  /** One warning for all: a book of a proxy may have thousands. */
+  /** Gives one warning for all rules for descriptors: a proxy's book may have thousands. */
   private static void warnOfDescriptors(List<AnyRule> rules, List<Node> items, Problems problems) {
     List<Integer> ignored =
         IntStream.range(0, rules.size())
@@ -131,7 +131,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     }
   }
 
-  /** One warning for each limit: a table may have thousands of overrides that are written alike. */
+  /** Gives one warning for each limit: a table may have thousands of similar overrides. */
   private static void warnOfUnasked(
       RuleBook book, List<AnyRule> rules, List<Node> items, Limits limits, Problems problems) {
     Set<String> seen = new HashSet<>();
@@ -162,9 +162,9 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   }
 
   /**
-   * The domains whose rules are their only mapping; each has rules.
+   * Parses {@code rulesOnly}, and requires that each domain has rules.
    *
-   * @param rules all of the file; none where some are not known
+   * @param rules all rules of the file; empty if some have mistakes
    */
   private static Set<String> rulesOnly(
       @Nullable Node node, List<AnyRule> rules, Problems problems) {
@@ -202,7 +202,10 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return domains;
   }
 
-  /** Compares only rules that could meet: there may be thousands. */
+  /**
+   * Warns of rules that never decide. Compares only rules that could match the same thing, as there
+   * may be thousands.
+   */
   private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
     RuleFinder earlier = new RuleFinder();
     int[] compared = {0};

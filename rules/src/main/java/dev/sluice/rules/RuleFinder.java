@@ -18,9 +18,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the first rule for a descriptor or a request among many. Rules for descriptors are filed
- * under their keys, and under their values where none is a pattern. Rules for requests are filed
- * under the first segment of their paths. Thread-safe once filled.
+ * Finds the first rule that matches a descriptor or a request. Rules for descriptors are indexed by
+ * their keys, and by their values if none is a pattern. Rules for requests are indexed by the first
+ * segment of their paths. Thread-safe once filled.
  */
 final class RuleFinder {
 
@@ -28,7 +28,7 @@ final class RuleFinder {
       new HashMap<>();
   private final InOrder<String, RequestRule> requests = new InOrder<>();
 
-  /** Adds a rule behind the others. */
+  /** Adds a rule at the end. */
   void add(AnyRule rule) {
     if (rule instanceof DescriptorRule descriptor) {
       descriptors
@@ -62,15 +62,15 @@ final class RuleFinder {
   }
 
   /**
-   * Finds a rule that matches whatever another one does, and comes before it.
+   * Finds an earlier rule that matches everything that a rule matches.
    *
-   * @param rule a rule that is not among these
-   * @param allowed asked before each comparison; where it is false, nothing is compared
+   * @param rule a rule that has not been added
+   * @param allowed called before each comparison, which it allows or not
    * @return the first such rule; null if none was found
    */
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
-      // One that covers it has all of its first segments, or may have any.
+      // A covering rule has all first segments of this rule, or none: so one segment finds it.
       List<String> segments =
           request.leadingSegments().stream()
               .limit(1)
@@ -104,7 +104,7 @@ final class RuleFinder {
     return values;
   }
 
-  /** The values that a rule is for, as one key; none where one of them is a pattern. */
+  /** Returns the values of a rule as one key; empty if one of them is a pattern. */
   private static List<List<String>> values(DescriptorRule rule) {
     List<String> values = new ArrayList<>(rule.wanted().size());
     for (DescriptorRule.Wanted wanted : rule.wanted()) {
@@ -116,29 +116,28 @@ final class RuleFinder {
     return List.of(values);
   }
 
-  /** A rule of a book, of either kind. Immutable and thread-safe. */
+  /** A rule for descriptors or for requests. */
   sealed interface AnyRule permits DescriptorRule, RequestRule {
 
-    /** The charge of the rule. */
+    /** Returns what the rule charges. */
     RuleCharging<?> charging();
 
-    /** Whether this rule certainly matches whatever the other one does. */
+    /** Whether this rule certainly matches everything that the other rule matches. */
     boolean covers(AnyRule other);
 
-    /** Where it starts in the file, from 1. */
+    /** Returns the line where the rule starts, from 1. */
     default int line() {
       return charging().line();
     }
   }
 
   /*
-   * A book may have tens of thousands of rules. A request looks at those that are filed under what it
-   * has, and at those for any key. Both are kept in the order of the file, and are gone through as
-   * one list.
+   * A book may have tens of thousands of rules. For a request, only the rules under the request's
+   * own keys and the rules for any key are tried. Each of these lists is in the order of the file,
+   * and they are merged in that order.
    */
   /**
-   * Rules in the order of the file, each filed under the keys by which it is looked for.
-   * Thread-safe once filled.
+   * An index of rules that keeps the order of the file. Thread-safe once filled.
    *
    * @param <K> the keys
    * @param <R> the rules
@@ -152,10 +151,9 @@ final class RuleFinder {
     private int size;
 
     /**
-     * Adds a rule behind the others.
+     * Adds a rule at the end.
      *
-     * @param keys those under which it may be found; none for a rule that is looked at for every
-     *     key
+     * @param keys the keys of the rule; empty for a rule that is tried for every key
      */
     void add(Collection<K> keys, R rule) {
       Placed<R> placed = new Placed<>(size++, rule);
@@ -167,17 +165,17 @@ final class RuleFinder {
       }
     }
 
-    /** Whether a key makes a difference. */
+    /** Whether any rule has a key. */
     boolean hasKeys() {
       return !byKey.isEmpty();
     }
 
     /**
-     * Asks the rules under some keys and those for any key, in the order of the file, until one
-     * answers.
+     * Calls a function with the rules under some keys and the rules for any key, in the order of
+     * the file, until it returns a value.
      *
-     * @param answer null from a rule that is not meant
-     * @return the first answer, null if there is none
+     * @param answer returns null for a rule that does not match
+     * @return the first value, null if there is none
      */
     <T> @Nullable T first(Collection<K> keys, Function<R, @Nullable T> answer) {
       List<List<Placed<R>>> lists = new ArrayList<>(keys.size() + 1);
@@ -200,7 +198,10 @@ final class RuleFinder {
       return null;
     }
 
-    /** The list whose next rule comes first in the file, -1 behind the last rule. */
+    /**
+     * Returns the index of the list whose next rule comes first in the file; -1 after the last
+     * rule.
+     */
     private static <R> int next(List<List<Placed<R>>> lists, int[] at) {
       int next = -1;
       int place = Integer.MAX_VALUE;

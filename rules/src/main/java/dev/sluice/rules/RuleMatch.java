@@ -17,19 +17,19 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule that is for a descriptor or a request, and what it charges. Nothing has been charged
- * yet. Immutable and thread-safe.
+ * The rule that matches a descriptor or a request, and what the rule charges. Nothing has been
+ * charged yet.
  *
  * @param line where the rule starts in the file, from 1
  * @param verdict whether the limits decide
- * @param charges the limits in the order of the rule; those in shadow are charged apart, so that a
- *     trial cannot refuse what the others let through. Empty also where every limit is skipped
- * @param replaces the names of limits that other descriptors of the request are not charged
+ * @param charges the charges in the order of the rule; empty also if every limit is skipped. Limits
+ *     in shadow are charged apart, so that a trial cannot refuse what the others allow
+ * @param replaces the names of limits that the other descriptors of the request are not charged
  */
 public record RuleMatch(
     int line, Verdict verdict, List<RuleCharge> charges, List<String> replaces) {
 
-  /** What a rule does with what it is for. */
+  /** What a rule does with a request or descriptor that it matches. */
   public enum Verdict {
     /** Its limits decide. */
     CHARGES,
@@ -52,7 +52,9 @@ public record RuleMatch(
     replaces = List.copyOf(replaces);
   }
 
-  /** Joined with the rule that another reading of the same request finds: the stricter one wins. */
+  /**
+   * Joins this match with that of another reading of the same request: the stricter verdict wins.
+   */
   RuleMatch with(RuleMatch other) {
     Verdict both = verdict == other.verdict ? verdict : Verdict.CHARGES;
     boolean denies = verdict == Verdict.DENIES || other.verdict == Verdict.DENIES;
@@ -62,11 +64,11 @@ public record RuleMatch(
   }
 
   /**
-   * Returns what is charged together, all or nothing: one transaction for each bucket, at the
-   * highest cost where two limits of the rule meet.
+   * Returns what is charged together, all or nothing: one transaction for each bucket, with the
+   * highest cost if several limits of the rule share a bucket.
    *
    * @param limits the limits from which the rule book came
-   * @param hits how often the request counts, not negative
+   * @param hits the number of hits for which the request counts, not negative
    * @return the transactions of the limits that are not in shadow
    * @throws dev.sluice.limit.InvalidRequestException as {@link RuleCharge#transaction(Limits,
    *     long)}
@@ -76,8 +78,9 @@ public record RuleMatch(
   }
 
   /**
-   * Returns what is charged in shadow, each separately. A trial refuses nobody, so one that cannot
-   * be charged (its cost is above the burst, its id is not valid) is left out.
+   * Returns what is charged in shadow, each transaction on its own. A trial that cannot be charged
+   * (its cost is above the burst, or its id is not valid) is left out, since a trial refuses
+   * nobody.
    *
    * @param limits the limits from which the rule book came
    * @param hits as above
@@ -110,13 +113,13 @@ public record RuleMatch(
   }
 
   /**
-   * The fate of a cost that does not fit, where the work is done already: a proxy that charges when
-   * the response has ended cannot take the response back.
+   * What happens to a cost that does not fit when the work is already done: a proxy that charges at
+   * the end of a response cannot take the response back.
    */
   public enum Excess {
-    /** The request is denied and charged nothing: the usual. */
+    /** The request is denied and charged nothing, which is the default. */
     REJECT,
-    /** The request is denied, and takes what is left of the bucket. */
+    /** The request is denied, and spends what is left in the bucket. */
     DRAIN,
     /**
      * The whole cost is charged, as far as the limit's {@code debt} allows; the bucket is in debt
@@ -126,7 +129,7 @@ public record RuleMatch(
   }
 
   /**
-   * One limit that a matching rule charges. Immutable and thread-safe.
+   * One limit that a matching rule charges.
    *
    * @param limit the limit's name
    * @param parts the text of each part of the id
@@ -151,9 +154,9 @@ public record RuleMatch(
     }
 
     /**
-     * Returns what a request costs here.
+     * Returns the cost of a request.
      *
-     * @param hits how often it counts, not negative; 0 for one that only asks
+     * @param hits the number of hits, not negative; 0 for a request that only asks
      * @return tokens; 0 for 0 hits, whatever the rule says
      */
     public long cost(long hits) {
@@ -161,8 +164,8 @@ public record RuleMatch(
     }
 
     /**
-     * Returns the transaction at a cost of 1, in shadow where the rule says so: for doors that
-     * treat a cost above the burst by {@link #excess}.
+     * Returns the transaction with a cost of 1, in shadow if the rule says so. For doors that treat
+     * a cost above the burst by {@link #excess}.
      *
      * @param limits the limits from which the rule book came
      * @return the transaction
@@ -176,7 +179,7 @@ public record RuleMatch(
     }
 
     /**
-     * Returns the transaction at its {@linkplain #cost cost}.
+     * Returns the transaction with its {@linkplain #cost cost}.
      *
      * @param limits the limits from which the rule book came
      * @param hits as above
@@ -190,19 +193,19 @@ public record RuleMatch(
   }
 
   /**
-   * The charges of a rule, whatever it is for. Immutable and thread-safe.
+   * The charges of a rule for descriptors or requests.
    *
    * @param line where the rule starts
    * @param verdict whether its limits decide
-   * @param limits in order
-   * @param <C> what ids and costs are taken from
+   * @param limits the limits, in order
+   * @param <C> the source of ids and costs
    */
   record RuleCharging<C>(int line, Verdict verdict, List<Charged<C>> limits) {
 
     /** The cost of a request. */
     interface Cost<C> {
 
-      /** Tokens; null for as many as there were hits. */
+      /** Returns the tokens; null for one token for each hit. */
       @Nullable Long of(C context);
     }
 

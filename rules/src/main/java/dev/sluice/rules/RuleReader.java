@@ -22,7 +22,7 @@ import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one rule after the other. Not thread-safe; for one file. */
+/** Parses the rules of one file, one after the other. Not thread-safe. */
 final class RuleReader {
 
   private static final List<String> CHARGES =
@@ -32,7 +32,7 @@ final class RuleReader {
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
 
-  /** How requests are compared: fields of a rule, or of the whole book. */
+  /** Fields that change how requests are compared; in a rule, or for the whole book. */
   static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
 
   private static final List<String> ALL =
@@ -64,12 +64,17 @@ final class RuleReader {
     return value == null ? otherwise : value;
   }
 
-  /** Reports what only several rules together show. To be called after the last rule. */
+  /**
+   * Reports the mistakes that only several rules together make. To be called after the last rule.
+   */
   void end() {
     replacements.report(problems);
   }
 
-  /** The rule, null where it cannot be told what it is for; its mistakes have been reported. */
+  /**
+   * Returns the rule, or null if it is neither for descriptors nor for requests; reports its
+   * mistakes.
+   */
   @Nullable AnyRule read(Node item) {
     Node.Mapping map = Values.map(item, "a rule as {path, limits} or {entries, limits}", problems);
     if (map == null) {
@@ -114,7 +119,7 @@ final class RuleReader {
         problems.mistake(item, "found an empty name, expected the name of a limit");
       } else if (text != null) {
         names.add(text);
-        var unused = limits.find(item, text); // reports an unknown one
+        var unused = limits.find(item, text); // reports an unknown limit
       }
     }
     return List.copyOf(names);
@@ -228,7 +233,7 @@ final class RuleReader {
     return headers;
   }
 
-  /** One value, or a list of them. */
+  /** Parses one value, or a list of values. */
   private <T> List<T> list(@Nullable Node node, String expected, Function<String, T> parser) {
     List<T> values = new ArrayList<>();
     List<Node> items =
@@ -257,7 +262,10 @@ final class RuleReader {
     }
   }
 
-  /** {@code unlimited}, {@code deny}, the one limit of the rule, or a list of them. */
+  /**
+   * Parses what a rule does: {@code unlimited}, {@code deny}, {@code unmatched}, one limit, or a
+   * list of limits.
+   */
   private <C> RuleCharging<C> charging(Fields fields, ChargeReader<C> reader) {
     int line = fields.owner().line();
     if (isAlone(fields, "unlimited")) {
@@ -266,7 +274,7 @@ final class RuleReader {
     if (isAlone(fields, "deny")) {
       return new RuleCharging<>(line, Verdict.DENIES, List.of());
     }
-    if (isAlone(fields, "unmatched")) { // no limits: answered like what no rule is for
+    if (isAlone(fields, "unmatched")) { // answered as if no rule matched
       return new RuleCharging<>(line, Verdict.CHARGES, List.of());
     }
     Node list = fields.find("limits");
@@ -293,7 +301,7 @@ final class RuleReader {
     return new RuleCharging<>(line, Verdict.CHARGES, List.copyOf(charged));
   }
 
-  /** Whether a rule has a field that says everything it does. */
+  /** Whether a rule has a field that must stand alone. */
   private boolean isAlone(Fields fields, String field) {
     Node node = fields.find(field);
     if (node == null) {

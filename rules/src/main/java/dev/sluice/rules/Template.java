@@ -12,7 +12,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * An id is a text with {placeholders}. By one template, two different sets of values must never
+ * An id is a text with {placeholders}. With one template, two different lists of values must never
  * make the same id, or one client could spend from another's bucket:
  *
  * - a joined format has one template for each of its parts, and joins (and quotes) them itself;
@@ -20,34 +20,34 @@ import org.jspecify.annotations.Nullable;
  *   as %3A and %25. A single placeholder needs none of that, and its value stays as it is.
  */
 /**
- * How an id is made from the values of a descriptor or a request. Immutable and thread-safe.
+ * Makes an id from the values of a descriptor or a request.
  *
- * @param <C> what the values are taken from
+ * @param <C> the source of the values
  */
 final class Template<C> {
 
   /**
-   * Where a value comes from.
+   * A placeholder, which takes a value from a context.
    *
-   * @param <C> what it is taken from
+   * @param <C> the context
    */
   interface Source<C> {
 
-    /** The value; null if what needs it is to be skipped. */
+    /** Returns the value; null if the limit is to be skipped. */
     @Nullable String value(C context);
 
-    /** An id that is known before there is a request; null for none. */
+    /** Returns an example of a value, to check the template without a request; null for none. */
     default @Nullable String known() {
       return null;
     }
 
-    /** The same value as an id, or a part of one, of a form. */
+    /** Returns a source of the same value for an id, or a part of one, in a format. */
     default Source<C> in(IdFormat format) {
       return this;
     }
 
     /**
-     * The value that is asked for where somebody means the given one, such as the group of an
+     * Returns the value that a request would have instead of a given one, such as the group of an
      * address; null if there is none.
      */
     default @Nullable String nearest(String value) {
@@ -76,16 +76,16 @@ final class Template<C> {
     this.ofEverybody = ofEverybody;
   }
 
-  /** Returns the same template, by which an empty value is {@link JoinedIds#EVERYBODY}. */
+  /** Returns a copy that makes {@link JoinedIds#EVERYBODY} of an empty value. */
   Template<C> ofEverybody() {
     return new Template<>(text, parts, true);
   }
 
   /**
-   * Reads a template for ids of a format.
+   * Parses a template for ids of a format.
    *
-   * @param placeholders finds what stands between braces
-   * @throws IllegalArgumentException if it does not fit the format, or cannot be read
+   * @param placeholders parses the text between braces
+   * @throws IllegalArgumentException if the text does not fit the format, or has a syntax error
    */
   static <C> Template<C> parse(
       String text, IdFormat format, Function<String, Source<C>> placeholders) {
@@ -137,7 +137,7 @@ final class Template<C> {
     return pieces;
   }
 
-  /** At the first colons outside of braces, into as many parts as there may be. */
+  /** Splits at the first colons outside of braces, into at most the given number of parts. */
   private static <C> List<List<Piece<C>>> split(List<Piece<C>> pieces, int most) {
     List<List<Piece<C>>> parts = new ArrayList<>();
     List<Piece<C>> part = new ArrayList<>();
@@ -188,7 +188,7 @@ final class Template<C> {
     return source == null ? part.get(0).text() : source.known();
   }
 
-  /** The text of each part of the id; null if a value is missing that may be. */
+  /** Returns the text of each part of the id; null if a source has no value. */
   @Nullable List<String> parts(C context) {
     List<String> texts = new ArrayList<>(parts.size());
     for (List<Piece<C>> part : parts) {
@@ -204,7 +204,7 @@ final class Template<C> {
     return texts;
   }
 
-  /** Whether the id is a value and nothing else. */
+  /** Whether the id is a single placeholder. */
   private boolean isOneValue() {
     return parts.size() == 1 && parts.get(0).size() == 1 && parts.get(0).get(0).source() != null;
   }
@@ -224,12 +224,11 @@ final class Template<C> {
   }
 
   /**
-   * Finds the id that a request asks for where somebody means another one, for those who set
-   * something for an id.
+   * Returns the id that a request would have instead of a given one, for overrides and penalties.
    *
    * @param given the parts of an id, all of them or the first ones
-   * @return as many parts; the same ones where a request may ask for the given id, null if there is
-   *     none like it
+   * @return the same number of parts; equal to the given ones if a request may have that id, null
+   *     if no request has an id like it
    */
   @Nullable List<String> nearest(List<String> given) {
     if (ofEverybody && isOneValue()) {
@@ -252,7 +251,7 @@ final class Template<C> {
     return part.stream().filter(piece -> piece.source() != null).count() > 1;
   }
 
-  /** The texts that a part can make, with a group for each value. */
+  /** Returns the pattern of the texts that a part can make, with a group for each value. */
   private static <C> Pattern form(List<Piece<C>> part) {
     String value = hasSeveral(part) ? "([^:]*)" : "(.*)";
     StringBuilder form = new StringBuilder();
@@ -262,7 +261,7 @@ final class Template<C> {
     return Pattern.compile(form.toString(), Pattern.DOTALL);
   }
 
-  /** The given text with each value in it as a request would have it. */
+  /** Returns the given text, with each value as a request would have it. */
   private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
     boolean several = hasSeveral(part);
     Matcher values = form.matcher(given);
@@ -288,7 +287,7 @@ final class Template<C> {
     return nearest.toString();
   }
 
-  /** As it is written. */
+  /** Returns the text of the template. */
   @Override
   public String toString() {
     return text;

@@ -6,17 +6,17 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The values of an entry or a header that a rule is for. Each {@code *} stands for any text, also
- * for none; {@code \*} is a star and {@code \\} a backslash. Immutable and thread-safe.
+ * A pattern for the values of an entry or a header. Each {@code *} matches any text, also none;
+ * {@code \*} is a star and {@code \\} a backslash.
  *
- * @param pieces the texts before, between and behind the stars; a single one is the only value
+ * @param pieces the texts before, between and after the stars; a single piece is a literal value
  */
 public record ValuePattern(List<String> pieces) {
 
-  /** The pattern of all values. */
+  /** The pattern that matches all values. */
   public static final ValuePattern ANY = new ValuePattern(List.of("", ""));
 
-  /** No pattern has this character, so only a star matches it. */
+  /** A character that no pattern has, so that only a star matches it. */
   private static final String FRESH = "\uffff";
 
   /**
@@ -29,9 +29,9 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns the pattern of a single value.
+   * Returns a pattern that matches a single value.
    *
-   * @param value the value, whose stars are characters like others
+   * @param value the value, in which a star is an ordinary character
    * @return the pattern
    */
   public static ValuePattern literal(String value) {
@@ -39,7 +39,7 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns the pattern of a value whose stars stand for any text, without escapes.
+   * Returns a pattern in which each star matches any text; there are no escapes.
    *
    * @param value such as {@code api/*}
    * @return the pattern
@@ -48,7 +48,7 @@ public record ValuePattern(List<String> pieces) {
     return new ValuePattern(List.of(value.split("\\*", -1)));
   }
 
-  /** Reads a pattern as a rule has it. */
+  /** Parses a pattern in the syntax of rules. */
   static ValuePattern parse(String written) {
     List<String> pieces = new ArrayList<>();
     StringBuilder piece = new StringBuilder();
@@ -70,21 +70,21 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns whether it is for more than one value.
+   * Returns whether the pattern has a star.
    *
-   * @return false for a single value
+   * @return false for a literal value
    */
   public boolean isOpen() {
     return pieces.size() > 1;
   }
 
-  /** The single value of a pattern that is not open. */
+  /** Returns the literal value of a pattern that is not open. */
   String value() {
     return pieces.get(0);
   }
 
   /**
-   * Returns whether it is for a value.
+   * Returns whether the pattern matches a value.
    *
    * @param value the value
    * @return whether it is
@@ -113,7 +113,7 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns whether it is for each value of another pattern.
+   * Returns whether the pattern matches every value that another pattern matches.
    *
    * @param other the other pattern
    * @return whether it is
@@ -123,7 +123,7 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns whether there is a value that both patterns are for.
+   * Returns whether there is a value that both patterns match.
    *
    * @param other the other pattern
    * @return whether there is one
@@ -132,7 +132,7 @@ public record ValuePattern(List<String> pieces) {
     if (!isOpen() || !other.isOpen()) {
       return isOpen() ? matches(other.value()) : other.matches(value());
     }
-    // What stands between the first and the last star of one can stand in a star of the other.
+    // The text between the first and the last star of one fits into a star of the other.
     String begin = pieces.get(0);
     String its = other.pieces.get(0);
     String end = pieces.get(pieces.size() - 1);
@@ -141,7 +141,7 @@ public record ValuePattern(List<String> pieces) {
         && (end.endsWith(itsEnd) || itsEnd.endsWith(end));
   }
 
-  /** As a rule has it. */
+  /** Returns the pattern in the syntax of rules. */
   @Override
   public String toString() {
     return pieces.stream()

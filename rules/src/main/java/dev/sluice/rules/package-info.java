@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The rule book: an ordered list that says which limits a descriptor or a request spends from, for
- * doors that are not told a limit and an id.
+ * The rule book: an ordered list of rules that map a descriptor or a request to the limits that it
+ * spends from. For doors whose callers do not name a limit and an id.
  */
 @NullMarked
 @CheckReturnValue

@@ -23,19 +23,18 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Lets requests through as far as their limits do, and answers the others with a 429. The limiter's
- * {@link dev.sluice.FailureRule} says what a failing store means for a request: where that denies,
- * or there is none, the answer is a 503.
+ * A servlet filter that passes requests within their limits, and answers the others with a 429. If
+ * the store fails, the limiter's {@link dev.sluice.FailureRule} decides: if it denies, or there is
+ * none, the answer is a 503.
  *
- * <p>A request spends from all limits of all rules that are for it, or from none. It is charged
- * once, when it arrives: forwards, includes, error pages and asynchronous dispatches cost nothing
- * more. {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, with what was let
- * through.
+ * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
+ * when it arrives: forwards, includes, error pages and asynchronous dispatches cost nothing more.
+ * {@linkplain Rule.Builder#shadow Shadow rules} are charged afterwards, for requests that passed.
  *
  * <p>Register it for asynchronous requests ({@code setAsyncSupported(true)}) if a servlet behind it
  * is asynchronous.
  *
- * <p>Thread-safe. Blocks as long as the limiter's store does.
+ * <p>Thread-safe. Blocks until the limiter's store has decided.
  */
 public final class RateLimitFilter implements Filter {
 
@@ -79,7 +78,7 @@ public final class RateLimitFilter implements Filter {
     }
   }
 
-  /** Ends what the rules require of the limits. */
+  /** Releases the rules' requirements on the limits. */
   @Override
   public void destroy() {
     limiter.close();
@@ -115,7 +114,7 @@ public final class RateLimitFilter implements Filter {
    * Refuses a request as the filter does, for what limits requests elsewhere.
    *
    * @param response not committed
-   * @param refusal what the client is told
+   * @param refusal the response to send
    * @throws IOException if the response cannot be written
    */
   public static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {

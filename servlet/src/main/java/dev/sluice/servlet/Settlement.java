@@ -104,7 +104,7 @@ final class Settlement implements AsyncListener {
     return status >= HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
   }
 
-  /** Whether a failure is one of the connection, or cannot be told from one. */
+  /** Whether a failure is, or may be, one of the connection. */
   private static boolean isConnectionFailure(@Nullable Object failure) {
     return failure instanceof Throwable thrown
         && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)

@@ -13,9 +13,9 @@ import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 
 /**
- * Says what is wrong with properties, limits, rules and annotations, and what to do: all mistakes
- * at once, not only those of the bean that failed first. Comes before the analyzers of Spring Boot,
- * which know less of what went wrong while properties were bound.
+ * Reports all mistakes in properties, limits, rules and annotations at once, not only those of the
+ * bean that failed first, and what to do. Runs before Spring Boot's analyzers, which know less
+ * about failures to bind properties.
  */
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class SluiceFailureAnalyzer implements FailureAnalyzer {

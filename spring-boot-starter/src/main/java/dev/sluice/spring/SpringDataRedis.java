@@ -68,7 +68,7 @@ final class SpringDataRedis {
 
   record Keys(@Nullable String certificate, @Nullable String privateKey) {}
 
-  /** Spring finds the records' components by reflection, which a native image must be told of. */
+  /** Registers the records for a native image: Spring finds their components by reflection. */
   static final class Hints implements RuntimeHintsRegistrar {
     @Override
     public void registerHints(RuntimeHints hints, @Nullable ClassLoader loader) {

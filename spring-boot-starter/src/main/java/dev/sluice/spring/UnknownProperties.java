@@ -24,8 +24,8 @@ import org.springframework.boot.context.properties.source.ConfigurationPropertyS
 import org.springframework.util.ClassUtils;
 
 /**
- * Says which properties below {@code sluice} are unknown or have a wrong value, all of them at
- * once, where they stand, and what is expected.
+ * Reports all properties below {@code sluice} that are unknown or have a wrong value, with their
+ * position and what is expected.
  *
  * <p>A profile replaces a list of the main file as a whole. Spring Boot binds it so, but then takes
  * what is left of the replaced list for unknown if it has lists within, such as the methods of a

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** The limiter seen without blocking answers as the other view does. */
+/** Rules of the asynchronous limiter, which must decide as the blocking one does. */
 interface AsyncRules extends DrivenStores {
 
   /** How long a stage may take before the test gives up on it. */

@@ -21,7 +21,7 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Batches: all or nothing, the strictest decision, and the kinds of transactions. */
+/** Rules of batches: all or nothing, the strictest decision, and the kinds of transactions. */
 interface BatchRules extends DrivenStores {
 
   @Test

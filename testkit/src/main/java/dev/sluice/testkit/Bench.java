@@ -16,10 +16,10 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A limiter on a store under test, with its clock and with limits that can be changed. {@link #A},
- * {@link #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for
- * which callers may wait for up to an hour. {@link #OFF} has no default, which disables it. Ids are
- * plain text.
+ * A limiter on the store under test, with a manual clock and replaceable limits. {@link #A}, {@link
+ * #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for which
+ * callers may wait for up to an hour. {@link #OFF} has no default, which disables it. Ids are plain
+ * text.
  *
  * <p>As thread-safe as the store.
  */
@@ -55,7 +55,7 @@ final class Bench implements AutoCloseable {
   }
 
   /**
-   * By the store's clock: how much of a batch is given back depends on the time that has passed.
+   * Creates a limiter on the store's clock, since the give-back of a batch depends on elapsed time.
    */
   static Limiter limiter(CurrentLimits limits, BucketStore store, ManualTime time) {
     return Limiter.builder(limits, store).time(time).build();
@@ -65,7 +65,7 @@ final class Bench implements AutoCloseable {
     return new Bench(stores, quota);
   }
 
-  /** Ten tokens, ten a second: an emission interval of 100 ms. */
+  /** Creates a bench with 10 tokens per second: an emission interval of 100 ms. */
   static Bench tenPerSecond(DrivenStores stores) {
     return new Bench(stores, Quota.per(10, Duration.ofSeconds(1)));
   }
@@ -84,7 +84,7 @@ final class Bench implements AutoCloseable {
     return limits.build();
   }
 
-  /** Returns when the store has answered all that was asked without blocking. */
+  /** Waits until the store has answered all asynchronous calls. */
   void settle() {
     store.settle();
   }
@@ -110,7 +110,7 @@ final class Bench implements AutoCloseable {
     return limiter.refund(A, ID, cost);
   }
 
-  /** The state of a bucket; looks at it without spending. */
+  /** Returns the state of a bucket without spending. */
   Decision state(String limit) {
     return limiter.check(limit, ID, 0);
   }

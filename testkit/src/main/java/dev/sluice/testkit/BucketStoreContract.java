@@ -7,9 +7,9 @@ import dev.sluice.store.TimeSource;
 /**
  * The contract of every {@link BucketStore}, as JUnit tests on a driven clock.
  *
- * <p>The test of a store extends this class and says how to make one; it is then run against every
- * rule, to the nanosecond. {@link LiveBucketStoreContract} is its sister for a store on its own
- * clock: a store over a network passes both, driven and live.
+ * <p>The test of a store extends this class and creates the store; JUnit then checks every rule, to
+ * the nanosecond. {@link LiveBucketStoreContract} tests a store on its own clock. A networked store
+ * must pass both.
  */
 public abstract class BucketStoreContract
     implements VectorRules,
@@ -29,15 +29,15 @@ public abstract class BucketStoreContract
         WaitRules,
         WaitHistoryRules {
 
-  /** For the test of a store to extend. */
+  /** For subclasses, which test a store. */
   protected BucketStoreContract() {}
 
   /**
-   * Makes the store under test. A test calls it once or more, and closes what it got.
+   * Creates the store under test. A test calls this once or more, and closes each store.
    *
-   * @param time the clock that the store must decide by; it may stand still, leap, and step back
-   * @return a store without any bucket; one that shares a server gets there by a key prefix of its
-   *     own
+   * @param time the clock by which the store must decide; it may stand still, leap, and step back
+   * @return a store without any bucket; a store on a shared server needs its own key prefix for
+   *     this
    */
   @Override
   public abstract BucketStore newStore(TimeSource time);

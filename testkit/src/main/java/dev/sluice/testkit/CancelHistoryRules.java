@@ -12,14 +12,14 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Cancelled reservations on random histories, against the same history in which they had never been
- * made. The buckets are large enough that nothing is denied in either, or the two would part.
+ * Rules of cancelled reservations: a random history with them must equal the same history without
+ * them. The buckets are so large that nothing is denied, or the two histories would diverge.
  */
 interface CancelHistoryRules extends DrivenStores {
 
   Quota LARGE = Quota.of(100_000, 1, Duration.ofNanos(1_000));
 
-  /** The same history twice: as it was, and without the reservations that get cancelled. */
+  /** One history twice: complete, and without the reservations that are cancelled. */
   final class Twins implements AutoCloseable {
     private final Random random;
     private final Bench actual;

@@ -20,11 +20,12 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** Many threads on few buckets: exactly what the limits allow, no more and no less. */
+/** Rules of many threads on few buckets: they get exactly what the limits allow. */
 interface ConcurrencyRules extends DrivenStores {
 
   /**
-   * How many keys the churn runs over. A thousand, unless a store is too slow for 48,000 calls.
+   * Returns the number of keys for the churn. The default is 1,000; lower it for a store that is
+   * too slow for 48,000 calls.
    *
    * @return at least 1
    */
@@ -51,7 +52,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: batches that overlap in part take each other's tokens, or each other's locks. */
+  /** The race: overlapping batches take each other's tokens, or each other's locks. */
   @Test
   default void spend_overlappingBatches_keepEveryBucketExact() {
     List<List<String>> batches = List.of(List.of(A, B), List.of(B, C), List.of(C, A), List.of(C));
@@ -77,7 +78,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: a refund that writes over a spend, or a spend over a refund. */
+  /** The race: a refund overwrites a spend, or a spend overwrites a refund. */
   @Test
   default void spendAndRefund_together_loseNeither() {
     try (Bench bench = Bench.of(this, Quota.per(1_000, Duration.ofSeconds(1)))) {
@@ -130,9 +131,9 @@ interface ConcurrencyRules extends DrivenStores {
   }
 
   /**
-   * The race: a store that sweeps, evicts or grows loses a bucket that is in use. Each key is asked
-   * for more than it may give, in a different order by each thread, three times over: fresh, after
-   * three intervals, and after it has filled again.
+   * The race: a store that sweeps, evicts or grows loses a bucket in use. Each thread spends more
+   * than each key allows, in its own order, three times: on fresh buckets, after three emission
+   * intervals, and after the buckets have refilled.
    */
   @Test
   default void spend_churnOnManyKeys_givesExactlyWhatIsAllowed() {

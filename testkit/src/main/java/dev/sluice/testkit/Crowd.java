@@ -12,7 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.IntConsumer;
 
-/** Threads that start together; the first failure of any of them is the test's. */
+/** Threads that start together; the first exception of any thread fails the test. */
 final class Crowd {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -20,9 +20,9 @@ final class Crowd {
   private Crowd() {}
 
   /**
-   * Runs a task in many threads, and waits for all.
+   * Runs a task in many threads, and waits for all of them.
    *
-   * @param task gets the thread's number, from 0
+   * @param task receives the number of its thread, from 0
    */
   static void run(int threads, IntConsumer task) {
     ExecutorService pool = Executors.newFixedThreadPool(threads);

@@ -23,7 +23,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   }
 
   /**
-   * Starts assertions.
+   * Starts assertions on a decision.
    *
    * @param actual the decision
    * @return its assertions
@@ -55,7 +55,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   }
 
   /**
-   * Asserts what is left in the bucket.
+   * Asserts the remaining tokens of the bucket.
    *
    * @param tokens whole tokens
    * @return this

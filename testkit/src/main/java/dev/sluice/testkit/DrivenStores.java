@@ -4,15 +4,15 @@ package dev.sluice.testkit;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
-/** Opens stores on a given clock, for the rules of the contract. */
+/** Creates stores on a given clock, for the rules of the contract. */
 interface DrivenStores {
 
   BucketStore newStore(TimeSource time);
 
   /**
-   * How many random histories each property is tried on.
+   * Returns the number of random histories with fixed seeds for each property.
    *
-   * @return 0 upwards; a few fresh ones are added
+   * @return 0 or more; a few fresh seeds are added
    */
   default int histories() {
     return 300;

@@ -15,11 +15,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/**
- * The trace of {@code vectors/gcra}, read and acted on a limiter.
- *
- * <p>Stateless, thread-safe.
- */
+/** Reads the recorded trace of {@code vectors/gcra}, and replays it on a limiter. */
 final class GcraVectors {
 
   // The two files are ours and regular: a YAML library would be a dependency for two patterns.
@@ -58,7 +54,9 @@ final class GcraVectors {
     return Vectors.jsonLines("gcra/decisions.jsonl");
   }
 
-  /** Returns the answer to an act of the trace, written as the decisions are. */
+  /**
+   * Replays an act of the trace, and returns the answer in the format of the recorded decisions.
+   */
   static String act(JsonNode act, Limiter limiter) {
     if (act.has("transactions")) {
       return text(limiter.spend(batch(act, limiter)));
@@ -78,7 +76,7 @@ final class GcraVectors {
     };
   }
 
-  /** As {@link #act}, through {@link Limiter#async}. */
+  /** Replays an act as {@link #act} does, through {@link Limiter#async}. */
   static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
     AsyncLimiter async = limiter.async();
     if (act.has("transactions")) {
@@ -96,7 +94,7 @@ final class GcraVectors {
     };
   }
 
-  /** As {@link #act}, with quotas that the caller looked up: the limiter knows no limits. */
+  /** Replays an act as {@link #act} does, with supplied quotas: the limiter has no named limits. */
   static String actSupplied(JsonNode act, Limits limits, Limiter limiter) {
     if (act.has("transactions")) {
       List<Transaction> batch = new ArrayList<>();
@@ -121,7 +119,7 @@ final class GcraVectors {
         Transaction.of(limits, act.get("limit").asText(), act.get("id").asText())
             .withCost(act.path("cost").asLong(1));
     Quota quota = named.quota();
-    return quota == null // a disabled limit has none to supply
+    return quota == null // a disabled limit has no quota to supply
         ? named
         : Transaction.of(named.name(), quota, act.get("id").asText()).withCost(named.cost());
   }
@@ -149,7 +147,7 @@ final class GcraVectors {
     };
   }
 
-  /** A recorded decision, as {@link #act} writes its answers. */
+  /** Formats a recorded decision as {@link #act} formats its answers. */
   static String text(JsonNode decision) {
     return decision.has("reset")
         ? "reset"

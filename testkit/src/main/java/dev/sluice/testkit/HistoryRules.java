@@ -12,15 +12,14 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Invariants of every history, tried on random ones against {@link ReferenceBuckets}. */
+/** Rules of all histories: random ones are compared with {@link ReferenceBuckets}. */
 interface HistoryRules extends DrivenStores {
 
   int STEPS = 60;
 
   /**
-   * The clock only goes forward here: a store may forget a full bucket or not, and after a step
-   * back the one is full and the other owes the step. (Steps back are in the properties that
-   * follow.)
+   * The clock only advances here. After a step back the result would depend on whether the store
+   * had forgotten a full bucket. (The properties below include steps back.)
    */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {
@@ -64,9 +63,9 @@ interface HistoryRules extends DrivenStores {
   }
 
   /**
-   * A store over several servers gives back what it took for a denied batch, and lets nobody wait
-   * for it. A refund that is sent before that was answered may give back less (decision 004); what
-   * is asked behind it is answered behind it.
+   * Waits until a store over several servers has given back what it took for a denied batch. A
+   * refund sent before that may give back less (decision 004); a call sent after this one is
+   * answered after it.
    */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
@@ -84,7 +83,7 @@ interface HistoryRules extends DrivenStores {
     }
   }
 
-  /** In any window, what was spent and not given back stays within burst + elapsed / T. */
+  /** In any window, spends minus give-backs stay within burst + elapsed / T. */
   @Test
   default void history_anyWindow_givesOutNoMoreThanBurstAndWhatElapsed() {
     Seeds.run(
@@ -101,7 +100,7 @@ interface HistoryRules extends DrivenStores {
               forwardNanos += Math.max(stepNanos, 0);
               long cost = history.cost(quota);
               if (history.chance(5)) {
-                long before = bench.refund(0).resetInNanos(); // a debt as it is
+                long before = bench.refund(0).resetInNanos(); // a debt not yet forgiven
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));
               } else if (bench.spend(cost).allowed()) {
@@ -114,10 +113,10 @@ interface HistoryRules extends DrivenStores {
   }
 
   /**
-   * Something that was given out, or taken back.
+   * Tokens that were spent or given back.
    *
-   * @param atNanos how far the clock had gone forward in all
-   * @param worthNanos tokens × T, negative where they were given back
+   * @param atNanos how far the clock had advanced in total
+   * @param worthNanos tokens × T, negative for a give-back
    */
   record Given(long atNanos, long worthNanos) {}
 

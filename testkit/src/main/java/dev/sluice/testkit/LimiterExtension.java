@@ -27,11 +27,12 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * void login_afterAMinute_isAllowedAgain(Limiter limiter, ManualTime time) { … }
  * }</pre>
  *
- * <p>Test methods, and the methods before and after each, may have parameters of these types: a
+ * <p>Test methods, and the methods before and after each, may have parameters of these types: the
  * {@link Limiter}, its {@link AsyncLimiter}, and the {@link ManualTime} that both and their buckets
- * go by. The {@link BucketStore} and the {@link CurrentLimits} may be parameters too; a test may
- * replace the limits. All of one test belong together; no two tests share anything. There are no
- * named limits with {@code @ExtendWith(LimiterExtension.class)}: callers supply their quotas.
+ * use. The {@link BucketStore} and the {@link CurrentLimits} may be parameters too; a test may
+ * replace the limits. All objects of one test belong together; no two tests share any. With
+ * {@code @ExtendWith(LimiterExtension.class)} there are no named limits: callers supply their
+ * quotas.
  *
  * <p>Thread-safe: tests may run in parallel.
  */
@@ -59,7 +60,7 @@ public final class LimiterExtension implements ParameterResolver {
     }
   }
 
-  /** An extension without named limits. */
+  /** Creates an extension without named limits. */
   public LimiterExtension() {
     this(Limits.builder(Catalogue.of()).build());
   }
@@ -69,10 +70,11 @@ public final class LimiterExtension implements ParameterResolver {
   }
 
   /**
-   * Returns an extension with limits: those of the product, from its files, or some for the test.
+   * Returns an extension with named limits: those of the application, loaded from its files, or
+   * limits made for the test.
    *
    * @param limits the limits that each test starts with
-   * @return the extension, to be registered by a field
+   * @return the extension, to be registered in a field
    */
   public static LimiterExtension of(Limits limits) {
     return new LimiterExtension(limits);

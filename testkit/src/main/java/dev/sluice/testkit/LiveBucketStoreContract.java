@@ -19,19 +19,19 @@ import org.junit.jupiter.api.Test;
  * The contract of every {@link BucketStore} on the clock that it decides by in production, as JUnit
  * tests.
  *
- * <p>Nothing here assumes how fast the store is, nor that its clock is exactly this machine's: only
- * that one of its days is not over before a test is.
+ * <p>The tests assume nothing about the store's speed, nor that its clock equals this machine's;
+ * only that a day of the store's clock is longer than a test.
  */
 public abstract class LiveBucketStoreContract {
 
   private static final Quota TEN_A_DAY = Quota.per(10, Duration.ofDays(1));
   private static final Duration INTERVAL = Duration.ofDays(1).dividedBy(10);
 
-  /** For the test of a store to extend. */
+  /** For subclasses, which test a store. */
   protected LiveBucketStoreContract() {}
 
   /**
-   * Makes the store under test. A test calls it once, and closes what it got.
+   * Creates the store under test. A test calls this once, and closes the store.
    *
    * @return a store without any bucket, on its own clock
    */
@@ -115,7 +115,7 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
-  /** The wait is exact: no spend is allowed before it is over, by the store's clock. */
+  /** The wait is exact: by the store's clock, no spend is allowed before it is over. */
   @Test
   final void denial_onItsOwnClock_endsWhenItSaid() {
     try (BucketStore store = newStore()) {

@@ -10,8 +10,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /**
- * The lines that a class logs from level INFO on. Until it is closed, nothing of that is written
- * elsewhere. Thread-safe.
+ * Captures the lines that a class logs at level INFO and above. Until it is closed, those lines are
+ * not written elsewhere. Thread-safe.
  */
 public final class LoggedLines extends Handler implements AutoCloseable {
 
@@ -20,9 +20,9 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   private final List<String> lines = new CopyOnWriteArrayList<>();
 
   /**
-   * Begins to collect.
+   * Starts to capture.
    *
-   * @param of the class that logs
+   * @param of the class whose log is captured
    */
   public LoggedLines(Class<?> of) {
     this.logger = Logger.getLogger(of.getName());
@@ -32,9 +32,9 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   }
 
   /**
-   * Returns what was logged so far.
+   * Returns the lines logged so far.
    *
-   * @return each line with its level before it: {@code WARNING text}
+   * @return each line with its level in front: {@code WARNING text}
    */
   public List<String> lines() {
     return lines;

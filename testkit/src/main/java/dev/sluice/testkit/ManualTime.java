@@ -15,15 +15,15 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A clock that stands still until a test moves it, forwards or back.
  *
- * <p>{@link #advance} stops at each alarm on its way, in order, and runs it on the caller's thread.
- * Callers who wait without blocking have passed, each at its own time, when it returns. {@link
- * #set} leaps, and runs what is due at the end.
+ * <p>{@link #advance} stops at each due alarm, in order, and runs it on the caller's thread; when
+ * it returns, asynchronous waiters have passed, each at its own time. {@link #set} jumps, and runs
+ * all due alarms at the new time.
  *
  * <p>Thread-safe; no method but {@link #awaitAlarm} blocks.
  */
 public final class ManualTime implements TimeSource {
 
-  /** The start of a clock if nothing else is said: in November 2023. */
+  /** The default start of the clock: an instant in November 2023. */
   public static final long START_NANOS = 1_700_000_000_000_000_000L;
 
   private final AtomicLong nowNanos;
@@ -41,13 +41,13 @@ public final class ManualTime implements TimeSource {
     }
   }
 
-  /** A clock that stands at {@link #START_NANOS}. */
+  /** Creates a clock at {@link #START_NANOS}. */
   public ManualTime() {
     this(START_NANOS);
   }
 
   /**
-   * A clock that stands where it is told.
+   * Creates a clock at an instant.
    *
    * @param nowNanos nanoseconds since the Unix epoch, not negative
    */
@@ -74,11 +74,11 @@ public final class ManualTime implements TimeSource {
   }
 
   /**
-   * Waits, in real time, until another thread has begun to wait for this clock: until an alarm was
-   * set that no earlier call of this method counted.
+   * Waits, in real time, for another thread to set an alarm on this clock. Each alarm satisfies one
+   * call.
    *
-   * @param patience how long at most, in real time
-   * @return false if nobody has begun to wait in that time
+   * @param patience the longest wait, in real time
+   * @return false if no alarm was set in that time
    * @throws InterruptedException if this thread is interrupted
    */
   public boolean awaitAlarm(Duration patience) throws InterruptedException {
@@ -100,18 +100,18 @@ public final class ManualTime implements TimeSource {
   }
 
   /**
-   * Moves the clock.
+   * Advances the clock by a duration.
    *
-   * @param step how far; a negative step goes back
+   * @param step the duration; a negative one moves the clock back
    */
   public void advance(Duration step) {
     advanceNanos(step.toNanos());
   }
 
   /**
-   * Moves the clock.
+   * Advances the clock by nanoseconds.
    *
-   * @param stepNanos how far; a negative step goes back
+   * @param stepNanos the nanoseconds; a negative number moves the clock back
    */
   public void advanceNanos(long stepNanos) {
     long leftNanos = stepNanos;

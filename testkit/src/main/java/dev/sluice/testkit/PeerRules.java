@@ -25,12 +25,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * Assertions from the tests of other rate limiters, in our terms; the note in each file says what
- * its terms mean. Every case either runs or stands in a list of those that don't, with the reason.
+ * Assertions from the tests of other rate limiters, translated to our terms; a note in each file
+ * explains its terms. Every case either runs or is on a list of exclusions, with the reason.
  */
 interface PeerRules extends DrivenStores {
 
-  /** Cases of golang.org/x/time/rate that mean something else there, or that we don't have. */
+  /**
+   * The cases of golang.org/x/time/rate with another meaning there, or without a counterpart here.
+   */
   Map<String, String> NOT_OURS =
       Map.ofEntries(
           Map.entry("TestLimiterJumpBackwards", "mints a token after a step back; we mint none"),
@@ -43,15 +45,15 @@ interface PeerRules extends DrivenStores {
           Map.entry("TestEvery", "converts an interval to a rate in floats; we keep the interval"));
 
   /**
-   * Where those who wait for golang.org/x/time/rate pass at another time: by the case and the
-   * number of the step, when the caller of that step passes here.
+   * The cases in which waiting callers of golang.org/x/time/rate pass at another time: by case and
+   * number of the step, the time at which the caller of the step passes here.
    *
    * <ul>
-   *   <li>There, a caller that gives up returns the tokens that nobody took behind it. Here it
-   *       returns all of them if nobody took any, and none otherwise.
+   *   <li>There, a caller that gives up returns the tokens that no later caller took. Here it
+   *       returns all of them if no later caller took any, and otherwise none.
    *   <li>There, a reservation can be cancelled at the moment of its turn. Here the turn has come.
-   *   <li>There, a changed rate is worth other tokens to the debt. Here a bucket keeps the time at
-   *       which it will be full, and those who wait keep theirs.
+   *   <li>There, a changed rate converts the debt to other tokens. Here a bucket keeps the time at
+   *       which it will be full, and waiting callers keep their turns.
    * </ul>
    */
   Map<String, Map<Integer, Long>> OTHERWISE =
@@ -61,7 +63,7 @@ interface PeerRules extends DrivenStores {
           "TestReserveSetLimit", Map.of(3, 700_000_000L),
           "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 
-  /** Cases of throttled that are about its own store interface. */
+  /** The cases of throttled about its own store interface. */
   Set<String> THROTTLED_STORE =
       Set.of("TestRateLimitUpdateFailures", "TestRateLimitUpdateFailuresWithRetryLimitSetToTwo");
 
@@ -84,8 +86,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // It keeps each key for at least as long as its bucket is not full. So every bucket of ours
-      // that is not full must be among its keys. It may keep others a little longer.
+      // It keeps each key at least until its bucket is full. So the key of every bucket of ours
+      // that is not full must be present. It may keep keys a little longer.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -142,7 +144,7 @@ interface PeerRules extends DrivenStores {
     long cost = step.get("quantity").asLong();
     JsonNode expect = step.get("expect");
     if (cost > quota.burst()) {
-      // There: denied, with the state of a full bucket whatever is in it. Here: refused.
+      // There: denied, with the state of a full bucket in any case. Here: an exception.
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class);
@@ -157,7 +159,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // Its -1 is "not limited"; ours then is the wait for the same cost once more.
+    // Its -1 means "not limited"; our value then is the wait until the same cost can be spent
+    // again.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }
@@ -186,11 +189,12 @@ interface PeerRules extends DrivenStores {
     assertThat(left).as("left out").containsExactlyInAnyOrderElementsOf(NOT_OURS.keySet());
   }
 
-  /** A case of golang.org/x/time/rate as it goes on. */
+  /** A case of golang.org/x/time/rate in progress. */
   final class GoCase {
     private final Bench bench;
     private final Map<Integer, Long> otherwise;
-    private final Map<Integer, Long> expected = new TreeMap<>(); // when the caller of a step passes
+    // when the caller of each step passes
+    private final Map<Integer, Long> expected = new TreeMap<>();
     private final Map<Integer, Long> passed = new ConcurrentSkipListMap<>();
     private final Map<String, CompletableFuture<Decision>> byId = new HashMap<>();
     private Quota quota;
@@ -210,7 +214,7 @@ interface PeerRules extends DrivenStores {
         case "cancel" -> {
           CompletableFuture<Decision> caller = byId.get(step.get("id").asText());
           if (caller != null) {
-            caller.cancel(false); // too late where it has passed
+            caller.cancel(false); // without effect if the caller has passed
           }
           bench.settle();
         }
@@ -278,7 +282,7 @@ interface PeerRules extends DrivenStores {
       return Duration.ofNanos(step.path("max_wait_ns").asLong(most));
     }
 
-    /** Everybody passes at the time that was expected, but for those who gave up. */
+    /** Asserts that every caller passed at the expected time, except callers that gave up. */
     void assertPassed(String what) {
       bench.time.advance(Duration.ofMinutes(1));
       bench.settle();

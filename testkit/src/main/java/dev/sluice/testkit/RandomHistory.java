@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * The choices of a random history on a {@link Bench}: quotas, times and transactions that lean to
- * the edges, where the mistakes are.
+ * The random choices of a history on a {@link Bench}: quotas, times and transactions that favour
+ * edge cases.
  */
 final class RandomHistory {
 
@@ -26,12 +26,12 @@ final class RandomHistory {
   Quota quota() {
     long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);
     long burst = oneOf(1, 2, 3, 10, 17, 1_000);
-    // A remainder that the division of period by count drops.
+    // The division of period by count then has a remainder.
     long count = oneOf(1, 3, 7, 1_000);
     return Quota.of(burst, count, Duration.ofNanos(interval * count + random.nextLong(count)));
   }
 
-  /** A step of the clock: often none, often to the very instant at which something changes. */
+  /** Returns a step of the clock: often 0, often to exactly the instant of a change. */
   long stepNanos(Quota quota) {
     long interval = quota.intervalNanos();
     return switch (random.nextInt(8)) {
@@ -45,7 +45,7 @@ final class RandomHistory {
     };
   }
 
-  /** As {@link #stepNanos}, now and then backwards. */
+  /** Returns a step like {@link #stepNanos}, occasionally backwards. */
   long anyStepNanos(Quota quota) {
     long step = stepNanos(quota);
     return chance(5) ? -step : step;
@@ -55,7 +55,7 @@ final class RandomHistory {
     return oneOf(0, 1, 1, 1, quota.burst(), quota.burst() - 1, random.nextLong(quota.burst() + 1));
   }
 
-  /** One to four transactions, each on a bucket of its own. */
+  /** Returns one to four transactions on different buckets. */
   List<Transaction> batch(Bench bench, Quota quota) {
     List<String> limits = new ArrayList<>(LIMITS);
     Collections.shuffle(limits, random);

@@ -15,7 +15,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of a cancellation in another process, by the {@link Receipt} of a reservation. */
+/** Rules of a cancellation by {@link Receipt}, as in another process than the reservation. */
 interface ReceiptRules extends DrivenStores {
 
   private static Limiter otherProcess(Bench bench) {

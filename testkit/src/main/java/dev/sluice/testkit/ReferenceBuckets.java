@@ -15,14 +15,13 @@ import java.util.Map;
 
 /*
  * The model. A bucket lacks some fill, counted in nanoseconds. A token is worth an emission
- * interval T, a full bucket lacks 0, and an empty one T × burst. The lack shrinks by one nanosecond
- * a nanosecond. Where the clock stepped back, it grows again. The model has no arrival times and
- * cannot overflow: it shares neither an idea nor a line with the arithmetic that it judges.
+ * interval T; a full bucket lacks 0, an empty one T × burst. The lack shrinks by a nanosecond each
+ * nanosecond, and grows when the clock steps back. The model has no arrival times and cannot
+ * overflow: it shares neither an idea nor a line with the arithmetic that it tests.
  */
 
 /**
- * Token buckets as a textbook has them, in whole numbers of any size: slow, exact, an oracle for
- * tests.
+ * Textbook token buckets with whole numbers of any size: a slow and exact oracle for tests.
  *
  * <p>Not thread-safe; never blocks.
  */
@@ -33,19 +32,19 @@ final class ReferenceBuckets {
   private final Map<String, BigInteger> forgivenUntil = new HashMap<>();
 
   /**
-   * Makes full buckets.
+   * Creates the buckets, all full.
    *
-   * @param time the clock; the one that drives the store under test
+   * @param time the clock of the store under test
    */
   ReferenceBuckets(TimeSource time) {
     this.time = time;
   }
 
   /**
-   * Returns the right answer to a limiter's check.
+   * Returns the right answer to a check.
    *
    * @param transactions the batch
-   * @return an answer for each
+   * @return an answer for each transaction
    */
   List<Answer> check(List<Transaction> transactions) {
     boolean isAlone = transactions.size() == 1;
@@ -53,10 +52,10 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Spends, and returns the right answer to a limiter's spend.
+   * Spends, and returns the right answer.
    *
    * @param transactions the batch
-   * @return an answer for each
+   * @return an answer for each transaction
    */
   @CanIgnoreReturnValue
   List<Answer> spend(List<Transaction> transactions) {
@@ -87,7 +86,9 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /** The tokens that would have been spent are still there. */
+  /**
+   * Returns the answers of a denied batch: the tokens of all other transactions are still there.
+   */
   private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
     List<Answer> answers = new ArrayList<>();
     for (int i = 0; i < checks.size(); i++) {
@@ -104,10 +105,10 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Refunds, and returns the right answer to a limiter's refund.
+   * Refunds, and returns the right answer.
    *
    * @param transactions the batch
-   * @return an answer for each
+   * @return an answer for each transaction
    */
   @CanIgnoreReturnValue
   List<Answer> refund(List<Transaction> transactions) {
@@ -141,7 +142,7 @@ final class ReferenceBuckets {
     transactions.forEach(transaction -> buckets.remove(transaction.bucketKey()));
   }
 
-  /** A debt of a bucket that is spent from alone: forgiven once within the time of the offset. */
+  /** Forgives a debt on a bucket that is spent from alone, at most once per burst offset. */
   private void forgive(Transaction transaction) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() != Kind.CHECK_AND_SPEND || transaction.cost() == 0) {
@@ -168,7 +169,10 @@ final class ReferenceBuckets {
     return kind == Kind.CHECK_AND_SPEND || kind == Kind.SPEND_ONLY;
   }
 
-  /** The answer to a spend; one that is alone sees a debt as it is once it is forgiven. */
+  /**
+   * Returns the answer to a spend; a spend that is alone sees the bucket after its debt is
+   * forgiven.
+   */
   private Answer spendAnswer(Transaction transaction, boolean isAlone) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
@@ -234,10 +238,10 @@ final class ReferenceBuckets {
     private static final Answer NOTHING_GIVEN = new Answer(false, Long.MAX_VALUE, 0, 0);
 
     /**
-     * A decision, to be compared with an answer.
+     * Converts a decision to an answer, to compare the two.
      *
      * @param decision the decision
-     * @return the same in the form of an answer
+     * @return the fields of the decision
      */
     static Answer of(Decision decision) {
       return new Answer(

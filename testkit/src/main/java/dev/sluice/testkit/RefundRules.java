@@ -13,7 +13,7 @@ import static java.time.Duration.ofNanos;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Refunds and resets. */
+/** Rules of refunds and resets. */
 interface RefundRules extends DrivenStores {
 
   @Test
@@ -59,7 +59,7 @@ interface RefundRules extends DrivenStores {
     }
   }
 
-  /** At now = TAT the bucket is full: nothing is there to give. */
+  /** At now = TAT the bucket is full, and a refund has nothing to give back. */
   @Test
   default void refund_atTheInstantWhenTheBucketIsFull_givesNothing() {
     try (Bench bench = Bench.tenPerSecond(this)) {

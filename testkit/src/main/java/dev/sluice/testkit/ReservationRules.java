@@ -19,7 +19,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The refund of a cancelled reservation: the rule of {@link Reservation}, line by line. */
+/** Rules of a cancelled reservation's refund, each a line of {@link Reservation}. */
 interface ReservationRules extends DrivenStores {
 
   @Test
@@ -108,7 +108,9 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
-  /** Tokens that have been refilled are not given back again, at the expense of later spends. */
+  /**
+   * Tokens that were refilled are not given back again, which would take them from later spends.
+   */
   @Test
   default void cancel_afterAPartCameBack_givesBackTheRest() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -159,7 +161,7 @@ interface ReservationRules extends DrivenStores {
       Reservation reservation = bench.limiter.reserve(A, ID, 4);
       bench.changeLimits(Quota.per(7, ofMillis(700)));
       reservation.cancel();
-      // The three tokens by which the bucket shrank are gone for everyone: one of four is left.
+      // The three tokens that the smaller bucket no longer holds are lost: one of four is left.
       assertThat(bench.state()).hasRemaining(1).resetsIn(ofMillis(600));
     }
   }
@@ -235,7 +237,7 @@ interface ReservationRules extends DrivenStores {
     }
   }
 
-  /** A token that another cancellation moved forward must not be given back where it stood. */
+  /** If another cancellation shifted a token, it must not be given back at its old position. */
   @Test
   default void cancel_afterAnEarlierOneWasCancelled_givesNoTokenTwice() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -8,10 +8,10 @@ import java.util.function.Consumer;
 import java.util.stream.LongStream;
 
 /**
- * Runs a property over many random histories, each from a seed of its own that a failure names.
+ * Runs a property over many random histories, each with its own seed, which a failure reports.
  *
- * <p>The seeds are a fixed run of numbers, so that a build is repeatable, and a few that no run had
- * before. {@code -Dsluice.seed=N} runs one alone. Stateless, thread-safe.
+ * <p>The seeds are a fixed sequence, so that a build is repeatable, and a few fresh ones. {@code
+ * -Dsluice.seed=N} runs one alone.
  */
 public final class Seeds {
 
@@ -23,8 +23,8 @@ public final class Seeds {
   /**
    * Runs a property.
    *
-   * @param histories how many fixed seeds to run it from, 0 upwards
-   * @param property gets the source of all its randomness; throws if it does not hold
+   * @param histories the number of fixed seeds, 0 or more
+   * @param property receives the source of all its randomness; throws if it does not hold
    */
   public static void run(int histories, Consumer<Random> property) {
     for (long seed : seeds(histories)) {

@@ -19,8 +19,8 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store that can say when it has answered everything, and all that follows from the answers has
- * been done: a test of what happens without blocking waits for that. Thread-safe.
+ * A store that can wait until it has answered all calls and the dependent actions of the answers
+ * are done, for tests of asynchronous calls. Thread-safe.
  */
 final class SettlingStore implements BucketStore, DirectStore {
 

@@ -5,19 +5,19 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
 /**
- * The recorded trace, and the rules of the store's own interface: a dozen tests of {@link
- * BucketStoreContract}. For a second way to the same store, for example an older protocol, when the
- * whole contract runs on the first way.
+ * A short form of {@link BucketStoreContract}, with a dozen tests: the recorded trace, and the
+ * rules of the store's own interface. For a second way to reach the same store, such as an older
+ * protocol, if the whole contract runs on the first way.
  */
 public abstract class ShortBucketStoreContract implements VectorRules, StoreRules {
 
-  /** For the test of a store to extend. */
+  /** For subclasses, which test a store. */
   protected ShortBucketStoreContract() {}
 
   /**
-   * Makes the store under test. A test calls it once or more, and closes what it got.
+   * Creates the store under test. A test calls this once or more, and closes each store.
    *
-   * @param time the clock that the store must decide by; it may stand still, leap, and step back
+   * @param time the clock by which the store must decide; it may stand still, leap, and step back
    * @return a store without any bucket
    */
   @Override

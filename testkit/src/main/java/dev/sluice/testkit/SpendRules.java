@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** Spending and checking on one bucket. */
+/** Rules of spends and checks on one bucket. */
 interface SpendRules extends DrivenStores {
 
   @Test
@@ -149,7 +149,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** An old TAT that is not raised to now would let one token too many out. */
+  /** An old TAT that is not raised to now would grant one token too many. */
   @Test
   default void idle_anyTime_earnsWhatElapsedAndNeverOverTheBurst() {
     for (int halfIntervals = 0; halfIntervals <= 60; halfIntervals++) {
@@ -194,7 +194,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** A time to live that is rounded down to the millisecond would forget the debt. */
+  /** A time to live rounded down to the millisecond would drop the bucket too early. */
   @Test
   default void idle_untilShortlyBeforeTheBucketIsFull_isStillRemembered() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -18,14 +18,14 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** The store's own interface: readings, keys of any kind, and its end. */
+/** Rules of the store's own interface: readings, keys of any kind, and closing. */
 interface StoreRules extends DrivenStores {
 
   private static Charge spend(String key, long incrementNanos) {
     return new Charge(key, Op.SPEND, incrementNanos, 1_000, Effect.NO_END);
   }
 
-  /** Charges for what it does to the buckets. */
+  /** Charges the buckets, and returns the readings, which a caller may ignore. */
   @CanIgnoreReturnValue
   private static List<Reading> charge(BucketStore store, Charge... charges) {
     return store.charge(List.of(charges));
@@ -154,7 +154,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** To a clock before the epoch every bucket would seem full. */
+  /** With a clock before the epoch, every bucket would seem full. */
   @Test
   default void charge_clockBeforeTheEpoch_isAnErrorAndNoOpenGate() {
     AtomicLong nowNanos = new AtomicLong(ManualTime.START_NANOS);
@@ -173,7 +173,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** A full bucket has a TAT, which only a reset takes away: a clock that steps back sees it. */
+  /** A full bucket keeps its TAT until a reset, so that a clock that steps back finds it. */
   @Test
   default void charge_fullBuckets_keepTheirTatsUntilAReset() {
     ManualTime time = new ManualTime();
@@ -195,7 +195,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** Keys are opaque: separators can't be forged, nothing is trimmed, folded or cut. */
+  /** Keys are opaque: separators cannot be forged, and nothing is trimmed, folded or truncated. */
   @Test
   default void charge_keysOfAnyKind_areDifferentBuckets() {
     List<String> keys = new ArrayList<>();

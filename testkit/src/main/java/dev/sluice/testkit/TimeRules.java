@@ -18,7 +18,7 @@ import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Clocks that step back, limits that change under a live bucket, and times near their end. */
+/** Rules of clocks that step back, limits that change on a live bucket, and extreme times. */
 interface TimeRules extends DrivenStores {
 
   Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -33,7 +33,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** The first spend forgives the debt, and waits as at an empty bucket; a check says so. */
+  /** The first spend forgives the debt and waits as at an empty bucket; a check predicts this. */
   @Test
   default void clock_oneHourBack_locksNobodyOutForAnHour() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -61,7 +61,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** A clock that is set back by less than τ gives back no token, and takes none. */
+  /** A step back of less than τ neither gives nor takes a token. */
   @Test
   default void clock_stepsBackALittle_keepsTheTat() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -90,7 +90,7 @@ interface TimeRules extends DrivenStores {
   }
 
   /**
-   * Two limits in turns on one bucket must not mint tokens: a debt is forgiven once in its time.
+   * Two limits that alternate on one bucket must not create tokens: a debt is forgiven once per τ.
    */
   @Test
   default void limitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebt() {

@@ -14,17 +14,17 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The recorded cases that every implementation must repeat, resources in {@code vectors/} beside
- * this class:
+ * The recorded cases that every implementation must reproduce, as resources in {@code vectors/}
+ * beside this class:
  *
  * <ul>
  *   <li>{@code gcra/}: limits, a trace on them, and its decisions, exact to the nanosecond;
- *   <li>{@code ids.json}, {@code covering.json}: ids and their bucket keys, covering domains;
- *   <li>{@code limits/}: limit files that load, and some that must be refused;
- *   <li>{@code peers/}: what other rate limiters assert in their own tests.
+ *   <li>{@code ids.json}, {@code covering.json}: ids with their bucket keys and covering domains;
+ *   <li>{@code limits/}: limit files, some valid and some that must be rejected;
+ *   <li>{@code peers/}: assertions from the tests of other rate limiters.
  * </ul>
  *
- * <p>Stateless, thread-safe; reads from the class path.
+ * <p>Reads from the class path.
  */
 public final class Vectors {
 
@@ -41,7 +41,7 @@ public final class Vectors {
   private Vectors() {}
 
   /**
-   * Returns the names that {@code gcra/} and {@code limits/} use. {@code ids.json} has others too,
+   * Returns the names that {@code gcra/} and {@code limits/} use. {@code ids.json} uses more names,
    * whose ids need a list of public suffixes.
    *
    * @return four names of a certificate authority
@@ -51,9 +51,9 @@ public final class Vectors {
   }
 
   /**
-   * A resource as text.
+   * Returns a resource as text.
    *
-   * @param name below {@code vectors/}, for example {@code gcra/trace.jsonl}
+   * @param name the path below {@code vectors/}, for example {@code gcra/trace.jsonl}
    * @return its content
    */
   public static String text(String name) {
@@ -68,21 +68,21 @@ public final class Vectors {
   }
 
   /**
-   * A resource as lines.
+   * Returns a resource as lines.
    *
-   * @param name below {@code vectors/}
+   * @param name the path below {@code vectors/}
    * @return its lines
    */
   public static List<String> lines(String name) {
     return text(name).lines().toList();
   }
 
-  /** A resource that is one JSON document. */
+  /** Returns a resource that is one JSON document. */
   static JsonNode json(String name) {
     return parse(text(name));
   }
 
-  /** A resource that is one JSON document a line. */
+  /** Returns a resource with one JSON document per line. */
   static List<JsonNode> jsonLines(String name) {
     return lines(name).stream().map(Vectors::parse).toList();
   }

@@ -17,9 +17,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * Callers who wait, on random histories, against an exact reference. All others pass when a bucket
- * that is spent from in this order has their tokens. A caller that gives up was never there if
- * nobody has taken tokens behind it, and has spent its tokens otherwise.
+ * Rules of waiting callers, on random histories, against an exact reference. Callers pass in order,
+ * as soon as the bucket has their tokens. A caller that gives up counts as never there if nobody
+ * took tokens after it, and otherwise as having spent its tokens.
  */
 interface WaitHistoryRules extends DrivenStores {
 
@@ -39,7 +39,7 @@ interface WaitHistoryRules extends DrivenStores {
     Seeds.run(histories(), random -> run(this, random, 3));
   }
 
-  /** One history, with a number of processes on one bucket. */
+  /** Runs one history, with a number of processes on one bucket. */
   static void run(DrivenStores stores, Random random, int processes) {
     try (Bench bench = Bench.of(stores, QUOTA)) {
       History history = new History(bench, random, processes);
@@ -50,7 +50,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** A call that asked for tokens, and its outcome. */
+  /** A call for tokens, and its outcome. */
   final class Caller {
     private final CompletableFuture<Decision> answer;
     private final long cost;
@@ -58,7 +58,7 @@ interface WaitHistoryRules extends DrivenStores {
     private final long latestNanos;
     private volatile long passedNanos = -1;
     private boolean gaveUp;
-    private boolean isBack; // what it took
+    private boolean isBack; // whether its tokens are back
 
     Caller(CompletableFuture<Decision> answer, long cost, long askedNanos, long maxWaitNanos) {
       this.answer = answer;
@@ -72,7 +72,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** A history as it goes on. */
+  /** A history in progress. */
   final class History {
     private final Bench bench;
     private final Random random;
@@ -148,7 +148,7 @@ interface WaitHistoryRules extends DrivenStores {
           .isEqualTo(Math.max(tatNanos() - bench.time.nanos(), 0));
     }
 
-    /** The exact reference: those whose tokens did not come back, one behind the other. */
+    /** Returns the exact TAT: the callers whose tokens did not come back, one after the other. */
     private long tatNanos() {
       long tat = 0;
       for (Caller caller : callers) {
@@ -183,7 +183,7 @@ interface WaitHistoryRules extends DrivenStores {
       assertThat(passed).as("in order").isSortedAccordingTo(comparingInt(callers::indexOf));
     }
 
-    /** Spent at the moments at which they passed, the tokens had been there. */
+    /** Asserts that the tokens were there at the moments at which the callers passed. */
     private void assertWithinTheLimit() {
       long tat = 0;
       for (Caller caller : passed) {

@@ -27,15 +27,15 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** Callers who wait for tokens: in order, no longer than they were told, and free to give up. */
+/** Rules of callers that wait for tokens: in order, for at most the announced time, cancellable. */
 interface WaitRules extends DrivenStores {
 
-  /** One token of ten a second. */
+  /** The emission interval: 10 tokens per second. */
   Duration TOKEN = Duration.ofMillis(100);
 
   Duration MINUTE = Duration.ofMinutes(1);
 
-  /** Ten tokens, ten a second; the bucket of {@link Bench#WAITS} is empty. */
+  /** Creates a bench with 10 tokens per second; the bucket of {@link Bench#WAITS} is empty. */
   private Bench empty() {
     Bench bench = Bench.tenPerSecond(this);
     assertThat(bench.limiter.spend(WAITS, ID, 10)).isAllowed();
@@ -47,7 +47,7 @@ interface WaitRules extends DrivenStores {
     return acquire(bench.limiter, bench, cost, maxWait);
   }
 
-  /** Returns when the store has decided. */
+  /** Starts an acquire, and returns after the store has decided. */
   private static CompletableFuture<Decision> acquire(
       Limiter limiter, Bench bench, long cost, Duration maxWait) {
     CompletionStage<Decision> stage = limiter.async().acquire(WAITS, ID, cost, maxWait);
@@ -55,7 +55,7 @@ interface WaitRules extends DrivenStores {
     return stage.toCompletableFuture();
   }
 
-  /** Until what was given up has come back. */
+  /** Waits until the tokens of callers that gave up are back. */
   private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
     await()
         .pollDelay(Duration.ZERO)
@@ -216,7 +216,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** Others have brought the TAT to where the caller had left it. */
+  /** Later spends have brought the TAT back to where the caller had left it. */
   @Test
   default void giveUp_afterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {
@@ -231,7 +231,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** A part that is there at once stands in no line. */
+  /** A part of the batch that needs no wait has no place in a line. */
   @Test
   default void giveUp_ofABatchAfterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Helpers for tests of a store or of an application. They are the contract that every {@link
- * dev.sluice.store.BucketStore} must pass, a clock that stands still until it is moved, and
- * assertions on decisions. The recorded decisions that every implementation must repeat come with
- * them.
+ * Helpers for tests of a store or an application: the contract that every {@link
+ * dev.sluice.store.BucketStore} must pass, a manual clock, assertions on decisions, and the
+ * recorded decisions that every implementation must reproduce.
  */
 @NullMarked
 @CheckReturnValue

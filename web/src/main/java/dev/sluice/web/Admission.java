@@ -9,8 +9,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The decision about a request: it may pass, or how it is refused. Where conditional rules spent
- * something, the response's status says later whether it counts: {@link #settle} or {@link
+ * The result of charging a request: it may pass, or how it is refused. If conditional rules spent
+ * tokens, the response's status later decides whether these stay spent: {@link #settle} or {@link
  * #leaveSpent} then ends the admission, once.
  *
  * <p>Thread-safe.
@@ -53,15 +53,15 @@ public final class Admission {
   /**
    * Returns the decision of the enforced rules.
    *
-   * @return the decision; null if no enforced rule is for the request, or if nobody could decide
+   * @return the decision; null if no enforced rule matches the request, or none could be made
    */
   public @Nullable Decision decision() {
     return decision;
   }
 
   /**
-   * Returns whether the response's status decides what is given back. If so, call {@link #settle},
-   * {@link #settleAsync} or {@link #leaveSpent} when the request ends.
+   * Returns whether the response's status decides on tokens to give back. If so, call {@link
+   * #settle}, {@link #settleAsync} or {@link #leaveSpent} when the request ends.
    *
    * @return false for a request that was refused
    */
@@ -70,9 +70,9 @@ public final class Admission {
   }
 
   /**
-   * Gives back what the response's status does not count. Blocks as long as the store does. If the
-   * store fails, the tokens stay spent and the log says so. Only the first call that ends the
-   * admission does anything.
+   * Gives back the tokens of rules that do not count the response's status. Blocks until the store
+   * has answered. If the store fails, the tokens stay spent and a warning is logged. Only the first
+   * call that ends the admission does anything.
    *
    * @param status the status that the application answered with
    */
@@ -81,11 +81,10 @@ public final class Admission {
   }
 
   /**
-   * Gives back what the response's status does not count, without blocking; otherwise as {@link
-   * #settle}.
+   * Does the same as {@link #settle} without blocking.
    *
    * @param status the status that the application answered with
-   * @return done when it is given back; never fails because of the store
+   * @return completes when the tokens are back; never fails because of the store
    */
   public CompletionStage<Void> settleAsync(int status) {
     return CompletableFuture.allOf(
@@ -96,8 +95,8 @@ public final class Admission {
   }
 
   /**
-   * Gives nothing back: nobody knows how the application's work ends. Never blocks. Only the first
-   * call that ends the admission does anything.
+   * Leaves all tokens spent, since the outcome of the application's work is unknown. Never blocks.
+   * Only the first call that ends the admission does anything.
    */
   public void leaveSpent() {
     open.forEach(Batch::leaveSpent);

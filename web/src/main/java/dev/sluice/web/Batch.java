@@ -23,13 +23,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The transactions of one piece of work, spent all or nothing. Some tokens may be given back when
- * the outcome of the work is known: a request by its response's status, a method by its exception.
+ * the outcome of the work is known: the status of a response, or the exception of a method.
  *
- * <p>A bucket is charged once: where two rules name it, at the higher cost, and it is given back
- * only if neither wants the outcome to count.
+ * <p>A bucket is charged once: if two rules name it, at the higher cost, and its tokens are given
+ * back only if neither rule counts the outcome.
  *
  * <p>One thread adds the transactions; the other methods may be called by other threads. The first
- * call of {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} ends the batch, the others
+ * call of {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} ends the batch, later calls
  * do nothing. If the store fails at giving back, the tokens stay spent.
  *
  * @param <O> the outcome of the work
@@ -47,7 +47,7 @@ public final class Batch<O> {
   /**
    * Adds a transaction whose tokens stay spent, or may be given back.
    *
-   * @param transaction what is spent
+   * @param transaction the transaction to spend
    * @param counts whether tokens stay spent after an outcome; null if they always do
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
@@ -65,7 +65,7 @@ public final class Batch<O> {
   }
 
   /**
-   * Returns what is spent.
+   * Returns the transactions to spend.
    *
    * @return one transaction for each bucket
    */
@@ -78,7 +78,7 @@ public final class Batch<O> {
   }
 
   /**
-   * Spends the tokens. Blocks as long as the store does.
+   * Spends the tokens. Blocks until the store has decided.
    *
    * @param limiter decides
    * @return the decision
@@ -90,8 +90,8 @@ public final class Batch<O> {
   }
 
   /**
-   * Spends the tokens without blocking. To give up, cancel the future: what was not sent to the
-   * store then is not charged.
+   * Spends the tokens without blocking. To give up, cancel the future: a charge that was not sent
+   * by then is not made.
    *
    * @param limiter decides
    * @param late ends this batch if its tokens were spent although the caller had given up
@@ -127,20 +127,21 @@ public final class Batch<O> {
   }
 
   /**
-   * Returns whether the outcome decides what is given back, so that this batch must be ended.
+   * Returns whether the outcome decides on tokens to give back, so that this batch must be ended.
    *
-   * @return false for a batch that was denied, or has been ended
+   * @return false for a batch that was denied or has ended
    */
   public boolean isOpen() {
     return reservation.get() != null;
   }
 
   /**
-   * Gives back what an outcome does not count. Blocks as long as the store does.
+   * Gives back the tokens of transactions that do not count this outcome. Blocks until the store
+   * has answered.
    *
-   * @param outcome how the work ended; null for an outcome that has no value, if the conditions
-   *     accept that
-   * @param failed told of a store that could not give back
+   * @param outcome how the work ended; null for an outcome without a value, if the conditions
+   *     accept null
+   * @param failed called if the store failed to give tokens back
    */
   public void settle(@Nullable O outcome, Consumer<StoreException> failed) {
     Reservation made = reservation.getAndSet(null);
@@ -154,11 +155,11 @@ public final class Batch<O> {
   }
 
   /**
-   * Gives back what an outcome does not count, without blocking.
+   * Does the same as {@link #settle} without blocking.
    *
    * @param outcome as in {@link #settle}
    * @param failed as in {@link #settle}
-   * @return done when it is given back; never fails because of the store
+   * @return completes when the tokens are back; never fails because of the store
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> settleAsync(@Nullable O outcome, Consumer<StoreException> failed) {
@@ -176,7 +177,7 @@ public final class Batch<O> {
                 });
   }
 
-  /** Gives nothing back: nobody knows how the work ends. Never blocks. */
+  /** Leaves all tokens spent, since the outcome of the work is unknown. Never blocks. */
   public void leaveSpent() {
     Reservation made = reservation.getAndSet(null);
     if (made != null) {
@@ -191,7 +192,7 @@ public final class Batch<O> {
     };
   }
 
-  /** Returns the cause that a stage was given, without the wrapping of stages in between. */
+  /** Returns a stage's failure, unwrapped from a {@link CompletionException}. */
   static Throwable cause(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;
     return cause == null ? failure : cause;

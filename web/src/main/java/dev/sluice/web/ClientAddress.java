@@ -9,10 +9,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * Finds the client's address, also behind proxies.
  *
- * <p>The header of a trusted proxy is read from the right, and only as far as trust goes: the first
- * address that is not a trusted proxy is the client. The client wrote everything left of it, so
- * that is ignored. Where a trusted proxy names no address ({@code unknown}, an obfuscated id,
- * nothing), the last trusted proxy stands for all that is behind it.
+ * <p>The header of a trusted proxy is read from the right, up to the first address that is not a
+ * trusted proxy: that is the client. Everything left of it was written by the client, and is
+ * ignored. If a trusted proxy names no address ({@code unknown}, an obfuscated id, nothing), the
+ * address of the last trusted proxy is used for all its clients.
  *
  * <p>IPv6 addresses are grouped by their first 64 bits, as one subscriber has at least that many;
  * an IPv4-mapped IPv6 address is the IPv4 address.
@@ -44,7 +44,7 @@ public final class ClientAddress {
   }
 
   /**
-   * For whom a chain of trusted proxies forwards.
+   * Returns a resolver that finds the client behind a chain of trusted proxies.
    *
    * @param header the header that they write, all of them
    * @param trustedProxies their addresses or ranges of addresses, such as {@code 10.0.0.0/8}; at
@@ -70,7 +70,7 @@ public final class ClientAddress {
   }
 
   /**
-   * The same, with IPv6 addresses grouped otherwise.
+   * Returns this resolver with another grouping of IPv6 addresses.
    *
    * @param bits how many of the first bits count, 1 to 128; 128 for every address on its own
    * @return a new way to find the client
@@ -84,23 +84,22 @@ public final class ClientAddress {
   }
 
   /**
-   * The client's address, not grouped.
+   * Returns the client's address, not grouped.
    *
    * @param request the request
-   * @return the address, null where the connection has none (a Unix socket, for example)
+   * @return the address, null if the connection has none (a Unix socket, for example)
    */
   public @Nullable IpAddress find(WebRequest request) {
     return find(request, false);
   }
 
   /**
-   * The client's address, not grouped, where trusted proxies name it. For a server that proxies ask
-   * about the requests of others: there a proxy's address that stands for those behind it would be
-   * that of all clients.
+   * Returns the client's address, not grouped, if trusted proxies name it. For a server that
+   * proxies ask about their requests: there a proxy's own address would stand for all clients.
    *
    * @param request the request
-   * @return the address; null where the peer is not a trusted proxy, or one of the proxies up to
-   *     the client names no address
+   * @return the address; null if the peer is not a trusted proxy, or one of the proxies up to the
+   *     client names no address
    */
   public @Nullable IpAddress findNamed(WebRequest request) {
     return find(request, true);
@@ -126,7 +125,7 @@ public final class ClientAddress {
     return address;
   }
 
-  /** The address that stands for the client's group: itself, or the lowest of its IPv6 range. */
+  /** Returns the address of the client's group: itself, or the lowest one of its IPv6 range. */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
   }

@@ -42,7 +42,7 @@ public final class ProblemDetails {
    * The body of a 429 where no single decision says it all.
    *
    * @param limits the names of the limits that denied
-   * @param detail what to tell the client
+   * @param detail the message for the client
    * @return JSON
    */
   public static String quotaExceeded(List<String> limits, String detail) {

@@ -7,10 +7,10 @@ import java.lang.System.Logger.Level;
 import java.util.function.LongSupplier;
 
 /**
- * A log that a flood of requests cannot fill: one line in ten seconds of each kind, which says how
- * many were left out. Never logs an id.
+ * A rate-limited log: at most one line of each kind in ten seconds, with the number of lines left
+ * out. Never logs an id.
  *
- * <p>Thread-safe; blocks as long as the logger does.
+ * <p>Thread-safe; blocks only if the logger does.
  */
 final class QuietLog {
 

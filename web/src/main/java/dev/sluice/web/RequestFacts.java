@@ -18,21 +18,21 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Nobody but the application knows how it reads a request that can be read in several ways. So a
- * request is charged for each of them:
+ * Only the application knows how it reads a request that can be read in several ways. So a request
+ * is charged for each of its readings:
  *
  *  - its path (see WebPath);
  *  - its method, which a header or the query may override;
  *  - a cookie, a parameter or a header, where escapes are decoded or not, ";" separates parameters
  *    or does not, and names are compared without case or with "_" for other characters.
  *
- * The first two decide which rules are for the request: each pair of them is a reading. The third
- * decides on a value alone, so it is looked at only where a rule takes such a value.
+ * Path and method decide which rules match the request: each pair of them is a reading. The third
+ * point affects single values, so it is computed only if a rule uses such a value.
  */
 /**
- * A request with the values that rules derive from it, each computed once. For code that matches
- * requests by {@link PathPattern}, {@link VaryBy} and {@link AddressRange} itself, as the server's
- * rule book does. Not thread-safe; for one request. Never blocks.
+ * A request with the values that rules derive from it, each computed once. For code that itself
+ * matches requests by {@link PathPattern}, {@link VaryBy} and {@link AddressRange}, such as the
+ * server's rule book. Not thread-safe; for one request. Never blocks.
  */
 public final class RequestFacts {
 
@@ -49,10 +49,10 @@ public final class RequestFacts {
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
-  /** Express reads JSON behind "j:". A text or a number there can be written without end. */
+  /** Express reads JSON after "j:"; a JSON text or number has endlessly many spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
 
-  /** How an application reads an escape in a cookie, a plus in a query, or a name. */
+  /** The ways in which applications read escapes in cookies, a plus in a query, and names. */
   private enum Spelling {
     AS_SENT,
     PERCENT,
@@ -61,7 +61,7 @@ public final class RequestFacts {
     OTHER_NAME,
     SEMICOLON;
 
-    /** Tomcat 11 hands the quotes of a cookie on; most others take them away. */
+    /** Decodes a cookie's value. Tomcat 11 keeps a cookie's quotes; most others remove them. */
     String ofCookie(String value) {
       return switch (this) {
         case AS_SENT, OTHER_NAME, SEMICOLON -> value;
@@ -71,7 +71,7 @@ public final class RequestFacts {
       };
     }
 
-    /** Express leaves a value as it is whose bytes are not UTF-8; most others replace the bytes. */
+    /** Returns the decoding of a query. Express keeps values that are not UTF-8; others replace. */
     QueryString.Decoding ofQuery() {
       return switch (this) {
         case PERCENT -> Escapes::decoded;
@@ -94,7 +94,7 @@ public final class RequestFacts {
   private @Nullable IpAddress address;
 
   /**
-   * Starts to look at a request.
+   * Creates the facts of a request.
    *
    * @param request the request
    * @param client how the client's address is found
@@ -104,12 +104,11 @@ public final class RequestFacts {
   }
 
   /**
-   * Starts to look at a request for rules of which perhaps none looks at the method.
+   * Creates the facts of a request, with or without method overrides.
    *
    * @param request the request
    * @param client how the client's address is found
-   * @param methodOverride whether to look for methods that the request asks to have; false where no
-   *     rule looks at the method
+   * @param methodOverride whether to look for method overrides; false if no rule uses the method
    */
   public RequestFacts(WebRequest request, ClientAddress client, boolean methodOverride) {
     this.request = request;
@@ -144,12 +143,12 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the request in each way in which the application may read it: by each path, and by each
-   * method that it has or asks to have. Which of them the application goes by is its own affair, so
-   * a request is charged what each of them says.
+   * Returns each reading of the request by applications: each path combined with each method, its
+   * own and its overrides. Only the application knows which reading it uses, so a request is
+   * charged for all of them.
    *
    * @return at least one, nearly always one; the request's own path and method first
-   * @throws UnusableRequestException if there may be more of them
+   * @throws UnusableRequestException if there are too many, or others are possible
    */
   public List<RequestFacts> readings() {
     List<RequestFacts> each = readings;
@@ -177,7 +176,7 @@ public final class RequestFacts {
     return List.copyOf(each);
   }
 
-  /** The methods that the request asks to have instead of its own, in upper case. */
+  /** Returns the request's method overrides, in upper case. */
   private Set<String> overrides() {
     Set<String> methods = new LinkedHashSet<>();
     Iterable<String> names = request.headerNames();
@@ -201,7 +200,7 @@ public final class RequestFacts {
     return methods;
   }
 
-  /** Node takes more than ASCII's spaces away around a header's value. */
+  /** Adds a method; trims more than ASCII's spaces around it, as Node does. */
   private static void addMethod(String text, Set<String> methods) {
     Matcher method = METHOD.matcher(text);
     if (method.matches()) {
@@ -214,7 +213,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the method of this reading, whose case does not count.
+   * Returns the method of this reading; its case is ignored.
    *
    * @return the method in upper case
    */
@@ -224,12 +223,11 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns this reading as a rule has it that says how it compares.
+   * Returns this reading for the comparisons of one rule.
    *
-   * @param ignoreCase whether the path is in lower case, by Unicode's simple folding
-   * @param methodOverride whether the method is the one that the request asks to have; else it is
-   *     the request's own
-   * @return this, or another one that has one path as this has
+   * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
+   * @param methodOverride whether the method is the override; otherwise it is the request's own
+   * @return this reading, or another one that also has one path
    */
   public RequestFacts as(boolean ignoreCase, boolean methodOverride) {
     if (!ignoreCase && (methodOverride || override == null)) {
@@ -240,12 +238,12 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes something in each way in which the application may read the values of cookies,
-   * parameters and headers: their escapes, what separates them, and their names.
+   * Computes a value in each way in which applications may read cookies, parameters and headers:
+   * their escapes, separators and names.
    *
-   * @param value computes it
-   * @param <T> what it is
-   * @return each result once; one, unless the first call came upon a value that can be read in
+   * @param value computes the value
+   * @param <T> the value's type
+   * @return each result once; only one, unless the first call used a value that can be read in
    *     several ways
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
@@ -264,13 +262,14 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes something that no rule's path and methods restrict, in each way in which the
-   * application may read the request.
+   * Computes a value that no rule's path and methods restrict, in each way in which applications
+   * may read the request.
    *
-   * @param value computes it
-   * @param <T> what it is
-   * @return each result once; one, unless the first call came upon what can be read in several ways
-   * @throws UnusableRequestException if that can be read in still more ways
+   * @param value computes the value
+   * @param <T> the value's type
+   * @return each result once; only one, unless the first call used parts of the request that can be
+   *     read in several ways
+   * @throws UnusableRequestException if those parts can be read in too many ways
    */
   public <T> List<T> inEachReading(Function<RequestFacts, T> value) {
     Set<T> results = new LinkedHashSet<>(inEachSpelling(value));
@@ -280,7 +279,7 @@ public final class RequestFacts {
     return List.copyOf(results);
   }
 
-  /** The values of a cookie, in this spelling. */
+  /** Returns the values of a cookie, in this spelling. */
   List<String> cookies(String name) {
     List<String> values = named(request.cookies(name), otherCookies(name));
     for (String value : values) {
@@ -294,7 +293,7 @@ public final class RequestFacts {
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /** By another name, or behind a comma, which separates cookies for ASP.NET. */
+  /** Returns cookies with a similar name, or after a comma, which separates cookies in ASP.NET. */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -311,7 +310,7 @@ public final class RequestFacts {
     return values;
   }
 
-  /** The values of a parameter of the query, in this spelling. */
+  /** Returns the values of a query parameter, in this spelling. */
   List<String> parameters(String name) {
     String query = request.query();
     QueryString.Decoding decoding = spelling.ofQuery();
@@ -326,26 +325,26 @@ public final class RequestFacts {
     return values;
   }
 
-  /** Some applications know a value by another name than others do. */
+  /** Chooses between the values of a name and of similar names, which some applications accept. */
   private List<String> named(List<String> values, List<String> ofOtherNames) {
     spellingMatters |= !ofOtherNames.isEmpty();
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
   }
 
-  /** Whether some application takes a name for another; for PHP, a bracket may be "_". */
+  /** Whether some application treats two names as equal; in PHP, a bracket may equal "_". */
   private static boolean isLike(String name, String found) {
     return mangled(found).equals(mangled(name))
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
-  /** As PHP, qs and ASP.NET see a name: without case, brackets, and what is behind a zero. */
+  /** Normalizes a name like PHP, qs and ASP.NET: no case, no brackets, cut at a zero byte. */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
 
   /**
-   * Returns the values of a header, in one form where several mean the same: an {@code
-   * Authorization} has its scheme as {@code Bearer} is written, and one space behind it.
+   * Returns the values of a header, normalized: an {@code Authorization} has its scheme in the case
+   * of {@code Bearer}, followed by one space.
    *
    * @param name the name, in any case
    * @return one for each line
@@ -358,7 +357,7 @@ public final class RequestFacts {
         .toList();
   }
 
-  /** A header's name, and then those that CGI cannot tell from it, as they have "_" for "-". */
+  /** Returns a header's name, then the names that equal it in CGI, which treats "-" like "_". */
   private static List<String> underscored(String name) {
     List<String> names = new ArrayList<>(List.of(""));
     for (String part : name.split("-", 5)) {
@@ -372,25 +371,25 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns a text that values of a {@linkplain #headers header} are compared with, or begin with,
-   * in their form.
+   * Normalizes a text to compare it with values of a {@linkplain #headers header}, or with their
+   * beginnings.
    *
    * @param name the header's name, in any case
    * @param text the text, or a beginning of one
-   * @return the text, with the scheme of an {@code Authorization} as {@code Bearer} is written
+   * @return the text, with the scheme of an {@code Authorization} in the case of {@code Bearer}
    */
   public static String comparable(String name, String text) {
     return Credentials.areIn(name) ? Credentials.scheme(text) : text;
   }
 
-  /** The segments of the request's path, of the first one where there are several. */
+  /** Returns the segments of the request's path; of the first path if there are several. */
   List<String> path() {
     requestLineMatters = true;
     return paths().get(0);
   }
 
   /**
-   * Returns the path of this reading, of the first one where there are several.
+   * Returns the path of this reading; the first path if there are several.
    *
    * @return the path without empty segments
    */
@@ -398,7 +397,7 @@ public final class RequestFacts {
     return "/" + String.join("/", path());
   }
 
-  /** The segments of each path by which a rule may know the request. */
+  /** Returns the segments of each path of the request. */
   List<List<String>> paths() {
     List<List<String>> segments = paths;
     if (segments == null) {
@@ -413,9 +412,9 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the first segment of each path by which a rule may know the request, as it is and in
-   * lower case. A pattern with a {@linkplain PathPattern#leadingSegment() leading segment} that is
-   * not among them does not match it.
+   * Returns the first segment of each path of the request, as it is and in lower case. A pattern
+   * whose {@linkplain PathPattern#leadingSegment() leading segment} is not among them does not
+   * match the request.
    *
    * @return the segments, each once; none for the path {@code /}
    */
@@ -440,20 +439,20 @@ public final class RequestFacts {
     return address;
   }
 
-  /** The client's address, grouped; null where the connection has none. */
+  /** Returns the client's address, grouped; null if the connection has none. */
   @Nullable IpAddress groupedAddress() {
     IpAddress found = address();
     return found == null ? null : client.grouped(found);
   }
 
   /**
-   * Returns the cost that a header of the request says. 0 counts as 1: a header is the client's,
-   * and a client must not choose to be charged nothing.
+   * Returns the cost in a header of the request. 0 counts as 1: the client sets the header, and
+   * must not choose to be charged nothing.
    *
    * @param header the header's name
    * @param otherwise tokens for a request without the header
-   * @return tokens; at least 1 where the header is there
-   * @throws UnusableRequestException if the header is there twice, or is not a whole number
+   * @return tokens; at least 1 if the header is present
+   * @throws UnusableRequestException if the header occurs twice, or is not a whole number
    */
   public long cost(String header, long otherwise) {
     List<String> values = request.headers(header);

@@ -21,12 +21,12 @@ import org.jspecify.annotations.Nullable;
  * Charges requests by rules, and says how those over a limit are refused: the part of a filter that
  * every framework shares.
  *
- * <p>A request spends from all limits of all rules that are for it, or from none. {@linkplain
- * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that were
- * let through. The limiter's {@link dev.sluice.FailureRule} says what a failing store means for a
- * request: where that denies, or there is none, the request is refused with a 503.
+ * <p>A request spends from all limits of all rules that match it, or from none. {@linkplain
+ * Rule.Builder#shadow Shadow rules} are charged afterwards, each separately, for requests that
+ * passed. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides: if it denies,
+ * or there is none, the request is refused with a 503.
  *
- * <p>Thread-safe. {@link #admit} blocks as long as the limiter's store does, {@link #admitAsync}
+ * <p>Thread-safe. {@link #admit} blocks until the limiter's store has decided, {@link #admitAsync}
  * does not block.
  */
 public final class RequestLimiter implements AutoCloseable {
@@ -94,8 +94,8 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Charges a request without blocking. To give up, cancel the future of the stage: what was not
-   * sent to the store then is not charged, and what was spent stays spent.
+   * Charges a request without blocking. To give up, cancel the future of the stage: a charge that
+   * was not sent by then is not made, and spent tokens stay spent.
    *
    * @param request the request
    * @return as {@link #admit}
@@ -175,7 +175,7 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /** Nothing that goes wrong in a trial concerns the client. */
+  /** Logs the failure of a trial; it has no effect for the client. */
   private void failed(Trial trial, Throwable failure) {
     if (Batch.cause(failure) instanceof RuntimeException e) {
       log.failed("could not decide for the shadow rule on " + trial.rule(), e);
@@ -192,7 +192,7 @@ public final class RequestLimiter implements AutoCloseable {
     return Admission.refused(decision, Refusal.denied(decision, profile), log);
   }
 
-  /** Turns what kept the limiter from deciding into a refusal; other failures are thrown again. */
+  /** Turns a failure to decide into a refusal; rethrows other failures. */
   private Admission refused(RuntimeException failure) {
     if (failure instanceof UnusableRequestException e) {
       return Admission.refused(null, Refusal.unusable(e), log);
@@ -215,14 +215,14 @@ public final class RequestLimiter implements AutoCloseable {
   /**
    * Returns the headers of the response to a request that passed.
    *
-   * @param decision the decision that let it pass, the strictest where filters stack
+   * @param decision the decision that let it pass; the strictest one if there are several filters
    * @return names and values, to be set on the response
    */
   public Map<String, String> headers(Decision decision) {
     return profile.headers(decision);
   }
 
-  /** Ends what the rules require of the limits. Never blocks. */
+  /** Releases the rules' requirements on the limits. Never blocks. */
   @Override
   public void close() {
     limiter.limits().release(required);

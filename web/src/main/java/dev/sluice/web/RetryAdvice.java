@@ -13,8 +13,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads from an answer when its sender wants to be asked again: for clients that keep to the limits
- * of others.
+ * Reads from a response when its sender accepts the next request, for clients that respect the
+ * limits of other servers.
  *
  * <p>It understands {@code Retry-After}, the {@code RateLimit} field of the IETF's draft, the three
  * fields of its older versions, and the {@code X-RateLimit} families of GitHub, throttled, Envoy
@@ -38,17 +38,17 @@ public final class RetryAdvice {
   private RetryAdvice() {}
 
   /**
-   * Returns how long to leave the sender alone.
+   * Returns how long to send no request to the sender.
    *
-   * <p>A {@code Retry-After} on an error decides. Without one, a quota of which nothing is left
-   * does, on any answer: until its window ends.
+   * <p>A {@code Retry-After} on an error decides. Without one, an exhausted quota on any response
+   * decides: the pause ends with its window.
    *
-   * @param status the status code of the answer
-   * @param fields the values of a field, by its name in lower case; empty where it is missing
-   * @param now the present, for dates; the answer's own {@code Date} goes before it, since the
+   * @param status the status code of the response
+   * @param fields returns the values of a header field for its name in lower case; empty if missing
+   * @param now the current time, for dates; the response's own {@code Date} is preferred, since the
    *     sender's clock may differ
-   * @return zero where the answer asks for nothing; up to millions of years where a stranger says
-   *     so, for the caller to bound
+   * @return zero if the response asks for no pause; may be millions of years, so callers must bound
+   *     it
    */
   public static Duration pause(int status, Function<String, List<String>> fields, Instant now) {
     Instant date = date(one(fields, "date"));

@@ -7,17 +7,17 @@ import org.jspecify.annotations.Nullable;
 /*
  * Why from the right.
  *
- * Each proxy appends what it saw: its own peer. So the last element was written by the proxy next
- * to us, and the one before it by the proxy before that. The elements that the client sent itself
- * stand left of all these. Read from the left, a header could be made to say anything: an open
- * quote, sent by the client, would swallow the elements of honest proxies. Read from the right,
- * each honest element is whole before any character of the client's is looked at, and reading ends
- * where trust ends.
+ * Each proxy appends the address of its own peer. So the last element was written by the proxy next
+ * to us, and the one before it by the proxy before that. Elements that the client sent itself stand
+ * to the left of all these. If the header were read from the left, a client could forge it: an
+ * unclosed quote would swallow the elements of honest proxies. Read from the right, each honest
+ * element is complete before any character from the client is read, and reading stops at the first
+ * element that is not trusted.
  */
 
 /**
- * The elements of a list header, the last of the last line first. Nothing is read before it is
- * asked for. Not thread-safe.
+ * Iterates over the elements of a list header from right to left, the last line first. Reads
+ * lazily. Not thread-safe.
  */
 final class RightToLeft {
 
@@ -31,7 +31,7 @@ final class RightToLeft {
     this.end = -1;
   }
 
-  /** The next element to the left, without the blanks around it; null where there is none. */
+  /** Returns the next element to the left, stripped; null if there is none. */
   @Nullable String next() {
     if (end < 0) {
       if (--line < 0) {

@@ -21,7 +21,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limits that some requests spend from, for whom, and at what cost.
+ * A rule that selects requests by path and method, and says which limits they spend from, under
+ * which ids, at what cost.
  *
  * <pre>{@code
  * Rule.on("/login").methods("POST")
@@ -57,25 +58,25 @@ public final class Rule {
   }
 
   /**
-   * Starts a rule.
+   * Returns a builder for a rule.
    *
-   * @param paths which paths, below the one under which the application is installed: {@code
-   *     /login}, {@code /users/{user}/export}, any one segment as {@code *}, all that follows as a
-   *     last {@code **}; at least one
+   * @param paths which paths, relative to the application's context path: {@code /login}, {@code
+   *     /users/{user}/export}, {@code *} for any one segment, {@code **} at the end for all that
+   *     follows; at least one
    * @return a builder
-   * @throws IllegalArgumentException for a pattern of another form
+   * @throws IllegalArgumentException for an invalid pattern
    */
   public static Builder on(String... paths) {
     return new Builder(paths);
   }
 
-  /** A request as this rule knows it, and the path's variables. */
+  /** One reading of a request that matches this rule, and the path's variables. */
   record Reading(RequestFacts facts, Map<String, String> variables) {}
 
   /**
-   * Returns each reading by which a request is one of this rule's.
+   * Returns each reading of a request that matches this rule.
    *
-   * @return empty where the request is not one of this rule's
+   * @return empty if the request does not match
    */
   List<Reading> match(RequestFacts facts) {
     List<Reading> readings = new ArrayList<>(1);
@@ -101,7 +102,7 @@ public final class Rule {
     return null;
   }
 
-  /** Returns the spends of a request under this rule; those of one bucket may come repeatedly. */
+  /** Returns the spends of a request under this rule; a bucket may occur more than once. */
   List<Transaction> transactions(Limits limits, List<Reading> readings) {
     List<Transaction> transactions = new ArrayList<>(spends.size());
     for (Reading reading : readings) {
@@ -118,12 +119,12 @@ public final class Rule {
     return transactions;
   }
 
-  /** Whether a response with a status leaves the tokens spent; null where each does. */
+  /** Returns which response statuses leave the tokens spent; null if all do. */
   @Nullable Predicate<Integer> counts() {
     return counted;
   }
 
-  /** Whether it matters to this rule which method a request asks to have instead of its own. */
+  /** Whether this rule depends on a request's method override. */
   boolean readsMethodOverride() {
     return methodOverride
         && (!methods.isEmpty()
@@ -134,7 +135,7 @@ public final class Rule {
     return shadow;
   }
 
-  /** Returns the parts of this rule that do not fit the limits, one message each. */
+  /** Returns one message for each part of this rule that does not fit the limits. */
   List<String> faults(Limits limits) {
     List<String> faults = new ArrayList<>();
     for (Spend spend : spends) {
@@ -153,20 +154,20 @@ public final class Rule {
     return faults;
   }
 
-  /** The limits that must not be missing. */
+  /** Returns the limits that this rule requires. */
   List<Requirement> requirements(MissingDefault onMissing) {
     return spends.stream()
         .map(spend -> new Requirement(spend.limit(), "the rule " + this, onMissing))
         .toList();
   }
 
-  /** The paths, as they were written. */
+  /** Returns the paths as they were written. */
   @Override
   public String toString() {
     return String.join(", ", paths.stream().map(PathPattern::toString).toList());
   }
 
-  /** The cost of a request: the same each time, or what a function says. Immutable. */
+  /** The cost of a request: fixed, or computed by a function. */
   private record Cost(long fixed, @Nullable ToLongFunction<WebRequest> ofRequest) {
 
     Transaction charge(Transaction transaction, WebRequest request) {
@@ -202,11 +203,11 @@ public final class Rule {
 
     /**
      * Restricts the rule to some methods; all if not called. {@code GET} includes {@code HEAD}, as
-     * applications answer it the same way. The case of a request's method does not count, as many
-     * applications ignore it. A request that asks for one of the methods instead of its own is one
-     * of the rule's too; see {@link #methodOverride}.
+     * applications answer it the same way. The case of a request's method is ignored, as in many
+     * applications. A request whose method override names one of the methods matches too; see
+     * {@link #methodOverride}.
      *
-     * @param names the methods, upper-case as HTTP writes them
+     * @param names the methods, in upper case
      * @return this
      * @throws IllegalArgumentException for a name that is not an upper-case word
      */
@@ -226,13 +227,12 @@ public final class Rule {
     }
 
     /**
-     * Sets whether the rule also holds for the method that a request asks to have instead of its
-     * own, in the header {@code X-HTTP-Method-Override}, {@code X-HTTP-Method} or {@code
-     * X-Method-Override}, or in the parameter {@code _method} of its query; true if not called.
-     * False is for applications that ignore these. The body is not read, so a {@code _method} in a
-     * form is not seen.
+     * Sets whether the rule also applies to a request's method override: the header {@code
+     * X-HTTP-Method-Override}, {@code X-HTTP-Method} or {@code X-Method-Override}, or the query
+     * parameter {@code _method}; true if not called. Set false for applications that ignore these.
+     * The body is not read, so a {@code _method} in a form is ignored.
      *
-     * @param honored whether the application may obey the request
+     * @param honored whether the application may honor a method override
      * @return this
      */
     @CanIgnoreReturnValue
@@ -242,9 +242,9 @@ public final class Rule {
     }
 
     /**
-     * Compares paths without case, for applications that do: without this, {@code /LOGIN} is not
-     * limited by a rule on {@code /login}. Paths and their variables are then in lower case, also
-     * in ids, by Unicode's simple folding.
+     * Ignores the case of paths, for applications that do: without this, a rule on {@code /login}
+     * does not limit {@code /LOGIN}. Paths and their variables are then in lower case, also in ids,
+     * by Unicode's simple folding.
      *
      * @return this
      */
@@ -258,10 +258,10 @@ public final class Rule {
      * Adds a limit to spend from. A request spends from all limits of all its rules, or from none.
      *
      * @param name the limit's name
-     * @param id where the id comes from; for a joined id one for each part, in order
+     * @param id the source of the id; for a joined id one source for each part, in order
      * @return this
-     * @throws IllegalArgumentException if there is no source, or one wants a path variable that a
-     *     path of this rule has not
+     * @throws IllegalArgumentException if there is no source, or one needs a path variable that a
+     *     path of this rule does not have
      */
     @CanIgnoreReturnValue
     public Builder limit(String name, VaryBy... id) {
@@ -285,7 +285,7 @@ public final class Rule {
     }
 
     /**
-     * Sets what a request costs; 1 if not called.
+     * Sets the cost of a request; 1 if not called.
      *
      * @param tokens not negative, at most the burst of each limit
      * @return this
@@ -301,10 +301,10 @@ public final class Rule {
     }
 
     /**
-     * Sets what each request costs. A request whose cost is negative or above a limit's burst is
-     * refused with a 400, as waiting would not help.
+     * Sets a function for the cost of a request. A request whose cost is negative or above a
+     * limit's burst is refused with a 400, as waiting would not help.
      *
-     * @param ofRequest gives the tokens; must be thread-safe, and must not read the body
+     * @param ofRequest returns the tokens; must be thread-safe, and must not read the body
      * @return this
      */
     @CanIgnoreReturnValue
@@ -315,11 +315,11 @@ public final class Rule {
 
     /**
      * Counts only some outcomes, such as failed logins: the cost is spent at once, and given back
-     * when the response has another status. An exception of the application counts as a 500. Where
-     * the client breaks off or an asynchronous request times out before there is a response, the
-     * cost stays spent. Replaces what {@link #countAllBut} set.
+     * when the response has another status. An exception of the application counts as a 500. If the
+     * client disconnects or an asynchronous request times out before the response, the cost stays
+     * spent. Replaces a {@link #countAllBut}.
      *
-     * @param statuses what counts, for example 401
+     * @param statuses the statuses that count, for example 401
      * @return this
      * @throws IllegalArgumentException for a number outside 100 to 599, or no number at all
      */
@@ -334,7 +334,7 @@ public final class Rule {
      * response has one of these statuses. The strict form of {@link #countOnly}, which it replaces:
      * an outcome that nobody thought of counts.
      *
-     * @param statuses what does not count, for example 200 and 204
+     * @param statuses the statuses that do not count, for example 200 and 204
      * @return this
      * @throws IllegalArgumentException for a number outside 100 to 599, or no number at all
      */
@@ -367,8 +367,8 @@ public final class Rule {
     }
 
     /**
-     * Makes the rule a trial: it spends from buckets of its own, decides, is counted and logged. It
-     * never refuses a request, takes a token from another rule, or shows in a header.
+     * Makes the rule a trial: it spends from its own buckets, and its decisions are counted and
+     * logged. It never refuses a request, takes a token from another rule, or sets a header.
      *
      * @return this
      */

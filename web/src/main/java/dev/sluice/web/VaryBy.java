@@ -13,12 +13,11 @@ import org.jspecify.annotations.Nullable;
  * The source of the id of a limit, or of a part of it.
  *
  * <p>A request without the value is refused with a 400, unless {@link #orSkip} or {@link #orId}
- * says otherwise. That is the safe choice, as a client must not get around a limit by leaving
- * something out. A request with several values (a header twice) is always refused, as it is not
- * clear which one the application will use.
+ * says otherwise: a client must not bypass a limit by omitting the value. A request with several
+ * values (a header twice) is always refused, since it is unclear which one the application uses.
  *
- * <p>Headers, cookies and parameters are the client's choice: one that makes up a new value has a
- * new bucket. Limit by them what has been verified, and by {@link #clientAddress} besides.
+ * <p>Clients choose headers, cookies and parameters: a client that invents a new value has a new
+ * bucket. Use only verified values, and also limit by {@link #clientAddress}.
  *
  * <p>Immutable and thread-safe.
  */
@@ -52,13 +51,13 @@ public final class VaryBy {
     return new VaryBy(what, source, null, false, null, null);
   }
 
-  /** The same; its ids have the form of this one. */
+  /** Returns a copy of this source with another id, which has the same format. */
   private VaryBy like(String id) {
     return new VaryBy(what, source, pathVariable, skips, standIn, id);
   }
 
   /**
-   * The client's address as the filter's {@link ClientAddress} finds and groups it.
+   * Varies by the client's address, as found and grouped by the filter's {@link ClientAddress}.
    *
    * @return for IPv6 the lowest address of the group
    */
@@ -67,8 +66,8 @@ public final class VaryBy {
   }
 
   /**
-   * The range of the client's IPv6 address, in CIDR notation. A request from an IPv4 address skips
-   * the limit.
+   * Varies by the range of the client's IPv6 address, in CIDR notation. A request from an IPv4
+   * address skips the limit.
    *
    * @param bits the length of the mask, 1 to 128
    * @return for example {@code 2001:db8::/48}
@@ -89,8 +88,8 @@ public final class VaryBy {
   }
 
   /**
-   * A header of the request. An {@code Authorization} counts by its scheme, whose case does not
-   * matter, and its credentials. An address counts without the port behind it.
+   * Varies by a header of the request. An {@code Authorization} counts by its scheme, in any case,
+   * and its credentials. An address counts without a port behind it.
    *
    * @param name the header's name
    * @return its value
@@ -105,8 +104,8 @@ public final class VaryBy {
   }
 
   /**
-   * A cookie. A value with a percent sign, a plus or a backslash is charged in each way in which
-   * applications read it.
+   * Varies by a cookie. A value with a percent sign, a plus or a backslash is charged in each way
+   * in which applications read it.
    *
    * @param name the cookie's name
    * @return its value
@@ -116,8 +115,8 @@ public final class VaryBy {
   }
 
   /**
-   * A parameter of the URL's query. The request's body is not read. A plus is charged as a space
-   * and as a plus, as applications differ.
+   * Varies by a query parameter of the URL. The request's body is not read. A plus is charged both
+   * as a space and as a plus, since applications differ.
    *
    * @param name the parameter's name
    * @return its value
@@ -127,7 +126,7 @@ public final class VaryBy {
   }
 
   /**
-   * A variable of the rule's path pattern.
+   * Varies by a variable of the rule's path pattern.
    *
    * @param name the variable's name, without braces
    * @return its value
@@ -152,9 +151,9 @@ public final class VaryBy {
   }
 
   /**
-   * The path below the application's prefix, for a limit on each. The path is the client's choice:
-   * one that asks for random paths makes a new bucket with each, without limit. Use it where the
-   * rule names the paths, and limit by {@link #clientAddress} besides.
+   * Varies by the path below the application's prefix. Clients choose the path: a client that
+   * requests random paths creates a new bucket with each. Use it only if the rule names the paths,
+   * and also limit by {@link #clientAddress}.
    *
    * @return the path without empty segments
    */
@@ -163,7 +162,7 @@ public final class VaryBy {
   }
 
   /**
-   * The request's method, for a limit on each.
+   * Varies by the request's method.
    *
    * @return the method in upper case
    */
@@ -172,7 +171,7 @@ public final class VaryBy {
   }
 
   /**
-   * One bucket for all requests.
+   * Uses one bucket for all requests.
    *
    * @param id the bucket's id
    * @return the id, whatever the request
@@ -182,10 +181,10 @@ public final class VaryBy {
   }
 
   /**
-   * A function of one's own.
+   * Varies by a function of the request.
    *
-   * @param what what it gives, for the client that lacks it: "the tenant"
-   * @param function gives the value, or null where the request has none; must be thread-safe
+   * @param what the name of the value for a client that lacks it, such as "the tenant"
+   * @param function returns the value, or null if the request has none; must be thread-safe
    * @return its value
    */
   public static VaryBy function(String what, Function<WebRequest, @Nullable String> function) {
@@ -193,7 +192,7 @@ public final class VaryBy {
   }
 
   /**
-   * The same; a request without the value skips the limit.
+   * Returns this source, but a request without the value skips the limit.
    *
    * @return a new source
    */
@@ -202,7 +201,7 @@ public final class VaryBy {
   }
 
   /**
-   * The same; all requests without the value share one bucket.
+   * Returns this source, but all requests without the value share one bucket.
    *
    * @param id the id that stands in for the value, valid in the limit's format
    * @return a new source
@@ -220,12 +219,12 @@ public final class VaryBy {
     return pathVariable;
   }
 
-  /** Whether the value is the method, which a request may ask to override. */
+  /** Whether the value is the method, which a request may override. */
   boolean isMethod() {
     return source == METHOD;
   }
 
-  /** The ids that are known before there is a request, to be checked against the limit's format. */
+  /** Returns the ids that are known without a request, to check them against the limit's format. */
   List<String> known() {
     return Stream.of(standIn, sample)
         .filter(Objects::nonNull)
@@ -234,7 +233,7 @@ public final class VaryBy {
   }
 
   /**
-   * Returns the value that a request has here.
+   * Returns the value of a request.
    *
    * @param facts the request
    * @param variables the values of the path variables, by name

@@ -10,50 +10,49 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * What applications do with a path, each in its own order:
+ * Applications process a path in different ways, and in different orders:
  *
- *  - they decode its segments one by one, where an escaped slash belongs to a name, or the path as
- *    a whole, where it separates two;
- *  - they take a backslash for a slash;
- *  - they drop parameters, or take them for a part of a name;
- *  - they resolve "." and "..", or take them for names;
- *  - they take what stands behind two slashes at the start for a host.
+ *  - they decode its segments one by one, so that an escaped slash belongs to a name, or the path
+ *    as a whole, so that the slash separates two names;
+ *  - they treat a backslash as a slash;
+ *  - they drop parameters, or keep them in the name;
+ *  - they resolve "." and "..", or treat them as names;
+ *  - they treat the segment after two slashes at the start as a host.
  */
 /**
- * Reads the path of a URI, for adapters that get it as the client sent it. Pure and stateless;
- * takes time linear in the path.
+ * Computes the readings of a URI's path: every path that applications may understand it as. For
+ * adapters that get the path as the client sent it. Takes time linear in the path.
  */
 public final class WebPath {
 
   private WebPath() {}
 
   /**
-   * Returns every path that an application may take a path for, where parameters ({@code ;a=b}) are
-   * dropped: by a container, or by a framework that is known. A reading has its percent escapes
-   * decoded and no empty segments.
+   * Returns every reading of a path by applications that drop parameters ({@code ;a=b}), as known
+   * containers and frameworks do. A reading has decoded percent escapes and no empty segments.
    *
    * <p>An escaped slash stays in a name as {@code %2F}, and separates two names in another reading.
-   * A backslash is read in both ways too. Segments {@code .} and {@code ..} are resolved, and stay
-   * in another reading. Of a path that begins with two slashes or backslashes, there are also the
-   * readings without the first segment, which URL libraries take for a host.
+   * A backslash also has both readings. Segments {@code .} and {@code ..} are resolved in one
+   * reading, and stay in another. A path that begins with two slashes or backslashes also has
+   * readings without the first segment, which URL libraries treat as a host.
    *
    * @param path as the client sent it, without the query
-   * @return at least one, each of which starts with a slash and does not end with one unless it is
-   *     the root; nearly always one
-   * @throws UnusableRequestException if there may be more readings. An escaped slash or a backslash
-   *     must not stand beside the other one, beside a segment {@code .} or {@code ..}, or in a
-   *     parameter. All segments {@code .} and {@code ..} must be written in the same way: plainly,
-   *     escaped, or with parameters. The path must start with a slash, and have no malformed
-   *     escape, no control character, and neither {@code #} nor a space that is not escaped
+   * @return at least one reading, nearly always one; each starts with a slash, and does not end
+   *     with one unless it is the root
+   * @throws UnusableRequestException if other readings are possible. A path must not have both
+   *     escaped slashes and backslashes, nor either of these together with a segment {@code .} or
+   *     {@code ..}, or in a parameter. All segments {@code .} and {@code ..} must be written in the
+   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
+   *     no malformed escape, no control character, and no unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
   }
 
   /**
-   * Returns every path that any application may take a path for, for servers that do not know the
-   * application behind them. As {@link #readings}; beside them, for applications that know no
-   * parameters, those that keep {@code ;a=b} in the name.
+   * Returns every reading of a path by any application, for servers that do not know the
+   * application behind them: those of {@link #readings}, and for applications without path
+   * parameters those that keep {@code ;a=b} in the name.
    *
    * @param path as the client sent it, without the query
    * @return at least one
@@ -100,7 +99,7 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /** Whether everybody reads the path as it is written: ASCII without a special character. */
+  /** Whether the path has only one reading: it is ASCII without special characters. */
   private static boolean isPlain(String path) {
     char last = 0;
     for (int i = 0; i < path.length(); i++) {
@@ -137,8 +136,8 @@ public final class WebPath {
   }
 
   /**
-   * Returns the readings of a path by applications that decode it in another charset than UTF-8:
-   * each run of escapes, or all bytes together. Both let an escaped slash separate segments.
+   * Returns the readings of a path by applications that decode it in another charset than UTF-8,
+   * run by run of escapes, or all bytes together. In both an escaped slash separates segments.
    *
    * @param path as the client sent it, without the query
    * @param charset how its escapes are read
@@ -152,7 +151,7 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /** Perhaps only once dots are resolved and parameters dropped, as proxies and containers do. */
+  /** Whether the path begins with two slashes, at least once dots and parameters are removed. */
   private static boolean beginsWithTwo(String path) {
     if (!path.contains("//") && path.chars().noneMatch(c -> "%;\\".indexOf(c) >= 0)) {
       return false; // nearly all
@@ -165,7 +164,7 @@ public final class WebPath {
     return first.startsWith("/") || first.startsWith("\\") || (first.isEmpty() && names.size() > 1);
   }
 
-  /** Some resolve plain ones only, or before they drop parameters. */
+  /** Requires one spelling of dots: some applications resolve only the plain spelling. */
   private static void requireOneWayOfDots(String path) {
     Set<String> ways = new HashSet<>();
     for (String segment : PathPattern.segments(path)) {
@@ -193,12 +192,12 @@ public final class WebPath {
     return names;
   }
 
-  /** How a segment is read; null for a malformed escape. */
+  /** Decodes a segment to a name; returns null for a malformed escape. */
   private interface Decoding {
     @Nullable String name(String segment);
   }
 
-  /** For those that decode before they drop parameters, a path goes on there. */
+  /** Whether a parameter has a slash, which splits the path if decoded before it is dropped. */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {
       return false; // nearly all

@@ -144,7 +144,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
    * Refuses a request as the filter does, for what limits requests elsewhere.
    *
    * @param exchange not committed
-   * @param refusal what the client is told
+   * @param refusal the response to send
    * @return done when the response is written
    */
   public static Mono<Void> refuse(ServerWebExchange exchange, Refusal refusal) {

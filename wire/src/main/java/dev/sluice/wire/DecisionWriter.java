@@ -13,17 +13,17 @@ import java.math.BigDecimal;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Writes decisions and quotas as JSON. Stateless and thread-safe; blocks as its target does. */
+/** Writes decisions and quotas as JSON. Blocks if the target blocks. */
 public final class DecisionWriter {
 
   private DecisionWriter() {}
 
   /**
-   * Writes a decision as HTTP answers it; that of a batch with each transaction's own.
+   * Writes a decision as a JSON object; for a batch, with the decision on each transaction.
    *
    * @param decision the decision
    * @param batch whether it is the decision of a batch
-   * @param json where it goes
+   * @param json the target
    * @throws IOException if the target throws it
    */
   public static void write(Decision decision, boolean batch, JsonGenerator json)
@@ -34,11 +34,11 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the same fields into the current object.
+   * Writes the fields of a decision into the current object.
    *
    * @param decision the decision
    * @param batch whether it is the decision of a batch
-   * @param json where they go
+   * @param json the target
    * @throws IOException if the target throws it
    */
   public static void writeInto(Decision decision, boolean batch, JsonGenerator json)
@@ -56,11 +56,11 @@ public final class DecisionWriter {
   }
 
   /**
-   * Returns the decision on a single transaction, which a batch of one has as its part where
-   * nothing was checked.
+   * Returns the decision on a single transaction. Where nothing was checked, the limiter returns a
+   * batch decision with one part; this returns that part.
    *
-   * @param decision on one transaction
-   * @return the decision that knows the transaction
+   * @param decision the decision on one transaction
+   * @return the decision that has the transaction
    */
   public static Decision ofOne(Decision decision) {
     boolean isPart = decision.transaction() == null && decision.parts().size() == 1;
@@ -100,10 +100,10 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes what a reset answers.
+   * Writes the answer to a reset.
    *
-   * @param penalized where a penalty makes a bucket count as empty all the same
-   * @param json where it goes
+   * @param penalized the decision if a penalty makes the bucket count as empty despite the reset
+   * @param json the target
    * @throws IOException if the target throws it
    */
   public static void writeReset(Optional<Decision> penalized, JsonGenerator json)
@@ -124,18 +124,18 @@ public final class DecisionWriter {
     }
   }
 
-  /** Writes a time in whole nanoseconds, for arithmetic, and in seconds, for people. */
+  /** Writes a duration in whole nanoseconds, for arithmetic, and in seconds, for people. */
   private static void writeTime(String field, long nanos, JsonGenerator json) throws IOException {
     json.writeNumberField(field + "Nanos", nanos);
     writeSeconds(field + "Seconds", nanos, json);
   }
 
   /**
-   * Writes a time in seconds, with all digits and no exponent: 28800, 0.05.
+   * Writes a duration in seconds, with all digits and no exponent: 28800, 0.05.
    *
-   * @param field its name
-   * @param nanos the time
-   * @param json where it goes
+   * @param field the name of the field
+   * @param nanos the duration
+   * @param json the target
    * @throws IOException if the target throws it
    */
   public static void writeSeconds(String field, long nanos, JsonGenerator json) throws IOException {
@@ -146,8 +146,8 @@ public final class DecisionWriter {
   /**
    * Writes why nothing is limited into the current object.
    *
-   * @param coverage what the limits say; null where there was nothing to check
-   * @param json where it goes
+   * @param coverage why the limits do not apply; null if there was nothing to check
+   * @param json the target
    * @throws IOException if the target throws it
    */
   public static void writeReason(@Nullable Coverage coverage, JsonGenerator json)
@@ -170,7 +170,7 @@ public final class DecisionWriter {
    * Writes the fields of a quota into the current object.
    *
    * @param quota the quota
-   * @param json where they go
+   * @param json the target
    * @throws IOException if the target throws it
    */
   public static void writeQuota(Quota quota, JsonGenerator json) throws IOException {
@@ -180,7 +180,7 @@ public final class DecisionWriter {
     writeSeconds("periodSeconds", quota.period().toNanos(), json);
   }
 
-  /** Seconds as decimal numbers. Stateless and thread-safe. */
+  /** Formats seconds as decimal numbers. */
   private static final class Seconds {
 
     private static final int DIGITS_OF_NANOS = 9;
@@ -189,11 +189,11 @@ public final class DecisionWriter {
     private Seconds() {}
 
     /**
-     * Writes nanoseconds as seconds, exactly, without trailing zeros: {@code 28800}, {@code 0.05}.
+     * Formats nanoseconds as seconds, exactly, without trailing zeros: {@code 28800}, {@code 0.05}.
      */
     static String format(long nanos) {
       if (nanos % NANOS_PER_SECOND == 0) {
-        return Long.toString(nanos / NANOS_PER_SECOND); // as most times of an answer are
+        return Long.toString(nanos / NANOS_PER_SECOND); // the common case
       }
       return BigDecimal.valueOf(nanos, DIGITS_OF_NANOS).stripTrailingZeros().toPlainString();
     }

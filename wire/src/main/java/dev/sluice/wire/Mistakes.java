@@ -12,9 +12,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Collects what is wrong with a request, one mistake for each field. Keeps the first {@link #MOST}
- * and counts the others, so that a bad request does not get an answer larger than itself. For one
- * thread.
+ * Collects what is wrong with a request, at most one mistake for each field. Keeps the first {@link
+ * #MOST} and counts the others, so that the answer to a bad request does not become larger than the
+ * request. Not thread-safe.
  */
 public final class Mistakes {
 
@@ -48,12 +48,12 @@ public final class Mistakes {
   }
 
   /**
-   * Reads a value, and adds what is wrong with it.
+   * Reads a value, and adds the mistakes that the read throws.
    *
    * @param <T> the value's type
-   * @param value throws for a value that is wrong
-   * @param otherwise what is returned then
-   * @return the value
+   * @param value throws {@link WireException} for a wrong value
+   * @param otherwise returned if the value is wrong
+   * @return the value, or {@code otherwise}
    */
   public <T> T read(Supplier<T> value, T otherwise) {
     try {
@@ -64,7 +64,7 @@ public final class Mistakes {
     }
   }
 
-  /** Adds the mistakes that were thrown, also those that were only counted. */
+  /** Adds the mistakes of an exception, including those that it only counts. */
   void addAll(WireException thrown) {
     thrown.mistakes().forEach(this::add);
     count += thrown.count() - thrown.mistakes().size();
@@ -77,7 +77,10 @@ public final class Mistakes {
     add(new Mistake(field, message, refused instanceof UnknownLimitException));
   }
 
-  /** A field that could not be read is also a missing one: only the first of the two is true. */
+  /**
+   * Keeps the first mistake of a field: one that could not be read would also be reported as
+   * missing.
+   */
   private void add(Mistake mistake) {
     if (mistake.field() != null && !fields.add(mistake.field())) {
       return;
@@ -90,7 +93,7 @@ public final class Mistakes {
   }
 
   /**
-   * Returns the exception that has all of them.
+   * Returns the exception with all mistakes.
    *
    * @return the exception; there must be at least one mistake
    */
@@ -99,7 +102,7 @@ public final class Mistakes {
   }
 
   /**
-   * One thing that is wrong with a request. Immutable.
+   * One thing that is wrong with a request.
    *
    * @param field the path of the wrong field, {@code transactions[2].cost}; null if the text is not
    *     a JSON object
@@ -112,7 +115,7 @@ public final class Mistakes {
       this(field, message, false);
     }
 
-    /** As one line for people. */
+    /** Returns one line for people. */
     @Override
     public String toString() {
       return field == null ? message : field + ": " + message;

@@ -7,10 +7,7 @@ import dev.sluice.wire.Mistakes.Mistake;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A request that can't be decided as it is written, with every mistake that was found in it.
- * Nothing was charged.
- */
+/** Thrown for a request with mistakes; it has all of them. Nothing was charged. */
 public final class WireException extends IllegalArgumentException {
 
   private static final long serialVersionUID = 1;
@@ -19,7 +16,7 @@ public final class WireException extends IllegalArgumentException {
   private final int count;
   private final boolean unknownLimit;
 
-  /** At least one mistake; the count is of all, also of those that were left out. */
+  /** Takes at least one mistake; the count includes the mistakes that were left out of the list. */
   WireException(List<Mistake> mistakes, int count, boolean unknownLimit) {
     super(mistakes.get(0).message());
     this.mistakes = List.copyOf(mistakes);
@@ -38,7 +35,7 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Returns what the limiter refused, as a mistake of the text that it came from.
+   * Returns the limiter's refusal as a mistake in the request.
    *
    * @param refused what the limiter threw
    * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
@@ -51,8 +48,8 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Returns the mistakes in the order in which they were found; the first {@value Mistakes#MOST} if
-   * there are more.
+   * Returns the mistakes in the order in which they were found; only the first {@value
+   * Mistakes#MOST} if there are more.
    *
    * @return at least one
    */
@@ -79,9 +76,9 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Returns the same mistakes, without the names that were perhaps meant.
+   * Returns a copy whose messages suggest no names of limits.
    *
-   * @return the exception for a caller that must not learn of other limits
+   * @return the copy, for a caller that must not learn the names of other limits
    */
   public WireException withoutSuggestions() {
     List<Mistake> plain =
@@ -95,7 +92,7 @@ public final class WireException extends IllegalArgumentException {
   }
 
   /**
-   * Whether nothing is wrong but names of limits that do not exist.
+   * Whether every mistake is the name of a limit that does not exist.
    *
    * @return false if there is any other mistake
    */

@@ -26,11 +26,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads requests strictly: nothing is guessed at. It refuses an unknown or repeated field, a number
- * that is no 64-bit integer, a text where a number belongs, and anything after the object.
+ * Parses JSON requests strictly. It refuses an unknown or repeated field, a number that is not a
+ * 64-bit integer, a string where a number belongs, and anything after the object.
  *
- * <p>Immutable and thread-safe; never blocks. Takes time linear in the text, and memory in its
- * length; how long that may be is the caller's to bound.
+ * <p>Thread-safe; never blocks. Time and memory are linear in the length of the text, which the
+ * caller must bound.
  */
 public final class WireReader {
 
@@ -44,10 +44,16 @@ public final class WireReader {
   private static final List<String> TRACE_FIELDS =
       List.of("at", "op", "limit", "id", "cost", "transactions");
 
-  /** An object, the list in it, the objects in that; one level more to say what is wrong there. */
+  /**
+   * An object, a list in it, and objects in the list; one more level so that a message can name
+   * what is wrong there.
+   */
   private static final int DEEPEST = 4;
 
-  /** Longer than any id or number, so that one that is too long is refused by its own rule. */
+  /**
+   * More characters than any id or number may have, so that the field's own rule refuses one that
+   * is too long.
+   */
   static final int LONGEST_TEXT = 8192;
 
   private final JsonFactory factory =
@@ -67,7 +73,7 @@ public final class WireReader {
   }
 
   /**
-   * A reader of HTTP bodies.
+   * Returns a reader of HTTP bodies.
    *
    * @return a reader of {@code limit}, {@code id} and {@code cost}, or {@code transactions}
    */
@@ -76,29 +82,29 @@ public final class WireReader {
   }
 
   /**
-   * A reader of the lines of a stream of acts.
+   * Returns a reader of the lines of a stream of acts.
    *
-   * @return a reader of the same, with {@code op}
+   * @return a reader of the fields of HTTP bodies and {@code op}
    */
   public static WireReader ofStream() {
     return new WireReader(STREAM_FIELDS);
   }
 
   /**
-   * A reader of the lines of a trace.
+   * Returns a reader of the lines of a trace.
    *
-   * @return a reader of the same, with {@code at} and {@code op}
+   * @return a reader of the fields of HTTP bodies, {@code at} and {@code op}
    */
   public static WireReader ofTrace() {
     return new WireReader(TRACE_FIELDS);
   }
 
   /**
-   * Reads one request. Mistakes in its fields are kept, to be thrown with those of the look-up.
+   * Reads one request. Mistakes in its fields are kept in the request, which throws them later.
    *
    * @param json holds a JSON object in UTF-8
-   * @param offset where it starts
-   * @param length its bytes
+   * @param offset where the object starts
+   * @param length the length of the object in bytes
    * @return the request, not looked up yet
    * @throws WireException if the text is not a JSON object
    */
@@ -107,10 +113,10 @@ public final class WireReader {
   }
 
   /**
-   * Reads one request, about which something is wrong already, such as its query.
+   * Reads one request that may have mistakes already, such as in its query.
    *
    * @param json holds a JSON object in UTF-8
-   * @param mistakes those that are known, which come first; others are added
+   * @param mistakes the known mistakes, to which those in the JSON are added
    * @return the request, not looked up yet
    * @throws WireException with all mistakes, if the text is not a JSON object
    */
@@ -141,7 +147,7 @@ public final class WireReader {
     } catch (JsonProcessingException e) {
       throw new WireException(null, JsonText.whatIsWrong(e));
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // reading from memory does not fail
     }
   }
 
@@ -190,7 +196,7 @@ public final class WireReader {
     return transactions;
   }
 
-  /** Returns null where there is no object. */
+  /** Returns null if the value is not an object. */
   private static @Nullable WireTransaction readTransaction(
       JsonParser parser, String path, Mistakes mistakes) throws IOException {
     if (parser.currentToken() != JsonToken.START_OBJECT) {
@@ -240,13 +246,13 @@ public final class WireReader {
     return UNREADABLE;
   }
 
-  /** A name that somebody sent, printable and short. */
+  /** Returns a name from the request, made printable and short. */
   private static String unquoted(String name) {
     String quoted = SafeText.quote(name);
     return quoted.substring(1, quoted.length() - 1);
   }
 
-  /** The parts of a transaction as they come. */
+  /** Collects the fields of one transaction while they are parsed. */
   private static final class Parts {
     private final Mistakes mistakes;
     private @Nullable String limit;
@@ -279,7 +285,7 @@ public final class WireReader {
 
     private Values() {}
 
-    /** Returns null, and tells the mistake, where there is no string. */
+    /** Returns the string; for another value, adds a mistake and returns null. */
     static @Nullable String text(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       if (parser.currentToken() != JsonToken.VALUE_STRING) {
@@ -296,7 +302,7 @@ public final class WireReader {
       }
     }
 
-    /** Returns null, and tells the mistake, where there is no 64-bit integer. */
+    /** Returns the 64-bit integer; for another value, adds a mistake and returns null. */
     static @Nullable Long integer(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
@@ -315,7 +321,7 @@ public final class WireReader {
       return parser.getLongValue();
     }
 
-    /** Returns the value as a message shows it. */
+    /** Describes the value for a message. */
     static String found(JsonParser parser) throws IOException {
       return switch (parser.currentToken()) {
         case START_OBJECT -> "an object";
@@ -332,20 +338,20 @@ public final class WireReader {
     }
   }
 
-  /** Finds mistakes in a text before anything in it is looked at. Stateless. */
+  /** Checks that a text is UTF-8, and words the parser's errors. */
   private static final class JsonText {
 
     private JsonText() {}
 
     /**
-     * Rejects bytes that are not UTF-8. The parser would guess at other encodings, and take
-     * characters that are written with more bytes than they need: one id, several spellings.
+     * Rejects bytes that are not UTF-8. The parser would guess other encodings and accept overlong
+     * UTF-8 sequences, so one id could be spelled in several ways.
      */
     static void requireUtf8(byte[] text, int offset, int length) {
       int seen = 0;
       for (int i = offset; i < offset + length; i++) {
         seen |= text[i];
-        if (text[i] == 0) { // as between the letters of UTF-16 and UTF-32
+        if (text[i] == 0) { // UTF-16 and UTF-32 have zero bytes between letters
           throw noUtf8(text, i, offset);
         }
       }
@@ -370,7 +376,10 @@ public final class WireReader {
               at - offset + 1));
     }
 
-    /** In our own words: those of the parser are for programmers, and quote the text at length. */
+    /**
+     * Words an error ourselves: the parser's messages are for programmers, and quote the text at
+     * length.
+     */
     static String whatIsWrong(JsonProcessingException e) {
       if (e instanceof StreamConstraintsException) {
         return "a text or a number has more than %s characters, or lists are nested too deep"
@@ -385,7 +394,7 @@ public final class WireReader {
       return "the text is not valid JSON%s: %s".formatted(where, why);
     }
 
-    /** Without the line where it is the first one: the text may be a line of many itself. */
+    /** Leaves out line 1, because the text may itself be one line of a larger file. */
     private static String place(JsonLocation at) {
       String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
       return line + "column " + Math.max(at.getColumnNr(), 1);

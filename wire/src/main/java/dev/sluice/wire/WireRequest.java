@@ -18,15 +18,15 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request as JSON writes it: one transaction, or a batch of them. It may have mistakes, which are
- * thrown together with those that the look-up finds. Not thread-safe.
+ * A parsed JSON request: one transaction or a batch. Mistakes in it are kept, and thrown together
+ * with those that {@link #toTransactions} and {@link #toResets} find. Not thread-safe.
  */
 public final class WireRequest {
 
   private static final String BATCH_SPEND = "batchSpend";
   private static final Map<String, Act> ACTS = acts();
 
-  /** The most transactions of a batch. */
+  /** The largest number of transactions in a batch. */
   public static final int MOST_TRANSACTIONS = 1000;
 
   private final @Nullable Long at;
@@ -49,7 +49,7 @@ public final class WireRequest {
   }
 
   /**
-   * Makes a request that was not written as JSON, of a single transaction.
+   * Makes a request of a single transaction, without JSON.
    *
    * @param transaction the transaction
    * @return the request
@@ -59,9 +59,9 @@ public final class WireRequest {
   }
 
   /**
-   * Makes a request that was not written as JSON, of a batch.
+   * Makes a request of a batch, without JSON.
    *
-   * @param transactions those of the batch, in order
+   * @param transactions the transactions of the batch, in order
    * @return the request
    */
   public static WireRequest ofBatch(List<WireTransaction> transactions) {
@@ -79,20 +79,19 @@ public final class WireRequest {
   }
 
   /**
-   * Returns what is to be done.
+   * Returns the operation.
    *
-   * @return the word in the trace; null outside of traces
+   * @return the field {@code op} of the request; null if the request has none
    */
   public @Nullable String op() {
     return op;
   }
 
   /**
-   * Returns the act that {@link #op} names. No word, another one, and {@code batchSpend} without
-   * transactions are mistakes; they are thrown with those that the look-up finds.
+   * Returns the act that {@link #op} names. A missing or unknown word, and {@code batchSpend}
+   * without transactions, are mistakes, which {@link #toTransactions} and {@link #toResets} throw.
    *
-   * @return the act; {@code batchSpend}, the word of traces for several transactions, is a spend,
-   *     and so is a mistake
+   * @return the act; {@link Act#SPEND} for {@code batchSpend} and after a mistake
    */
   public Act act() {
     Act act = op == null ? null : ACTS.get(op);
@@ -113,7 +112,7 @@ public final class WireRequest {
   }
 
   /**
-   * Adds a mistake that the reader of the request found, to be thrown with the others.
+   * Adds a mistake to those that {@link #toTransactions} and {@link #toResets} throw.
    *
    * @param field the path of the wrong field
    * @param message what was found, and what was expected
@@ -123,7 +122,7 @@ public final class WireRequest {
   }
 
   /**
-   * Whether several transactions are to be decided as one.
+   * Whether the request is a batch, which is decided as a whole.
    *
    * @return false for a single transaction
    */
@@ -132,9 +131,9 @@ public final class WireRequest {
   }
 
   /**
-   * Returns the limits that the request names.
+   * Returns the names of the limits in the request.
    *
-   * @return their names, also unknown ones; none for those that are missing
+   * @return the names, including unknown ones; transactions without a limit add no name
    */
   public List<String> limits() {
     List<String> names = new ArrayList<>();
@@ -150,14 +149,14 @@ public final class WireRequest {
   /**
    * Returns the transactions as the client wrote them.
    *
-   * @return those that were written; none has been looked up
+   * @return the transactions, without those that are not JSON objects
    */
   public List<WireTransaction> written() {
     return batch == null ? List.of(single) : batch.stream().flatMap(Stream::ofNullable).toList();
   }
 
   /**
-   * Looks the transactions of a check, spend or refund up. To be called once.
+   * Looks up the transactions of a check, spend or refund. To be called once.
    *
    * @param limits the limits that hold now
    * @param limiter a limit without a default is a mistake, unless it allows them
@@ -169,7 +168,7 @@ public final class WireRequest {
   }
 
   /**
-   * Looks the transactions of a reset up; a cost or a kind is a mistake there. To be called once.
+   * Looks up the transactions of a reset; a cost or a kind is a mistake. To be called once.
    *
    * @param limits the limits that hold now
    * @param limiter a limit without a default is a mistake, unless it allows them

@@ -13,12 +13,12 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A transaction as JSON writes it; nothing in it has been looked up yet. Immutable.
+ * A parsed JSON transaction, before its limit is looked up.
  *
- * @param limit the limit's name, null where it is missing
- * @param id what is limited, null where it is missing
- * @param cost tokens, null for one
- * @param kind one of {@link #KINDS}, null for the first
+ * @param limit the limit's name, null if it is missing
+ * @param id what is limited, null if it is missing
+ * @param cost tokens, null for the default of 1
+ * @param kind one of {@link #KINDS}, null for {@code checkAndSpend}
  */
 public record WireTransaction(
     @Nullable String limit, @Nullable String id, @Nullable Long cost, @Nullable String kind) {
@@ -27,11 +27,11 @@ public record WireTransaction(
   static final List<String> KINDS = List.of("checkAndSpend", "checkOnly", "spendOnly");
 
   /**
-   * Looks the transaction up.
+   * Looks up the limit, and makes a transaction.
    *
-   * @param limiter refuses it where a default is missing
+   * @param limiter refuses a limit whose default is missing
    * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
-   * @param mistakes takes everything that is wrong
+   * @param mistakes receives everything that is wrong
    * @return null if anything is wrong
    */
   @Nullable Transaction toTransaction(
@@ -66,7 +66,10 @@ public record WireTransaction(
     }
   }
 
-  /** Wrong whatever the id is, unlike one above the burst, which an override may allow. */
+  /**
+   * A negative cost is always wrong. A cost above the default's burst is not, since an override may
+   * allow it.
+   */
   private void requireNoNegativeCost(String path, Mistakes mistakes) {
     if (cost != null && cost < 0) {
       mistakes.add(path + "cost", "invalid cost, must be >= 0: found " + cost);
@@ -79,7 +82,7 @@ public record WireTransaction(
       return null;
     }
     try {
-      return limiter.limit(limit).name(); // also before the id is looked at
+      return limiter.limit(limit).name(); // reported even if the id is missing
     } catch (UnknownLimitException e) {
       mistakes.addRefused(e, path);
       return null;
@@ -92,7 +95,7 @@ public record WireTransaction(
         : kind.equals("checkOnly") ? transaction.checkOnly() : transaction.spendOnly();
   }
 
-  /** A reset forgets the whole bucket, so a cost or a kind says something that can't be done. */
+  /** Requires that a reset has no cost and no kind, since it forgets the whole bucket. */
   void requireNoCostOrKind(String path, Mistakes mistakes) {
     if (cost != null) {
       mistakes.add(path + "cost", "found a cost, expected none: a reset forgets the whole bucket");

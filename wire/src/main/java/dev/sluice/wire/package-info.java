@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Requests and decisions as JSON writes them: what HTTP bodies and recorded traces have in common.
- */
+/** JSON requests and decisions, as HTTP bodies and recorded traces have them. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.wire;

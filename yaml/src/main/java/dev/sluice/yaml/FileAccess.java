@@ -13,12 +13,12 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /*
- * A mount whose server is gone answers no call, not even one that asks for a file's size, and no
- * interrupt ends such a call. So every call runs on a daemon thread of its own, which is given up
- * after a while. As long as it hangs, no other one is started for that file: a watcher that looks
- * every second leaves one thread behind, not thousands.
+ * A mount whose server is gone answers no call, not even for a file's size, and no interrupt ends
+ * such a call. So every call runs on its own daemon thread, which is abandoned after a time-out.
+ * While it hangs, no other thread is started for that file: a watcher that polls every second
+ * leaves one thread behind, not thousands.
  */
-/** Touches files, and gives up those that don't answer. Thread-safe. */
+/** Accesses files with a time-out. Thread-safe. */
 final class FileAccess {
 
   private static final Map<Path, FutureTask<?>> HANGING = new ConcurrentHashMap<>();
@@ -32,9 +32,9 @@ final class FileAccess {
   /**
    * Calls the file system.
    *
-   * @param path the file that is touched
-   * @param call what touches it
-   * @param givenUp makes the result of a call that did not answer, from the reason
+   * @param path the file
+   * @param call accesses the file
+   * @param givenUp returns the result of a call that timed out, given the reason
    */
   <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
     String reason = "the file does not answer (given up after %s ms)";

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
 
-  /** The name, null where there is none, which is reported unless another mistake is the reason. */
+  /** Finds a name; null if unknown, which is reported unless another mistake explains it. */
   @Nullable LimitName find(Node.Scalar key, Problems problems) {
     LimitName name = catalogue.find(key.text());
     if (name != null) {

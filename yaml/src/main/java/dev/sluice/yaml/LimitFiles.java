@@ -20,11 +20,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The files that hold the limits: defaults, overrides and names, each of which may be absent, and
- * perhaps a file that refers to them.
+ * The files that define the limits: defaults, overrides and names, each of them optional, and files
+ * that refer to them.
  *
- * <p>Immutable and thread-safe. Nothing is read before {@link #load}, {@link #lint} or {@link
- * #watch}, which block on the file system.
+ * <p>Immutable and thread-safe. Only {@link #load}, {@link #lint}, {@link #lastGood} and {@link
+ * #watch} read files, and block on the file system.
  */
 public final class LimitFiles {
 
@@ -59,7 +59,7 @@ public final class LimitFiles {
   }
 
   /**
-   * A file of defaults alone.
+   * Returns a description of a single file of defaults.
    *
    * @param defaults the file
    * @return the files
@@ -69,7 +69,7 @@ public final class LimitFiles {
   }
 
   /**
-   * Starts a description of files.
+   * Returns a builder for a description of files.
    *
    * @return a builder
    */
@@ -93,17 +93,16 @@ public final class LimitFiles {
   }
 
   /**
-   * Limits of the last good load, from the {@linkplain Builder#copy copy}.
+   * The limits of the last good load, from the {@linkplain Builder#copy copy}.
    *
    * @param limits the limits
-   * @param hash the hash of the files that they were loaded from, as {@link ReloadListener#offered}
-   *     has it
+   * @param hash the hash of the files they were loaded from, as in {@link ReloadListener#offered}
    * @param at when they were loaded
    */
   public record LastGood(Limits limits, String hash, Instant at) {}
 
   /**
-   * Reads the copy of the last good load in place of the files.
+   * Reads the copy of the last good load instead of the files.
    *
    * @return the limits of that load
    * @throws LimitFilesException if the copy cannot be read, is damaged, or has a mistake
@@ -124,7 +123,7 @@ public final class LimitFiles {
     return new LastGood(limits, read.snapshot().hash(), read.at());
   }
 
-  /** Writes the copy, if there is to be one; returns why that failed, null if it did not. */
+  /** Writes the copy, if one is configured; returns why that failed, null if it did not. */
   @Nullable Problem copy(Snapshot snapshot, Instant at) {
     if (copy == null) {
       return null;
@@ -145,19 +144,19 @@ public final class LimitFiles {
   /**
    * Reads the files, and returns every error and warning.
    *
-   * @return mistakes and warnings, sorted by file, line and column; none for flawless files
+   * @return mistakes and warnings, sorted by file, line and column; may be empty
    */
   public List<Problem> lint() {
     return Loading.lint(this, read()).problems();
   }
 
   /**
-   * Reads the files now, then keeps looking at them, and applies every good change. A bad one
-   * leaves the limits as they are.
+   * Reads the files now, then polls them, and applies every valid change. After a bad change the
+   * current limits stay in force.
    *
-   * @param target what is replaced
-   * @param interval how often to look, more than zero and at most 292 years
-   * @param listener told of every load
+   * @param target the limits to replace
+   * @param interval the time between polls, more than zero and at most 292 years
+   * @param listener notified of every load
    * @return the watcher, to be closed
    * @throws IllegalArgumentException for an interval out of its range
    */
@@ -174,12 +173,12 @@ public final class LimitFiles {
         attachedPaths().stream().map(this::content).toList());
   }
 
-  /** The files of the companions that have one of their own. */
+  /** Returns the files of all companions that have one. */
   List<Path> companionPaths() {
     return companions.stream().flatMap(one -> Stream.ofNullable(one.file())).toList();
   }
 
-  /** The files of all attachments, one after the other. */
+  /** Returns the files of all attachments, in order. */
   List<Path> attachedPaths() {
     return attached.stream().flatMap(one -> one.files().stream()).toList();
   }
@@ -193,7 +192,7 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** The reader of what refers to the limits; without a file, it reads its sections alone. */
+  /** A companion's reader; without a file, it only reads its sections of the other files. */
   record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
@@ -251,13 +250,13 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a file that refers to the limits. It is part of each generation: the limits carry what
-     * was read from it as their {@linkplain Limits#companion companion}, and a mistake in any of
-     * the files refuses all of them.
+     * Adds a file that refers to the limits. It is loaded together with them: its content becomes a
+     * {@linkplain Limits#companion companion} of the limits, and a mistake in any of the files
+     * refuses all of them.
      *
      * @param file the file
-     * @param reader reads it; one for each type of companion, unless {@link CompanionFile#joined}
-     *     adds to what an earlier file brought
+     * @param reader reads the file; one for each type of companion, unless {@link
+     *     CompanionFile#joined} merges the contents of several files
      * @return this
      */
     @CanIgnoreReturnValue
@@ -267,10 +266,10 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a reader of {@linkplain CompanionFile#sections sections} that may stand in any of the
-     * limit files; there is no file of its own.
+     * Adds a reader of {@linkplain CompanionFile#sections sections} that may occur in any of the
+     * limit files, without a file of its own.
      *
-     * @param reader reads them
+     * @param reader reads the sections
      * @return this
      */
     @CanIgnoreReturnValue
@@ -280,8 +279,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds files that are not YAML. They are part of each generation, as a {@linkplain #companion
-     * companion} is.
+     * Adds files that are not YAML. They are loaded together with the limits, like a {@linkplain
+     * #companion companion}.
      *
      * @param files the files and their reader; one for each type of companion
      * @return this
@@ -293,9 +292,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the names that are known without being declared in a file. If not called: the
-     * {@linkplain Catalogue#samples samples} as long as no file declares a name, and none
-     * otherwise.
+     * Sets names that need no declaration in a file. If not called: the {@linkplain
+     * Catalogue#samples samples} as long as no file declares a name, and none otherwise.
      *
      * @param base the names
      * @return this
@@ -333,7 +331,7 @@ public final class LimitFiles {
     /**
      * Sets how ids are checked; leniently if not called.
      *
-     * @param strictness how
+     * @param strictness lenient or strict
      * @return this
      */
     @CanIgnoreReturnValue
@@ -343,10 +341,10 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets what asks for limits, so that a missing default is reported like a mistake in a file
-     * ({@code REFUSE}) or a warning ({@code WARN}).
+     * Sets the required limits, whose missing default is reported like a mistake in a file ({@code
+     * REFUSE}) or as a warning ({@code WARN}).
      *
-     * @param requirements what asks for which limit; none if not called
+     * @param requirements which limits are required, and by what; none if not called
      * @return this
      */
     @CanIgnoreReturnValue
@@ -357,7 +355,7 @@ public final class LimitFiles {
 
     /**
      * Sets how long to wait for each file; 5 seconds if not called. A file on a mount that does not
-     * answer counts as one that can't be read.
+     * answer counts as unreadable.
      *
      * @param timeout more than zero and at most 292 years
      * @return this
@@ -370,9 +368,9 @@ public final class LimitFiles {
     }
 
     /**
-     * Keeps a copy of all files of the last good load, so that a process can start by it while the
-     * files have mistakes: {@link LimitFiles#lastGood}. A {@linkplain LimitFiles#watch watcher}
-     * writes it after each good load; its owner alone may read it.
+     * Keeps a copy of all files of the last good load, so that a process can start while the files
+     * have mistakes: {@link LimitFiles#lastGood}. A {@linkplain LimitFiles#watch watcher} writes
+     * the copy after each good load; only the file's owner can read it.
      *
      * @param file the copy
      * @return this

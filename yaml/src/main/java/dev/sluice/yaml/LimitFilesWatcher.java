@@ -22,29 +22,28 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A poll compares what the files hold with what was applied (or refused) last, by content. A change
- * is acted on when two polls in a row see the same content. A file that is just being written, or
- * gone for a moment while an editor renames, differs between them. A refused content is remembered
- * like an applied one, so it is reported once.
+ * A poll compares the content of the files with the content that was applied or refused last. It
+ * acts on a change when two polls in a row see the same content: a file that is just being written,
+ * or missing while an editor renames it, differs between polls. Refused content is remembered like
+ * applied content, so it is reported once.
  *
- * A file that was cut at the end of a line is good YAML, and lacks the limits or rules behind the
- * cut. So a change that takes a default, an override or the end of a file away has to look the same
- * once more, and is applied with a warning.
+ * A file that was cut at the end of a line is valid YAML, but lacks the limits or rules behind the
+ * cut. So a change that removes a default, an override or the end of a file needs a third equal
+ * poll, and is applied with a warning.
  *
- * A file of tokens that has a mistake still takes tokens away (CompanionFile.reduced), once it has
- * looked the same three times.
+ * A token file with a mistake still revokes tokens (CompanionFile.reduced) after three equal polls.
  *
- * A good load that would drop every default, or every override, is refused too. An empty list is
- * what a generator writes whose source failed, and without limits every gate stands open. So is one
- * that lacks a limit that something asks for (Requirement).
+ * A valid load that would drop every default, or every override, is refused too: a generator whose
+ * source failed writes an empty list, and without limits every request passes. A load that lacks a
+ * required limit (Requirement) is refused as well.
  */
 /**
- * Watches limit files, applies a good change as a whole, and keeps the limits when there is a bad
- * one.
+ * Watches limit files, applies a valid change as a whole, and keeps the current limits on a bad
+ * change.
  *
- * <p>Thread-safe. One daemon thread looks at the files; {@link #reloadNow} reads them in the
- * caller's thread, and waits for a load that is under way. No file is waited for longer than {@link
- * LimitFiles.Builder#readTimeout} says, and nothing that is thrown ends the watching.
+ * <p>Thread-safe. One daemon thread polls the files; {@link #reloadNow} reads them on the caller's
+ * thread, and waits for a load in progress. Each read is bounded by {@link
+ * LimitFiles.Builder#readTimeout}, and no exception ends the watching.
  */
 public final class LimitFilesWatcher implements AutoCloseable {
 
@@ -116,11 +115,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Reads the files at once, changed or not, and applies them if they are good. The listener is
-   * told either way. Files that take a default, an override or their own end away are read again
+   * Reads the files at once, changed or not, applies them if they are valid, and notifies the
+   * listener either way. Files that lost a default, an override or their own end are read again
    * after a quarter of a second, and applied if they have not changed.
    *
-   * @return whether they were applied; false after {@link #close}
+   * @return whether the files were applied; false after {@link #close}
    */
   @CanIgnoreReturnValue
   public synchronized boolean reloadNow() {
@@ -138,7 +137,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       snapshot = again;
       verdict = act(snapshot, snapshot.fingerprint(), unchanged ? LOOKS_BEFORE_A_LOSS : LOOKS);
     }
-    return verdict == Verdict.APPLIED; // else the polls go on looking
+    return verdict == Verdict.APPLIED; // else polling continues
   }
 
   private static boolean pause() {
@@ -152,8 +151,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Stops watching; the limits stay. Does not wait: a load that is under way is given up, and
-   * changes nothing any more.
+   * Stops watching; the current limits stay in force. Does not wait: a load in progress is
+   * abandoned, and changes nothing.
    */
   @Override
   public void close() {
@@ -163,7 +162,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     poller.shutdownNow();
   }
 
-  /** A look that nothing ends the watching by. */
+  /** Polls once; no exception ends the watching. */
   void look() {
     try {
       poll();
@@ -183,11 +182,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       tell(() -> listener.broke(clock.instant(), failure));
     } catch (Throwable e) {
-      // Nothing is left to tell it with; the next look is due all the same.
+      // Nothing is left to report the failure with; the next poll runs all the same.
     }
   }
 
-  /** One look at the files. */
+  /** Reads the files once, and acts on a stable change. */
   synchronized void poll() {
     if (closed) {
       return;
@@ -228,16 +227,16 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Applies what was read, or refuses it.
+   * Applies the files that were read, or refuses them.
    *
-   * @param looks how often the files were seen like this
+   * @param looks how many polls in a row saw this content
    */
   @CanIgnoreReturnValue
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
     Loading.Loaded outcome = Loading.of(files, snapshot);
     Snapshot before = applied;
     if (outcome.lacksOverrides() && before != null) {
-      // A file of overrides without anything in it is refused, and holds up no file beside it.
+      // An empty overrides file is refused, but does not delay changes to the other files.
       Snapshot others = snapshot.withOverrides(before.overrides());
       Loading.Loaded rest = Loading.of(files, others);
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
@@ -291,7 +290,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Returns whether the limits hold now: not after {@link #close}. */
+  /** Replaces the limits unless closed; returns whether they are in force. */
   @CanIgnoreReturnValue
   private boolean replace(Limits limits) {
     synchronized (applying) {
@@ -304,7 +303,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   private Verdict refused(Snapshot snapshot, String fingerprint, List<Problem> problems) {
     settled = fingerprint;
-    if (!closed) { // reading was perhaps ended by that
+    if (!closed) { // close() may have caused this failure
       Instant at = clock.instant();
       tell(() -> listener.offered(at, snapshot.hash()));
       tell(() -> listener.failed(at, problems));
@@ -312,7 +311,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.REFUSED;
   }
 
-  /** A listener that throws must not end the watching. */
+  /** Calls the listener; its exceptions must not end the watching. */
   private static void tell(Runnable message) {
     try {
       message.run();

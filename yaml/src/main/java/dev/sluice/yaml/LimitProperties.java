@@ -12,11 +12,9 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Limits from the properties of an application instead of files: a tree of maps, lists and single
- * values, read by the rules of limit files. A mistake has the name of its property as position,
- * such as {@code sluice.limits.LoginsPerIPAddress.burst}.
- *
- * <p>Stateless and thread-safe; never blocks.
+ * Reads limits from the properties of an application instead of files: a tree of maps, lists and
+ * single values, by the rules of limit files. The position of a mistake is the name of its
+ * property, such as {@code sluice.limits.LoginsPerIPAddress.burst}. Never blocks.
  */
 public final class LimitProperties {
 
@@ -39,7 +37,7 @@ public final class LimitProperties {
    * @param limits a map from name to {burst, count, period}, as in a file of defaults; null for
    *     none
    * @param overrides a list of overrides, as in a file of overrides; null for none
-   * @param warnings is told what is doubtful, with the property's name
+   * @param warnings receives each warning, with the property's name
    * @return the limits
    * @throws LimitPropertiesException if there is any mistake, with all mistakes
    */

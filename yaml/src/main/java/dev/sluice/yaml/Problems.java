@@ -11,22 +11,21 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A file may be another one than its author thought: a link that leads to a list of passwords, say.
- * What is told of it goes to logs, and over HTTP to everybody. So a text of the file is shown only
- * if the file contains something that a file of Sluice has. That is the name of a limit, or a map
- * with several known fields. Whether it does is known only after the file was read, so each problem
- * that shows a text has a second message without one.
+ * A path may lead to the wrong file, for example a list of passwords. Messages about a file go to
+ * logs, and over HTTP to everybody. So messages quote a file's text only if the file has something
+ * that a file of Sluice has: the name of a limit, or a map with several known fields. That is known
+ * only after the file was read, so each problem that quotes text has a second message without it.
  */
 /**
- * Collects the problems of one file, so that all of them are told in one run. Messages are made
+ * Collects the problems of one file, so that all are reported in one run. Messages are made
  * printable. Not thread-safe.
  */
 public final class Problems {
 
-  /** A file that is wrong throughout should not fill the memory with messages. */
+  /** Bound of the messages kept, so that a completely wrong file does not fill the memory. */
   static final int MOST = 10_000;
 
-  /** In messages, texts stand in quotes; numbers do not. Short ones are shown. */
+  /** Matches messages that quote a text, or show a number of four or more digits. */
   private static final Pattern SHOWN_TEXT = Pattern.compile("\"|[0-9]{4}");
 
   private static final int FIELDS_TO_RECOGNIZE = 2;
@@ -42,8 +41,8 @@ public final class Problems {
   /**
    * A problem in two versions.
    *
-   * @param problem may show a text of the file
-   * @param withoutText the same without a text, null where the problem shows none
+   * @param problem may show text of the file
+   * @param withoutText the same without text, null if the problem shows none
    */
   private record Told(Problem problem, @Nullable Problem withoutText) {}
 
@@ -52,16 +51,16 @@ public final class Problems {
   }
 
   /**
-   * Allows texts of the file to be shown. To be called when something in it is what a file of
-   * Sluice has, or when only the person who named the file is told of it.
+   * Allows messages to show text of the file. To be called when the file is recognized as a file of
+   * Sluice, or when only the person who named the file sees the messages.
    */
   public void recognized() {
     recognized = true;
   }
 
   /**
-   * To be called for each map whose fields are known: two of them and no more others show that the
-   * file is meant.
+   * Recognizes the file by the fields of a map: at least two must be known, and at least half of
+   * them. To be called for each map.
    *
    * @param map the map
    * @param known the fields that it may have
@@ -79,7 +78,7 @@ public final class Problems {
   /**
    * Adds a mistake that may show a text of the file.
    *
-   * @param withoutText the message for a file that is perhaps another one than was meant
+   * @param withoutText the message if the file may be the wrong one
    */
   void mistake(int line, int column, String message, @Nullable String withoutText) {
     mistaken = true;
@@ -87,9 +86,9 @@ public final class Problems {
   }
 
   /**
-   * Adds a mistake: nothing is loaded while it stands. The message may show a text of the file.
+   * Adds a mistake, which prevents loading. The message may show text of the file.
    *
-   * @param node where it stands
+   * @param node the node with the mistake
    * @param message what was found, and what was expected
    */
   public void mistake(Node node, String message) {
@@ -106,24 +105,22 @@ public final class Problems {
   }
 
   /**
-   * Adds the mistake that a key is not among those that may stand there.
+   * Adds the mistake that a key is unknown.
    *
-   * @param key the key; shown if it is like a known one
+   * @param key the key; shown if it resembles a known one
    * @param message what was found and expected, with one {@code %s} for the key
-   * @param known the keys that there are
+   * @param known the known keys
    */
   public void unknownKey(Node.Scalar key, String message, Collection<String> known) {
     unknownKey(key, message, known, suggestion(key, known));
   }
 
-  /**
-   * The key that was meant, as a hint. None where nobody is told: all of a large file may be wrong.
-   */
+  /** Returns a hint at the key that was meant; empty when no more problems are kept. */
   String suggestion(Node.Scalar key, Collection<String> known) {
     return found.size() < MOST ? Suggestion.didYouMean(key.text(), known) : "";
   }
 
-  /** The same with a suggestion that was made already. */
+  /** Adds the mistake that a key is unknown, with a suggestion made by the caller. */
   void unknownKey(Node.Scalar key, String message, Collection<String> known, String suggestion) {
     String meant = suggestion.isEmpty() ? sharingWords(key.text(), known) : suggestion;
     String shown = message.replace("%s", showKey(key)) + meant;
@@ -131,7 +128,7 @@ public final class Problems {
     mistake(key.line(), key.column(), shown, meant.isEmpty() ? hidden : null);
   }
 
-  /** A known key of more or fewer words, such as tokens for tokens-file. */
+  /** Suggests a known key with more or fewer words, such as tokens for tokens-file. */
   private static String sharingWords(String key, Collection<String> known) {
     return known.stream()
         .filter(one -> key.startsWith(one + "-") || one.startsWith(key + "-"))
@@ -142,7 +139,7 @@ public final class Problems {
         .orElse("");
   }
 
-  /** A mistake of the file as a whole. */
+  /** Adds a mistake of the file as a whole. */
   void mistake(String message) {
     mistake(1, 1, message);
   }
@@ -159,9 +156,8 @@ public final class Problems {
   }
 
   /**
-   * Adds the error that a node is neither a list nor a map. A text in its place may be anything:
-   * the file may be another one than its author thought, such as a list of passwords. It is not
-   * shown.
+   * Adds the mistake that a node is neither a list nor a map. A text in its place is not shown,
+   * since the file may be the wrong one, such as a list of passwords.
    *
    * @param node what was found
    * @param expected what should stand there
@@ -180,7 +176,7 @@ public final class Problems {
   }
 
   /**
-   * Returns a key as a message shows it: only if it looks like one, for the same reason.
+   * Returns a key for a message; its text is shown only if it looks like a key.
    *
    * @param key the key
    * @return its text in quotes, or its length
@@ -189,7 +185,7 @@ public final class Problems {
     return KEY.matcher(key.text()).matches() ? SafeText.quote(key.text()) : size(key);
   }
 
-  /** A node without its text. */
+  /** Describes a node without its text. */
   private static String size(Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull()
         ? "a text of %s character%s"
@@ -198,9 +194,9 @@ public final class Problems {
   }
 
   /**
-   * Adds a warning: the file loads, but probably does not say what its author meant.
+   * Adds a warning: the file loads, but probably does not mean what its author intended.
    *
-   * @param node where it stands
+   * @param node the node with the problem
    * @param message what was found, and what was expected
    */
   public void warning(Node node, String message) {
@@ -221,7 +217,7 @@ public final class Problems {
     }
   }
 
-  /** Parsers quote what they found as it is; nothing in a file may forge a line of a log. */
+  /** Creates a problem; replaces unprintable characters, so that a file can't forge log lines. */
   private Problem problem(int line, int column, Severity severity, String text) {
     return new Problem(file, line, column, severity, UNPRINTABLE.matcher(text).replaceAll(" "));
   }
@@ -235,7 +231,7 @@ public final class Problems {
     return mistaken;
   }
 
-  /** All of them, as far as they may be shown by what is known of the file now. */
+  /** Returns all problems; with text of the file only if it was recognized. */
   List<Problem> found() {
     List<Problem> shown = new ArrayList<>(found.size());
     for (Told one : found) {

@@ -6,7 +6,7 @@ import java.time.Instant;
 import java.util.List;
 
 /**
- * Is told how each load of watched limit files went, for logs and metrics.
+ * Receives the outcome of each load of watched limit files, for logs and metrics.
  *
  * <p>Called by one thread at a time, after the limits were replaced or kept. Its exceptions go to
  * the thread's uncaught exception handler and stop nothing.
@@ -14,38 +14,37 @@ import java.util.List;
 public interface ReloadListener {
 
   /**
-   * Files were read and are about to be applied or refused; {@link #loaded} or {@link #failed}
-   * follows.
+   * Called when files were read, before {@link #loaded} or {@link #failed}.
    *
-   * @param at when they were looked at
+   * @param at when the files were read
    * @param hash 12 hexadecimal digits, equal for equal contents of all files
    */
   default void offered(Instant at, String hash) {}
 
   /**
-   * The files were good, and their limits hold now.
+   * Called when the files were valid and their limits are in force.
    *
-   * @param at when they were applied
-   * @param limits the limits that hold now
-   * @param warnings what is doubtful in the files, sorted
+   * @param at when the limits were applied
+   * @param limits the current limits
+   * @param warnings the warnings about the files, sorted
    */
   void loaded(Instant at, Limits limits, List<Problem> warnings);
 
   /**
-   * The files were bad; the limits that held before still hold. Told once for one content of the
-   * files, however often they are looked at.
+   * Called when the files had mistakes; the previous limits stay in force. Called once for the same
+   * content, however often the files are polled.
    *
-   * @param at when they were looked at
-   * @param problems what is wrong, sorted
+   * @param at when the files were read
+   * @param problems the mistakes, sorted
    */
   void failed(Instant at, List<Problem> problems);
 
   /**
-   * Looking at the files failed in a way that no file should cause, such as a lack of memory. The
-   * limits that held before still hold, and the next look tries again.
+   * Called when a poll failed in a way that no file should cause, such as a lack of memory. The
+   * previous limits stay in force, and the next poll tries again.
    *
-   * @param at when they were looked at
-   * @param failure what was thrown
+   * @param at when the poll failed
+   * @param failure the exception
    */
   default void broke(Instant at, Throwable failure) {}
 }

@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The contents of all files at one moment; null for a file that is not part of them. */
+/** The contents of all files at one moment; null for a file that is not configured. */
 record Snapshot(
     @Nullable FileContent names,
     @Nullable FileContent defaults,
@@ -19,7 +19,7 @@ record Snapshot(
 
   private static final int HASH_LENGTH = 12;
 
-  /** The file in which one would write a default, or else the first that there is. */
+  /** Returns the file for defaults, or else the first configured one. */
   String firstFile() {
     return Stream.concat(Stream.of(defaults, overrides, names), companions.stream())
         .filter(Objects::nonNull)
@@ -28,12 +28,12 @@ record Snapshot(
         .orElse("");
   }
 
-  /** The same with other overrides. */
+  /** Returns this snapshot with another overrides file. */
   Snapshot withOverrides(@Nullable FileContent others) {
     return new Snapshot(names, defaults, others, companions, attached);
   }
 
-  /** The files of YAML, in a fixed order. */
+  /** Returns the YAML files, in a fixed order; null for those not configured. */
   List<@Nullable FileContent> texts() {
     List<@Nullable FileContent> texts = new ArrayList<>();
     texts.add(names);
@@ -43,12 +43,12 @@ record Snapshot(
     return texts;
   }
 
-  /** The files of YAML that there are, in the same order. */
+  /** Returns the configured YAML files, in the same order. */
   List<FileContent> contents() {
     return texts().stream().filter(Objects::nonNull).map(Objects::requireNonNull).toList();
   }
 
-  /** Equal as long as no content changes. */
+  /** Returns a text that changes when any content changes. */
   String fingerprint() {
     return Stream.of(Stream.of(names, defaults, overrides), companions.stream(), attached.stream())
         .flatMap(contents -> contents)
@@ -56,7 +56,7 @@ record Snapshot(
         .collect(Collectors.joining("\n"));
   }
 
-  /** A short word for the fingerprint, by which people tell one generation from another. */
+  /** Returns a short hash of the fingerprint, by which people distinguish loads. */
   String hash() {
     return FileContent.sha256(fingerprint().getBytes(StandardCharsets.UTF_8))
         .substring(0, HASH_LENGTH);

@@ -16,8 +16,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds what a reload would take away: defaults, overrides, and the end of any file. A file that
- * was cut looks like that.
+ * Finds defaults, overrides and ends of files that a reload would remove, as a truncated file does.
  */
 final class Vanished {
 
@@ -26,10 +25,10 @@ final class Vanished {
   private Vanished() {}
 
   /**
-   * Returns warnings that name what would be gone.
+   * Returns warnings that name what the reload would remove.
    *
-   * @param applied the files that the limits before were read from, null if there were none
-   * @return none where everything is still there
+   * @param applied the files that the current limits were read from, null if there were none
+   * @return the warnings; empty if nothing would be removed
    */
   static List<Problem> warnings(
       Limits before, Limits after, @Nullable Snapshot applied, Snapshot files) {
@@ -70,7 +69,7 @@ final class Vanished {
     return known != null && limits.hasDefault(known);
   }
 
-  /** Ids may be secret: only how many there were of each limit is told. */
+  /** Warns of missing overrides; reports only their number per limit, since ids may be secret. */
   private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
     for (LimitName name : before.catalogue().names()) {

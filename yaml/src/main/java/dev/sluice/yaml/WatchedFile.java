@@ -11,14 +11,13 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Whether a file changed is asked of its size, its time of modification and its identity, so that
- * looking costs next to nothing. They are those of the file that a link leads to. A mounted
- * ConfigMap changes by turning a link to another folder, and many editors rename a new file to the
- * old name.
+ * Size, modification time and identity show whether a file has changed, so that a poll is cheap.
+ * They are those of a link's target: a mounted ConfigMap changes by pointing a link to another
+ * folder, and many editors rename a new file to the old name.
  *
- * The time is coarse (a kernel's tick, a second on some file systems): a file that is written
- * twice in a row may look the same after the second time. So what was read is trusted only when the
- * file was old enough by then; a younger one is read again at the next look.
+ * The modification time is coarse (a kernel's tick, a second on some file systems): a file that is
+ * written twice in a row may look unchanged after the second write. So content is trusted only if
+ * the file was old enough when it was read; a younger file is read again at the next poll.
  */
 /** A file that is read again only when it may have changed. Not thread-safe. */
 final class WatchedFile {
@@ -52,7 +51,7 @@ final class WatchedFile {
     return seen.content;
   }
 
-  /** Touches nothing of this object: a call that hangs may come back late. */
+  /** Reads the file; changes no field, since a call that hung may return late. */
   private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
     Stamp found = stamp();
     if (last != null && found != null && found.equals(before)) {

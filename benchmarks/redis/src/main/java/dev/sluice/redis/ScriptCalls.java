@@ -15,9 +15,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.stream.Stream;
 
 /**
- * Calls of the store's script without the store: as when many callers, each with one spend, share a
- * call. In the package of the store, which shows its script to nobody else. Thread-safe; no method
- * but close blocks.
+ * Calls the store's script without the store, as a call that many callers share, each with one
+ * spend. Lives in the store's package, since the script is package-private. Thread-safe; only close
+ * blocks.
  */
 public final class ScriptCalls implements AutoCloseable {
 
@@ -26,12 +26,12 @@ public final class ScriptCalls implements AutoCloseable {
   private final byte[] argument;
 
   /**
-   * Connects, and sees to it that the server knows the script.
+   * Connects, and loads the script into the server.
    *
-   * @param uri of one server
-   * @param spends how many a call has
-   * @param incrementNanos of each spend
-   * @param offsetNanos its burst offset
+   * @param uri the URI of one server
+   * @param spends the number of spends in a call
+   * @param incrementNanos the increment of each spend
+   * @param offsetNanos the burst offset of each spend
    */
   public ScriptCalls(URI uri, int spends, long incrementNanos, long offsetNanos) {
     client = RedisClient.create(uri.toString());
@@ -43,9 +43,9 @@ public final class ScriptCalls implements AutoCloseable {
   }
 
   /**
-   * Spends from buckets, whatever becomes of the others.
+   * Spends from several buckets, each independently of the others.
    *
-   * @param keys as many as there are spends
+   * @param keys one key for each spend
    * @return the script's answer
    */
   public CompletionStage<List<Object>> call(String... keys) {

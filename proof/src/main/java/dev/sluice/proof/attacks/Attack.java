@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Something that hostile clients do to the server for some seconds. Each keeps to every bound that
- * the documentation names.
+ * Attacks of hostile clients on the server, each a few seconds long. Each attack stays within every
+ * bound that the documentation names.
  */
 enum Attack {
   UNREAD_HTTP2("HTTP/2 responses that nobody reads", 32, 500_000) {
@@ -84,7 +84,7 @@ enum Attack {
       while (!over.getAsBoolean()) {
         boolean some = peers.pump();
         for (int i = 0; i < http2.length; i++) {
-          if (http2[i] == null || http2[i].isBroken()) { // from addresses that hold nothing yet
+          if (http2[i] == null || http2[i].isBroken()) { // from two unused addresses
             HostileConnection peer = peers.connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + 2 + i % 2);
             http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
           }
@@ -165,7 +165,7 @@ enum Attack {
 
   private static final int MOST_BODY = Integer.getInteger("attacks.body", 1 << 17);
 
-  /** The head of a body of one chunk, which has a byte more than a body may have. */
+  /** The head of a chunked request whose single chunk is one byte larger than the body limit. */
   private static final byte[] CHUNKED =
       Connection.ascii(
           "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n%s\r\n"
@@ -178,10 +178,10 @@ enum Attack {
   private final long leastBytes;
 
   /**
-   * An attack.
+   * Describes an attack.
    *
-   * @param connections how many it opens; with fewer it was not tried
-   * @param leastBytes how many the network takes from it at least; the server may refuse the rest
+   * @param connections how many connections it opens; with fewer, the attack counts as not tried
+   * @param leastBytes how many bytes the attack must send at least; the server may refuse the rest
    */
   Attack(String text, int connections, long leastBytes) {
     this.text = text;
@@ -200,7 +200,7 @@ enum Attack {
    */
   abstract void run(HostileConnections peers) throws IOException;
 
-  /** Attacks, and returns what is missing of the attack; empty if it took place. */
+  /** Attacks, and returns why the attack did not take place; empty if it did. */
   String attempt(HostileConnections peers) {
     String cause = "";
     try (peers) {
@@ -225,7 +225,7 @@ enum Attack {
             cause);
   }
 
-  /** True when the seconds of an attack are over, which begin now. */
+  /** Returns a condition that is true once the seconds of an attack, counted from now, are over. */
   private static BooleanSupplier forSeconds() {
     long startNanos = System.nanoTime();
     return () -> System.nanoTime() - startNanos > TimeUnit.SECONDS.toNanos(SECONDS);
@@ -245,7 +245,7 @@ enum Attack {
             .formatted(path, mediaType, bodyBytes));
   }
 
-  /** Sends the same on many connections, and as much of it as the server takes. */
+  /** Sends the same bytes on many connections, as fast as the server reads them. */
   static void flood(HostileConnections peers, int connections, byte[]... bytes) throws IOException {
     for (HostileConnection peer : peers.connectAll(connections, 2, Endpoint.HTTP1)) {
       peer.send(bytes);

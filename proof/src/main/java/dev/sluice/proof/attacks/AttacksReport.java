@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Runs every attack, and prints what was promised beside what was seen; ends with 1 where a promise
+ * Runs every attack and prints each promise beside the measured result. Exits with 1 if a promise
  * was broken. Started by {@code ./sluice prove attacks}.
  */
 final class AttacksReport {
@@ -130,7 +130,7 @@ final class AttacksReport {
     }
   }
 
-  /** A server that has just started is slow anyway. */
+  /** Sends requests first, since a server that has just started is slow anyway. */
   private static void warmUp(Server server) throws IOException {
     for (int i = 0; i < WARM_UP_REQUESTS; i++) {
       try (Connection connection = server.endpoint(Door.HTTP).connect()) {
@@ -142,7 +142,7 @@ final class AttacksReport {
     }
   }
 
-  /** Attacks a door, with well-behaved clients at all doors. */
+  /** Attacks a door while well-behaved clients use every door. */
   private void attack(Target target) throws IOException, InterruptedException {
     List<WellBehaved> clients = new ArrayList<>();
     try (Server server = launch.start()) {
@@ -161,7 +161,7 @@ final class AttacksReport {
           seen = String.valueOf(e.getMessage());
           kept = false;
         }
-        Thread.sleep(SETTLING_MILLIS); // an attack of a moment is seen by somebody too
+        Thread.sleep(SETTLING_MILLIS); // even a short attack must meet some requests
         beside.judge(kept, target.text(), attack.text(), seen);
       }
     } finally {
@@ -169,14 +169,14 @@ final class AttacksReport {
     }
   }
 
-  /** A server and its well-behaved clients, beside attacks. */
+  /** A server under attack and its well-behaved clients. */
   private final class Beside {
     private final Server server;
     private final List<WellBehaved> clients;
     private final double calmMillis;
     private int linesBefore;
 
-    /** Looks for a while how fast the clients are answered when nobody attacks. */
+    /** Measures the response times of the clients for a while without any attack. */
     Beside(Server server, List<WellBehaved> clients, long calmForMillis)
         throws InterruptedException {
       this.server = server;
@@ -187,7 +187,7 @@ final class AttacksReport {
       linesBefore = server.logLines();
     }
 
-    /** Prints what happened since the last time, and whether that is what is promised. */
+    /** Prints the figures since the previous call, and whether they keep the promise. */
     void judge(boolean tried, String... cells) throws IOException {
       Figures seen = WellBehaved.take(clients);
       long peak = server.peakMib();

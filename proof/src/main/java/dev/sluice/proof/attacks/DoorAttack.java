@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Random;
 import java.util.stream.Stream;
 
-/** Acts of hostile clients on one door, for some seconds. */
+/** Attacks of hostile clients on one door, each a few seconds long. */
 enum DoorAttack {
   FUZZ("fuzzed bytes") {
     @Override
@@ -57,7 +57,7 @@ enum DoorAttack {
       }
     }
   },
-  /** One thread: many would take the processors from the server and from the good clients. */
+  /** Uses one thread: many would take the processors from the server and its good clients. */
   FLOOD("64 clients that send without reading") {
     @Override
     String run(Target target, Endpoint server)
@@ -161,7 +161,7 @@ enum DoorAttack {
     return text;
   }
 
-  /** The seed of the fuzzed bytes, to be given again as {@code -Dattacks.seed}. */
+  /** Returns the seed of the fuzzed bytes; {@code -Dattacks.seed} sets it to repeat a run. */
   static long seed() {
     return SEED;
   }
@@ -192,17 +192,17 @@ enum DoorAttack {
     return String.join(", ", requests.keySet());
   }
 
-  /** Says when enough of an answer was read. */
+  /** Decides whether enough of an answer was read. */
   @FunctionalInterface
   private interface Enough {
     boolean isRead(byte[] answer, int length);
   }
 
   /**
-   * Sends bytes, and reads what comes back.
+   * Sends bytes and reads the answer.
    *
    * @param patienceMillis how long to wait for each part of the answer
-   * @param endsSide whether to end the sending side as a client does that asks nothing more
+   * @param endsSide whether to close the sending side, as a client does after its last request
    * @param enough ends the reading
    */
   private static byte[] exchange(
@@ -218,7 +218,7 @@ enum DoorAttack {
           connection.endOutput();
         }
       } catch (IOException e) {
-        // the server hung up amid the request; it may have answered
+        // the server closed the connection amid the request; it may have answered
       }
       int more = connection.readSome(answer, 0);
       while (more > 0) {
@@ -238,14 +238,14 @@ enum DoorAttack {
     return Arrays.copyOf(answer, length);
   }
 
-  /** A TLS socket throws where a plain one tells the end: the server was the first to close. */
+  /** Whether the server closed first: a TLS socket then throws, a plain one reports the end. */
   private static boolean isEnd(IOException failure) {
     String message = String.valueOf(failure.getMessage());
     return Stream.of("reset", "inbound has closed", "closed without an answer")
         .anyMatch(message::contains);
   }
 
-  /** Good requests with something wrong, or nothing good at all. */
+  /** Returns mutated good requests, or random bytes. */
   private static byte[] fuzzed(List<byte[]> samples, Random random) {
     byte[][] parts = new byte[1 + random.nextInt(4)][];
     for (int i = 0; i < parts.length; i++) {
@@ -283,7 +283,7 @@ enum DoorAttack {
     return sample;
   }
 
-  /** Opens connections from some addresses; an attack of which many are refused is not tried. */
+  /** Opens connections from some addresses. If the server refuses many, the attack is not tried. */
   private static List<HostileConnection> connected(
       HostileConnections peers, int count, int addresses, Endpoint server)
       throws IOException, BrokenPromise {

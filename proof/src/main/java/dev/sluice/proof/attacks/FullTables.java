@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 
-/** Clients of the Redis protocol that are never denied, and fill the table in memory. Stateless. */
+/** Clients of the Redis protocol that are never denied, and fill the table in memory. */
 final class FullTables {
 
   private static final int PIPELINED = 500;
@@ -29,7 +29,7 @@ final class FullTables {
 
   private FullTables() {}
 
-  /** Each round left a mark that lived for a day: 422,569 filled the table. */
+  /** Reserves and cancels. Each pair once left a mark for a day; 422,569 marks filled the table. */
   static String marks(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
         Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
@@ -51,7 +51,7 @@ final class FullTables {
             refused = refusal(reply);
           } else {
             String token = String.valueOf(RespClient.value(RespClient.list(reply), "token"));
-            if (!token.isEmpty()) { // it is after a denial
+            if (!token.isEmpty()) { // empty after a denial
               tokens.add(token);
             }
           }
@@ -84,7 +84,7 @@ final class FullTables {
     }
   }
 
-  /** One limit has the whole table; only buckets that fill up give room again. */
+  /** Fills the table with buckets of one limit; only buckets that become full free room. */
   static String ids(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();
         Server server = launch.start("--limits", folder.write("limits.yml", LIMITS));
@@ -139,7 +139,7 @@ final class FullTables {
     return client;
   }
 
-  /** The text of an error, empty for any other reply. */
+  /** Returns the text of an error reply, empty for any other reply. */
   private static String refusal(Object reply) {
     return reply instanceof RespClient.Refusal refusal ? refusal.text() : "";
   }

@@ -11,7 +11,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
 import org.jspecify.annotations.Nullable;
 
-/** One hostile connection that writes as much as the server takes, and reads only when told to. */
+/** One hostile connection that writes as much as the server takes, and reads only on request. */
 final class HostileConnection implements AutoCloseable {
 
   private final SocketChannel channel;
@@ -27,11 +27,11 @@ final class HostileConnection implements AutoCloseable {
   }
 
   /**
-   * Connects, and shakes hands where there is TLS.
+   * Connects, and completes the TLS handshake where the endpoint has TLS.
    *
    * @param from the last number of the address 127.0.0.x that the server sees
-   * @throws IOException if there is no connection; a server that accepts it and resets it at once
-   *     had one, which is broken
+   * @throws IOException if the server refuses the connection; a connection that it accepts and
+   *     resets at once is returned, and is broken
    */
   static HostileConnection connect(Endpoint server, int from) throws IOException {
     SocketChannel channel = SocketChannel.open();
@@ -62,14 +62,14 @@ final class HostileConnection implements AutoCloseable {
     }
   }
 
-  /** Adds bytes to be sent. */
+  /** Appends bytes to the output. */
   void send(byte[]... parts) {
     byte[] more = Http2Frames.joined(parts);
     ByteBuffer all = ByteBuffer.allocate(unsent.remaining() + more.length);
     unsent = all.put(unsent).put(more).flip();
   }
 
-  /** Writes what the network takes now; true if something was written. */
+  /** Writes as many bytes as the network takes now; returns true if it wrote any. */
   boolean pump() {
     if (isIdle()) {
       return false;
@@ -84,7 +84,7 @@ final class HostileConnection implements AutoCloseable {
     }
   }
 
-  /** Whether the server hung up, as far as a read or a write has shown. */
+  /** Whether a read or a write has shown that the server closed the connection. */
   boolean isBroken() {
     return broken;
   }
@@ -93,12 +93,12 @@ final class HostileConnection implements AutoCloseable {
     return broken || (!unsent.hasRemaining() && (tls == null || !tls.holds()));
   }
 
-  /** How many bytes the network took, of TLS what is encrypted. */
+  /** Bytes written to the network; with TLS, encrypted bytes. */
   long sentBytes() {
     return sentBytes;
   }
 
-  /** Reads what is there; -1 if the server hung up. */
+  /** Reads the available bytes; returns -1 if the server closed the connection. */
   int read(ByteBuffer into) {
     try {
       int read = tls == null ? channel.read(into) : tls.read(channel, into);

@@ -12,13 +12,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 
 /**
- * The hostile connections of one attack, served by one thread once they are open, and what they
- * did. They stay open until all are closed. Not thread-safe.
+ * The hostile connections of one attack, which one thread serves once they are open. All of them
+ * stay open until {@link #close}. Not thread-safe.
  */
 final class HostileConnections implements AutoCloseable {
 
   private static final long OPENING_SECONDS = 60;
-  private static final long OPENING_SECONDS_WITH_TLS = 240; // a handshake is work for both
+  private static final long OPENING_SECONDS_WITH_TLS = 240; // handshakes are slow
 
   private static final int SHAKING_HANDS_AT_ONCE = 8;
 
@@ -31,13 +31,13 @@ final class HostileConnections implements AutoCloseable {
     this.server = server;
   }
 
-  /** Connects, from two addresses in turn. */
+  /** Opens a connection from one of two addresses, in turn. */
   HostileConnection connect() throws IOException {
     return connect(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
 
   /**
-   * Connects.
+   * Opens a connection.
    *
    * @param from the last number of the address 127.0.0.x that the server sees
    * @throws IOException if this machine or the server refuses; a server that accepts and then hangs
@@ -47,21 +47,21 @@ final class HostileConnections implements AutoCloseable {
     return connect(server.speaking(Endpoint.HTTP1), from);
   }
 
-  /** Connects as a client of HTTP/2, from two addresses in turn. */
+  /** Opens an HTTP/2 connection from one of two addresses, in turn. */
   HostileConnection connectHttp2() throws IOException {
     return connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + all.size() % 2);
   }
 
-  /** Connects as a client of HTTP/2, which only TLS tells apart before something is sent. */
+  /** Opens an HTTP/2 connection; with TLS, the handshake negotiates HTTP/2. */
   HostileConnection connectHttp2(int from) throws IOException {
     return connect(server.speaking(Endpoint.HTTP2), from);
   }
 
   /**
-   * Connects many times, from some addresses in turn, over TLS by several threads: the first of
-   * thousands would be closed for idleness while one thread shakes hands for the last.
+   * Opens many connections from some addresses in turn. With TLS, several threads shake hands: one
+   * thread would take so long that the server closes the first connections as idle.
    *
-   * @param protocol of {@link Endpoint}
+   * @param protocol a protocol of {@link Endpoint}
    * @return the new connections
    */
   List<HostileConnection> connectAll(int count, int addresses, String protocol) throws IOException {
@@ -117,7 +117,7 @@ final class HostileConnections implements AutoCloseable {
     return peer;
   }
 
-  /** Sends whatever the server takes. */
+  /** Sends as much as the server takes until a condition is true. */
   void pumpAll(BooleanSupplier over) {
     while (!over.getAsBoolean()) {
       if (!pump()) {
@@ -126,7 +126,7 @@ final class HostileConnections implements AutoCloseable {
     }
   }
 
-  /** Sends what the server takes now; true if that was something. */
+  /** Sends as much as the server takes now; returns true if it sent anything. */
   boolean pump() {
     boolean some = false;
     for (HostileConnection peer : all) {
@@ -135,17 +135,19 @@ final class HostileConnections implements AutoCloseable {
     return some;
   }
 
-  /** How many connections were opened, those included that the server closed afterwards. */
+  /**
+   * Returns how many connections were opened, including those that the server closed afterwards.
+   */
   int opened() {
     return all.size();
   }
 
-  /** How many of them the server closed at once, or amid the handshake of TLS. */
+  /** Returns how many connections the server closed at once or during the TLS handshake. */
   int refused() {
     return refused;
   }
 
-  /** How many bytes the network took, on all connections together. */
+  /** Returns how many bytes all connections have written to the network. */
   long sentBytes() {
     return all.stream().mapToLong(HostileConnection::sentBytes).sum();
   }

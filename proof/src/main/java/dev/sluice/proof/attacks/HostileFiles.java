@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Files that are made to hurt, in the place of a server's good ones. Each method is an attack: it
- * returns what was seen, or throws what broke. Stateless.
+ * Attacks with malicious files, which replace a server's valid ones. Each method is an attack: it
+ * returns a summary of the result, or throws if a promise was broken.
  */
 final class HostileFiles {
 
@@ -26,7 +26,7 @@ final class HostileFiles {
   private static final int MOST_LINE = 1_000; // characters
   private static final int MOST_SHOWN = 200;
   private static final long MOST_RELOAD_MILLIS = 5_000;
-  private static final long POLLS_MILLIS = 4_000; // a look each second, and three before a loss
+  private static final long POLLS_MILLIS = 4_000; // one poll a second, three for a loss
   private static final long PATIENCE_MILLIS = 20_000;
   private static final String SECRET = "u3S3cr3tHash";
   private static final List<String> SECRETS =
@@ -39,7 +39,7 @@ final class HostileFiles {
 
   private HostileFiles() {}
 
-  /** Reading them took 22 seconds once. */
+  /** Writes a number of 8 Mi digits, which once took 22 seconds to read. */
   static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
     try (Folder folder = Folder.make();
@@ -115,7 +115,7 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // for the server's own look
+        TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2); // so that the server polls too
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));
@@ -174,7 +174,7 @@ final class HostileFiles {
     return server.ask("POST", "/v1/admin/reload", "");
   }
 
-  /** Returns all that the server tells of the reload. */
+  /** Reloads, requires a refusal, and returns its text and the list of limits. */
   private static String refusedReload(Server server) throws Exception {
     HttpResponse<String> answer = reload(server);
     requireStatus(CONFLICT, answer, "a reload");
@@ -187,7 +187,7 @@ final class HostileFiles {
     return server.ask("POST", "/v1/spend?status=429", body);
   }
 
-  /** A sign-up of which a proxy asks. */
+  /** Sends the request with which a proxy asks about a sign-up. */
   private static HttpResponse<String> proxied(Server server)
       throws IOException, InterruptedException {
     return server.ask(

@@ -8,9 +8,9 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * One HTTP/2 connection with as many streams as the server allows, each with a body that never
- * ends. It keeps to every window, in pieces of a given size. Another stream takes the place of one
- * that was answered, or, where no answer is read, of one that was reset.
+ * One HTTP/2 connection with as many streams as the server allows, each sending an endless body in
+ * pieces of a given size within the flow-control windows. When a stream is answered (or, where no
+ * answer is read, is reset), a new stream replaces it.
  */
 final class Http2Bodies implements AutoCloseable {
 
@@ -39,9 +39,9 @@ final class Http2Bodies implements AutoCloseable {
   }
 
   /**
-   * Greets a server.
+   * Sends the HTTP/2 preface.
    *
-   * @param pieceBytes how much is sent of each body at a time
+   * @param pieceBytes bytes of a body that are sent at a time
    */
   Http2Bodies(HostileConnection peer, String path, String mediaType, int pieceBytes) {
     this(peer, path, mediaType, new byte[pieceBytes], BODY, true);
@@ -64,21 +64,21 @@ final class Http2Bodies implements AutoCloseable {
   }
 
   /**
-   * Greets a server, and reads no answer.
+   * Sends the HTTP/2 preface, and will read no answer.
    *
-   * @param piece what is sent of each body at a time, until there are so many bytes of it
+   * @param piece the piece of a body that is sent repeatedly, until {@code bodyBytes} were sent
    */
   static Http2Bodies unread(
       HostileConnection peer, String path, String mediaType, byte[] piece, int bodyBytes) {
     return new Http2Bodies(peer, path, mediaType, piece, bodyBytes, false);
   }
 
-  /** Whether the server hung up. */
+  /** Whether the server closed the connection. */
   boolean isBroken() {
     return peer.isBroken();
   }
 
-  /** Sends what may be sent now; true if there was something. */
+  /** Sends what the windows allow now; returns true if it sent anything. */
   boolean pump() {
     read();
     if (!peer.isIdle()) {

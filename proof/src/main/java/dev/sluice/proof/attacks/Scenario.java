@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 
-/** An attack whose promise is not about load: each says what was seen, or what broke. */
+/** Attacks whose promise is not about load; each returns a summary, or throws if it is broken. */
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
     @Override
@@ -135,9 +135,9 @@ enum Scenario {
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);
   private static final int CLIENTS = 40;
-  private static final long MUCH = 2_000_000; // more than a client spends
+  private static final long MUCH = 2_000_000; // more than a client can spend
   private static final int FIFO_SECONDS = 3;
-  private static final int MOST_FIFO_LINES = 5; // one for the file, and some for the stop
+  private static final int MOST_FIFO_LINES = 5; // one for the file, and some for the shutdown
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
   private static final int WRONG_INPUT = 2;
@@ -156,7 +156,9 @@ enum Scenario {
     return text;
   }
 
-  /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
+  /**
+   * Runs the attack and returns a summary; throws a {@link BrokenPromise} if a promise was broken.
+   */
   abstract String seen(Server.Launch launch) throws Exception;
 
   private static int stopUnderLoad(Server.Launch launch) throws Exception {
@@ -202,7 +204,7 @@ enum Scenario {
     }
   }
 
-  /** A header that claims more buckets than there are. */
+  /** Returns a snapshot header that claims more buckets than the file has. */
   private static ByteBuffer claims(long count) {
     return ByteBuffer.allocate(5 * Long.BYTES)
         .putLong(SNAPSHOT_VERSION_1)
@@ -211,7 +213,10 @@ enum Scenario {
         .putLong(count);
   }
 
-  /** Buckets that all belong into one line of each segment, which would have to grow for ever. */
+  /**
+   * Returns a snapshot whose buckets all hash to one line of each segment, which can never hold
+   * them.
+   */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);
     forged.putLong(SNAPSHOT_VERSION_1).putLong(1).putLong(2).putLong(FORGED_BUCKETS);

@@ -12,7 +12,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 
-/** A door that is attacked: what a good client says there, and what a bad one. */
+/** The doors under attack, with the good and the bad requests for each. */
 enum Target {
   HTTP("HTTP", Door.HTTP) {
     @Override
@@ -140,7 +140,7 @@ enum Target {
       if (!head.startsWith("*")) {
         throw new IOException("answered " + head);
       }
-      int parts = Integer.parseInt(head.substring(1)); // names and values: a field may be added
+      int parts = Integer.parseInt(head.substring(1)); // names and values; the count may grow
       for (int i = 0; i < parts; i++) {
         String part = from.line();
         if (part.startsWith("$") && !part.equals("$-1")) {
@@ -149,7 +149,7 @@ enum Target {
       }
     }
 
-    /** The types of RESP2 and RESP3; what a bulk string holds is skipped. */
+    /** Checks the reply types of RESP2 and RESP3, and skips the content of bulk strings. */
     @Override
     String foreign(byte[] answer) {
       int at = 0;
@@ -192,7 +192,7 @@ enum Target {
     @Override
     Map<String, byte[]> tooDeep() {
       byte[] groups = new byte[60_000];
-      Arrays.fill(groups, (byte) 0x1b); // an unknown group begins, in the one before
+      Arrays.fill(groups, (byte) 0x1b); // an unknown group begins inside the previous one
       return Map.of("nested groups", call(RATE_LIMIT, grpcFrame(groups.length, groups)));
     }
 
@@ -206,7 +206,7 @@ enum Target {
                   new byte[] {-1, -1, -1, Http2Frames.DATA, 0, 0, 0, 0, 1}));
     }
 
-    /** The settings, with which the server greets, are not the answer. */
+    /** The settings frame, which a server sends first, is not the answer. */
     @Override
     boolean isWhole(byte[] answer, int length) {
       return GrpcAnswer.of(answer, length).ended();
@@ -272,24 +272,24 @@ enum Target {
     return door;
   }
 
-  /** A good request, which spends nothing. */
+  /** Returns a valid request that spends nothing. */
   abstract byte[] request();
 
-  /** Requests that fuzzed bytes are made of. */
+  /** Returns the requests that the fuzzer mutates. */
   abstract List<byte[]> samples();
 
-  /** Requests that nest, by what they are. */
+  /** Returns requests that nest too deeply, by a description of each. */
   abstract Map<String, byte[]> tooDeep();
 
-  /** Requests that are too long, or only say so. */
+  /** Returns requests that are too long, or only claim to be, by a description of each. */
   abstract Map<String, byte[]> tooLong();
 
-  /** Whether no more has to be read to know what the answer to those is. */
+  /** Whether the answer to a request that nests too deeply or is too long was read far enough. */
   boolean isWhole(byte[] answer, int length) {
     return length > 0;
   }
 
-  /** Whether an answer to those is an error of this door. */
+  /** Whether the answer to such a request is an error of this door. */
   abstract boolean isError(String answer);
 
   /** Whether a client may send another request on its connection. */
@@ -297,7 +297,7 @@ enum Target {
     return true;
   }
 
-  /** Reads the answer to the good request; an {@link IOException} for any other. */
+  /** Reads the answer to the good request; throws an {@link IOException} for any other answer. */
   void readAnswer(Connection from) throws IOException {
     HttpAnswer answer = HttpAnswer.read(from);
     if (answer.status() != 200) {
@@ -306,7 +306,8 @@ enum Target {
   }
 
   /**
-   * Returns the part of an answer that is foreign to this door, or admits a fault; empty for none.
+   * Returns the part of an answer that another protocol wrote or that reports an internal fault;
+   * empty if none.
    */
   String foreign(byte[] answer) {
     String start = new String(answer, 0, Math.min(answer.length, 16), StandardCharsets.US_ASCII);
@@ -323,7 +324,7 @@ enum Target {
     return "";
   }
 
-  /** A field of a protobuf message, with bytes of its own. */
+  /** Encodes a field of a protobuf message. */
   private static byte[] field(int number, byte[] value) {
     return Http2Frames.joined(new byte[] {(byte) (number << 3 | 2), (byte) value.length}, value);
   }
@@ -351,7 +352,7 @@ enum Target {
         .array();
   }
 
-  /** One request on a connection of its own. */
+  /** Encodes one request on a new connection. */
   private static byte[] call(String path, byte[] message) {
     byte[][] frames = new byte[message.length / Http2Frames.LARGEST_FRAME + 3][];
     frames[0] = Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW);

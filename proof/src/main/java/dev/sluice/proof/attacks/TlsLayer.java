@@ -12,8 +12,8 @@ import javax.net.ssl.SSLEngineResult.HandshakeStatus;
 import javax.net.ssl.SSLException;
 
 /**
- * The TLS of one hostile connection. After the handshake it reads only when told to, as its peer
- * does: what the server sends stays in the network. Not thread-safe.
+ * The TLS layer of one hostile connection. After the handshake it reads only on request, so data
+ * from the server stays in the network. Not thread-safe.
  */
 final class TlsLayer {
 
@@ -21,7 +21,7 @@ final class TlsLayer {
   private static final int HANDSHAKE_MILLIS = 15_000;
 
   private final SSLEngine engine;
-  private ByteBuffer encrypted = NOTHING; // to be sent
+  private ByteBuffer encrypted = NOTHING; // encrypted bytes that are not sent yet
   private ByteBuffer arrived = NOTHING;
 
   TlsLayer(SSLEngine engine) {
@@ -29,8 +29,8 @@ final class TlsLayer {
   }
 
   /**
-   * Shakes hands, and waits for it. The buffers for that are given back, as there may be thousands
-   * of idle peers.
+   * Completes the handshake, and blocks until then. Frees the handshake buffers afterwards, as
+   * there may be thousands of idle connections.
    *
    * @param channel in blocking mode
    */
@@ -90,15 +90,15 @@ final class TlsLayer {
     return result;
   }
 
-  /** Whether a record is still to be sent. */
+  /** Whether a part of an encrypted record is not sent yet. */
   boolean holds() {
     return encrypted.hasRemaining();
   }
 
   /**
-   * Encrypts a record and writes of it what the network takes now.
+   * Encrypts a record and writes as much of it as the network takes now.
    *
-   * @return how many encrypted bytes that were
+   * @return how many encrypted bytes were written
    */
   int write(SocketChannel channel, ByteBuffer plain) throws IOException {
     if (!encrypted.hasRemaining()) {
@@ -112,10 +112,10 @@ final class TlsLayer {
   }
 
   /**
-   * Reads what is there.
+   * Reads and decrypts the available bytes.
    *
-   * @param into has room for a record
-   * @return the number of plain bytes; -1 if the server hung up
+   * @param into must have room for a record
+   * @return the number of plain bytes; -1 if the server closed the connection
    */
   int read(SocketChannel channel, ByteBuffer into) throws IOException {
     if (arrived.capacity() == 0) {

@@ -9,8 +9,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A client of one door that does nothing wrong: a request every few milliseconds, ten on a
- * connection where the door keeps it. Each must be decided.
+ * A well-behaved client of one door: it sends a request every few milliseconds, ten on each
+ * connection where the door keeps connections open. The server must decide each request.
  */
 final class WellBehaved implements AutoCloseable {
 
@@ -32,7 +32,7 @@ final class WellBehaved implements AutoCloseable {
     this.pauseMillis = pauseMillis;
   }
 
-  /** Starts a client of HTTP alone. */
+  /** Starts a client of the HTTP door. */
   static WellBehaved start(Server server) {
     return start(Target.HTTP, server, 5);
   }
@@ -71,13 +71,13 @@ final class WellBehaved implements AutoCloseable {
   }
 
   /**
-   * What clients saw in a while.
+   * The figures of some clients for a period.
    *
-   * @param failures what each failed request met instead of its answer
+   * @param failures the failure of each request that was not answered as expected
    */
   record Figures(int requests, List<String> failures, double p99Millis) {}
 
-  /** The figures of some clients since the last time. */
+  /** Returns the figures of some clients since the previous call, and resets them. */
   static Figures take(List<WellBehaved> clients) {
     List<Long> waits = new ArrayList<>();
     List<String> failed = new ArrayList<>();

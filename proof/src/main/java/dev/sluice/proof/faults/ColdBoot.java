@@ -20,8 +20,8 @@ import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.RestController;
 
 /**
- * An application on Spring Boot that has just started, whose beans are made by its first request;
- * prints its port, and serves until its input ends.
+ * A Spring Boot application that creates its beans on the first request. Prints its port, and
+ * serves until its standard input ends.
  */
 @SpringBootConfiguration(proxyBeanMethods = false)
 @EnableAutoConfiguration
@@ -31,7 +31,7 @@ public class ColdBoot {
   private static final String PATH = "/page";
   private static final int OK = 200;
 
-  /** Answers what a limit allows. */
+  /** Responds within a limit. */
   @GetMapping(PATH)
   @RateLimited(limit = "ApiCallsPerKey", id = "'all'")
   public String page() {
@@ -39,7 +39,7 @@ public class ColdBoot {
   }
 
   /**
-   * Serves.
+   * Starts the application.
    *
    * @param args the address of the store
    */
@@ -63,8 +63,8 @@ public class ColdBoot {
   }
 
   /**
-   * Starts one, and returns how many of its first requests were not answered well: all are sent at
-   * once, each on its own connection.
+   * Starts the application in a process, sends its first requests at once, each on a separate
+   * connection, and returns how many failed.
    */
   static long failedRequests(URI store, int requests) throws IOException {
     Process application = Log.start(ColdBoot.class, store.toString());

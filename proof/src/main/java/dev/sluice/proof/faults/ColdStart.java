@@ -13,18 +13,18 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process that has just started, and its first decisions; prints how many failed, and how many
- * milliseconds the longest took.
+ * A process that makes its first decisions right after its start. Prints how many failed, and how
+ * many milliseconds the longest took.
  */
 public final class ColdStart {
 
   private ColdStart() {}
 
   /**
-   * Asks.
+   * Makes the decisions.
    *
-   * @param args the address of the store, and how many threads ask at once
-   * @throws InterruptedException if somebody interrupts it
+   * @param args the address of the store, and how many threads decide at once
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[1]);

@@ -15,11 +15,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A store that sends batches over two servers, denied by an empty bucket on the second one. Another
- * store checks the full bucket on the first one, of which each batch wants all tokens.
+ * A store that sends batches over two servers, each denied by an empty bucket on the second server.
+ * Another store checks the full bucket on the first server, from which each batch takes all tokens.
  *
  * @param everyMillis the time between two batches
- * @param dies whether the server with the empty buckets is killed under them
+ * @param dies whether the server with the empty buckets is killed meanwhile
  */
 record DeniedBatches(int everyMillis, boolean dies) {
 
@@ -28,10 +28,10 @@ record DeniedBatches(int everyMillis, boolean dies) {
   private static final int UNTIL_DEATH_MILLIS = 1_000;
 
   /**
-   * What both stores saw.
+   * The results of both stores.
    *
-   * @param granted batches that should have been denied
-   * @param nanos how long all batches took together
+   * @param granted batches that were allowed although they had to be denied
+   * @param nanos how long all batches took in total
    * @param missed checks of the full bucket that were denied
    */
   record Seen(long sent, long granted, long nanos, long asked, long missed) {
@@ -125,7 +125,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
     }
   }
 
-  /** An id whose bucket lies on this server: a spend of it makes a key there. */
+  /** Returns an id whose bucket lies on a server: a spend of the id creates a key there. */
   private static String idOn(LocalRedis server, String limit, String prefix, Limiter limiter) {
     for (int i = 0; ; i++) {
       String id = prefix + i;

@@ -11,17 +11,17 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * Sentinel promotes the replica, and asks it once a second whether it is a master by now. Only then
- * does it name the new one, to clients that ask and to those that listen alike. So there are two
- * times: from the promotion on, in which what the old master grants is lost, and from the name on,
- * which is the client's own. The promise is about the second.
+ * Sentinel promotes the replica, and asks it once a second whether it is a master. Only when the
+ * replica says yes does Sentinel name it to clients. So two times matter: from the promotion on,
+ * grants of the old master are lost; from the naming on, the delay is the client's. The promise
+ * covers the second time.
  */
 
 /**
- * A planned failover beside a load, watched from outside. Immutable.
+ * A planned failover under load, observed from outside.
  *
- * @param afterPromotionMillis for how long the old master ran calls after the new one had its role
- * @param afterNameMillis for how long it did so after the Sentinel named the new one
+ * @param afterPromotionMillis for how long the old master ran calls after the promotion
+ * @param afterNameMillis for how long it did so after Sentinel named the new master
  */
 record Failover(long afterPromotionMillis, long afterNameMillis) {
 
@@ -31,7 +31,7 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
   private static final long WATCHED_NANOS = TimeUnit.SECONDS.toNanos(4);
   private static final int LOOK_EVERY_MILLIS = 5;
 
-  /** Begins one as soon as the master is under load, and watches it for some seconds. */
+  /** Starts a failover as soon as the master is under load, and observes it for some seconds. */
   static Failover of(LocalSentinel group) throws InterruptedException, BrokenPromise {
     awaitOrBreak(() -> scriptCalls(group.first()) > LOADED_CALLS, "the load did not begin");
     group.sentinel().command("SENTINEL", "FAILOVER", "mymaster");
@@ -76,7 +76,7 @@ record Failover(long afterPromotionMillis, long afterNameMillis) {
     try {
       return server.command("ROLE") instanceof List<?> role && role.get(0).equals("master");
     } catch (IllegalStateException e) {
-      return false; // a Sentinel cuts the connections of a server that it promotes
+      return false; // Sentinel closes the connections of a server that it promotes
     }
   }
 

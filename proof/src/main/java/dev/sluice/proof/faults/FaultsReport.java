@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /**
- * Tries every fault, and prints what was seen; ends with 1 where a promise was broken. Started by
- * {@code ./sluice prove faults}.
+ * Tries every fault and prints the results. Exits with 1 if a promise was broken. Started by {@code
+ * ./sluice prove faults}.
  */
 final class FaultsReport {
 

@@ -11,25 +11,26 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * What processes saw that have just started, and whose server then falls silent for the first time:
- * with few callers, and with many. Immutable.
+ * Latencies of fresh processes whose server falls silent for the first time: one with few callers,
+ * one with many.
  */
 public record FirstOutage(List<Seen> all) {
 
   private static final List<Integer> CALLERS = List.of(1, 200, 15_000);
 
   /**
-   * What one process saw.
+   * The latency of one process.
    *
-   * @param longestMillis how long the slowest call took
-   * @param stallMillis how long the machine or the garbage collector kept a thread waiting
+   * @param longestMillis the duration of the slowest call
+   * @param stallMillis the longest time for which the machine or the garbage collector stopped a
+   *     thread
    */
   record Seen(long longestMillis, long stallMillis) {}
 
   /**
-   * Starts the processes, one after the other.
+   * Runs the processes, one after the other.
    *
-   * @param answeredBefore whether as many callers were answered before the outage
+   * @param answeredBefore whether the same number of calls were answered before the outage
    */
   static FirstOutage of(boolean answeredBefore) throws IOException, InterruptedException {
     List<Seen> all = new ArrayList<>();
@@ -41,16 +42,17 @@ public record FirstOutage(List<Seen> all) {
     return new FirstOutage(List.copyOf(all));
   }
 
-  /** Whether each call ended within the given time, and what its own process was stalled. */
+  /** Whether each call ended within the given time plus the stall of its process. */
   boolean areInTime(long mostMillis) {
     return all.stream().allMatch(seen -> seen.longestMillis() <= mostMillis + seen.stallMillis());
   }
 
   /**
-   * Is one of the processes: prints how many milliseconds the longest call took, and the machine's
-   * longest stall.
+   * Runs one of the processes: prints the duration of the longest call and the longest stall of the
+   * machine, in milliseconds.
    *
-   * @param args how many callers ask at once, and whether as many were answered before
+   * @param args how many callers spend at once, and whether the same number of calls run before the
+   *     outage
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[0]);

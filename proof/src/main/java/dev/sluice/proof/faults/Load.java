@@ -22,8 +22,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * A process under load: four threads that spend, alone and in batches, and print each grant and
- * each call as it was.
+ * A process under load: four threads spend, alone and in batches, and print each grant and each
+ * call.
  */
 public final class Load {
 
@@ -31,12 +31,12 @@ public final class Load {
   static final int KEYS = 12;
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
-  /** 20 at once, then one every 25 ms. */
+  /** A burst of 20, then a token every 25 ms. */
   static final Quota QUOTA = Quota.of(20, 40, Duration.ofSeconds(1));
 
   static final String HOURLY = "CallsAnHour";
 
-  /** 20 at once, then one every three minutes: once it is empty, it denies as long as a trial. */
+  /** A burst of 20, then a token every three minutes: an empty bucket denies for a whole trial. */
   static final Quota HOURLY_QUOTA = Quota.of(20, 20, Duration.ofHours(1));
 
   static final Limits LIMITS =
@@ -68,8 +68,8 @@ public final class Load {
   /**
    * Runs the load.
    *
-   * @param args the address of the store, and for how many seconds
-   * @throws InterruptedException if somebody interrupts it
+   * @param args the address of the store, and the duration in seconds
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(TIMEOUT).open();
@@ -108,7 +108,7 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        answered = false; // it may have been charged, and nobody was let in
+        answered = false; // the call may have been charged, but nobody was let in
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);
       try {

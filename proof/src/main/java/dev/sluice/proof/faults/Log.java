@@ -18,12 +18,12 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
 /*
- * The reference is independent of the product: a bucket that leaks. Each grant pours its cost in at
- * the moment at which the server decided; one token leaks out each interval; more than the burst
- * never fits. It knows neither TAT nor tolerance, and counts in whole nanoseconds.
+ * The reference is independent of the product: a leaky bucket. Each grant adds its cost when the
+ * server decided; one token leaks out per interval; the level must never exceed the burst. The
+ * reference knows neither TAT nor tolerance, and counts in whole nanoseconds.
  */
 
-/** The answers to the processes of a load, and whether a limit allows them. Immutable. */
+/** The answers to the processes of a load, which are checked against the limit. */
 final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;
@@ -38,7 +38,7 @@ final class Log {
 
   private record Grant(String id, long cost, long atNanos) {}
 
-  /** Runs processes side by side, each a {@link Load}, and something beside them. */
+  /** Runs processes in parallel, each a {@link Load}, together with a fault. */
   static Log of(int processes, String address, int seconds, Beside beside) throws Exception {
     Log log = new Log();
     ExecutorService readers = Executors.newCachedThreadPool();
@@ -60,12 +60,12 @@ final class Log {
     return log;
   }
 
-  /** Something that happens while a load runs. */
+  /** An action that runs while a load runs. */
   interface Beside {
     void run() throws Exception;
   }
 
-  /** Starts a class as a process of its own. */
+  /** Starts a class in a separate process. */
   static Process start(Class<?> main, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -77,7 +77,7 @@ final class Log {
     return new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.DISCARD).start();
   }
 
-  /** Runs a class as a process of its own, and returns what it printed. */
+  /** Runs a class in a separate process, and returns its output. */
   static List<String> run(Class<?> main, String... args) throws IOException, InterruptedException {
     Process process = start(main, args);
     try (BufferedReader out =
@@ -110,7 +110,7 @@ final class Log {
   /**
    * Requires that no bucket gave out more than its limit.
    *
-   * @param more how many tokens a bucket may have given out beyond its limit, as documented
+   * @param more how many tokens beyond its limit a bucket may give out, as documented
    */
   void requireWithinLimit(long more) throws BrokenPromise {
     long excess = excess();
@@ -121,8 +121,8 @@ final class Log {
   }
 
   /**
-   * Pours every grant into a bucket that leaks: the most tokens that one gave out beyond its limit,
-   * at any moment.
+   * Adds every grant to a leaky bucket, and returns the most tokens that a bucket gave out beyond
+   * its limit at any moment.
    */
   long excess() {
     long interval = Load.QUOTA.intervalNanos();
@@ -142,8 +142,8 @@ final class Log {
   }
 
   /**
-   * Every call ends by its time-out and a tenth of it, and what the machine itself kept a thread
-   * waiting.
+   * Requires that every call ended within its time-out plus 10 % and the longest stall of the
+   * machine.
    */
   void requireInTime() throws BrokenPromise {
     long most = Load.TIMEOUT.toMillis() * 11 / 10 + longestStallNanos / NANOS_PER_MILLI;

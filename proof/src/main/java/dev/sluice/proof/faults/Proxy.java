@@ -12,7 +12,7 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Passes bytes on between clients and one server, and injects faults: delays, cuts, connections
+ * Forwards bytes between clients and one server, and injects faults: delays, cuts, and connections
  * that go silent. Thread-safe.
  */
 final class Proxy implements AutoCloseable {
@@ -41,17 +41,17 @@ final class Proxy implements AutoCloseable {
     return "127.0.0.1:" + door.getLocalPort();
   }
 
-  /** Delays whatever passes from now on. */
+  /** Delays all bytes from now on. */
   void delay(long millis) {
     delayMillis = millis;
   }
 
-  /** Swallows what comes on the connections that there are, and tells nobody. */
+  /** Drops all bytes on the open connections, without closing them. */
   void silence() {
     pairs.forEach(pair -> pair.silent = true);
   }
 
-  /** Closes the connections that there are; requests and answers on their way are lost. */
+  /** Closes the open connections; requests and answers in flight are lost. */
   void cut() {
     pairs.forEach(Pair::close);
     pairs.clear();
@@ -88,7 +88,7 @@ final class Proxy implements AutoCloseable {
         }
       }
     } catch (IOException e) {
-      // one side is gone
+      // one side has closed
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } finally {

@@ -4,8 +4,8 @@ package dev.sluice.proof.faults;
 import java.util.concurrent.TimeUnit;
 
 /**
- * How much longer than asked for a thread sleeps: what the machine itself adds to every call. A
- * thread that measures, until it is closed. Thread-safe.
+ * Measures by how much a sleeping thread oversleeps: the delay that the machine adds to every call.
+ * Runs a thread until it is closed. Thread-safe.
  */
 final class Stalls implements AutoCloseable {
 

@@ -17,7 +17,9 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** One fault on one topology: each says what was seen, or what broke. */
+/**
+ * Trials of one fault on one topology; each returns a summary, or throws if a promise is broken.
+ */
 enum Trial {
   SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
     @Override
@@ -116,7 +118,7 @@ enum Trial {
                   + " the promotion); a bucket gave out at most %s tokens more")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // Both masters grant for a moment, and what had not reached the replica is granted again.
+      // Both masters grant for a moment; grants that had not reached the replica are made again.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }
@@ -147,7 +149,7 @@ enum Trial {
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
         long answered = Crowd.longestCallMillis(limiter, CALLERS);
-        long first = whileFrozen(redis, limiter); // FIRST_OUTAGE judges it
+        long first = whileFrozen(redis, limiter); // judged by FIRST_OUTAGE
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {
           long longest = whileFrozen(redis, limiter);
@@ -222,7 +224,9 @@ enum Trial {
     return text;
   }
 
-  /** Says what was seen; throws a {@link BrokenPromise} if that is not what is promised. */
+  /**
+   * Runs the trial and returns a summary; throws a {@link BrokenPromise} if a promise was broken.
+   */
   abstract String seen() throws Exception;
 
   private static String judged(Log log, long more) throws BrokenPromise {
@@ -232,7 +236,7 @@ enum Trial {
     return log.toString();
   }
 
-  /** A fault each second or so, of a random kind; the last ones have time to heal. */
+  /** Injects a random fault each second or so; leaves time for the last ones to heal. */
   private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
     Random random = new Random();
     long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS - 2);
@@ -339,7 +343,7 @@ enum Trial {
     }
   }
 
-  /** A busy machine: a thread for each processor that spins, until it is closed. */
+  /** Makes the machine busy: a spinning thread for each processor, until it is closed. */
   private static final class Spinning implements AutoCloseable {
 
     private final CountDownLatch over = new CountDownLatch(1);

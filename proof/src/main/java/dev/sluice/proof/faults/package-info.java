@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Several processes, faults, and real Redis servers; each grant is replayed. */
+/** Faults on real Redis servers under the load of several processes; every grant is replayed. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.proof.faults;

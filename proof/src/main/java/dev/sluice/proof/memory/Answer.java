@@ -6,20 +6,21 @@ import java.util.List;
 /**
  * The result of a call.
  *
- * @param failure the class and message of what was thrown, empty for none
- * @param nowNanos the store's present, for each charge
- * @param tatNanos the TAT before, for each charge; of a snapshot: of each key, 0 where it is absent
+ * @param failure the class and message of the exception; empty for none
+ * @param nowNanos the store's current time, for each charge
+ * @param tatNanos for each charge, the TAT before it; of a snapshot, the TAT of each key, 0 where
+ *     absent
  */
 public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
-  /** The failure of a store that has reached its bound. */
+  /** The failure of a call that the store refused since it has reached its bound. */
   public static final String FULL = "full";
 
   /** The failure of a batch that names a bucket twice. */
   public static final String TWICE = "twice";
 
   /**
-   * A call that threw.
+   * Returns the answer to a call that threw.
    *
    * @param what {@link #FULL}, {@link #TWICE}, or the exception
    * @return the answer

@@ -4,13 +4,13 @@ package dev.sluice.proof.memory;
 /**
  * A call that has returned.
  *
- * @param thread who made it
- * @param op what was called
- * @param begun the step at which it began
- * @param ended the step at which it returned
- * @param begunNanos the clock when it began
- * @param endedNanos the clock when it returned
- * @param answer what it came to
+ * @param thread the thread that made the call
+ * @param op the operation
+ * @param begun the step at which the call began
+ * @param ended the step at which the call returned
+ * @param begunNanos the time of the clock when the call began
+ * @param endedNanos the time of the clock when the call returned
+ * @param answer the result
  */
 record Call(
     int thread, Op op, long begun, long ended, long begunNanos, long endedNanos, Answer answer) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
-/** The clock of a run. Moved and read by threads of a simulation, which take turns. */
+/** The clock of a run, without synchronization: the threads of a simulation take turns. */
 public final class Clock {
 
   private long nowNanos = Setup.START_NANOS;
@@ -9,7 +9,7 @@ public final class Clock {
   Clock() {}
 
   /**
-   * The present.
+   * Returns the current time.
    *
    * @return nanoseconds since the epoch
    */

@@ -8,7 +8,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Random;
 
-/** Makes histories by chance. For one thread. */
+/** Generates random histories. For one thread. */
 final class Generator {
 
   private static final List<Verb> ACTS =
@@ -26,17 +26,17 @@ final class Generator {
   private final Random random;
   private List<Verb> acts = ACTS;
   private int tickOdds; // one in so many calls moves the clock
-  private boolean brimful; // the bound is reached, or nearly, at first
-  private boolean slow; // tokens come while the upkeep goes on
+  private boolean brimful; // at first the bound is reached, or nearly
+  private boolean slow; // tokens refill while the upkeep runs
 
   Generator(Random random) {
     this.random = random;
   }
 
   /**
-   * A history without turns: those are the scheduler's. Half of the histories have two or three
-   * kinds of acts only, and each has a pace of its own: what few of them do is seldom tried among
-   * all.
+   * Returns a history without turns: the scheduler adds them. Half of the histories use only two or
+   * three kinds of operations, and each history has its own pace: combinations of few kinds are
+   * rare when all are mixed.
    */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
@@ -54,12 +54,12 @@ final class Generator {
     Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
-    int crowding = random.nextInt(2); // before the threads, or beside them
+    int crowding = random.nextInt(2); // before the threads start, or concurrently
     List<Op> filling = brimful ? filled(setup) : List.of();
     List<List<Op>> all = new ArrayList<>();
     for (int i = 0; i <= threads; i++) {
       List<Op> ops = new ArrayList<>();
-      if (brimful && i < 2) { // all of it before the threads, or the most of it beside them
+      if (brimful && i < 2) { // all of it before the threads start, or most of it concurrently
         int alone = crowded && crowding == 1 ? 1 : filling.size();
         ops.addAll(i == 0 ? filling.subList(0, alone) : filling.subList(alone, filling.size()));
       } else if (crowded && i == crowding) {
@@ -92,8 +92,7 @@ final class Generator {
     if (brimful && setup.keys() > 1 && random.nextInt(4) == 0) {
       return exchange(setup);
     }
-    int size =
-        random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on a single bucket
+    int size = random.nextInt(3) == 0 ? 2 + random.nextInt(3) : 1; // most calls are on one bucket
     List<Part> parts = new ArrayList<>();
     List<Integer> keys = new ArrayList<>();
     boolean twice = random.nextInt(100) == 0;
@@ -109,7 +108,7 @@ final class Generator {
     return Op.charge(parts);
   }
 
-  /** A bucket dies, and in most cases another one may be born in the same batch. */
+  /** Returns a batch that ends a bucket, and in most cases may create another one. */
   private Op exchange(Setup setup) {
     int dying = random.nextInt(setup.keys());
     int born = (dying + 1 + random.nextInt(setup.keys() - 1)) % setup.keys();
@@ -124,7 +123,7 @@ final class Generator {
     return Op.charge(random.nextBoolean() ? List.of(death, birth) : List.of(birth, death));
   }
 
-  /** Batches on most keys, one or a few: segments grow with each. */
+  /** Returns up to four batches that spend from most keys, so that segments grow. */
   private List<Op> many(Setup setup) {
     int most = 1 + random.nextInt(4);
     List<List<Part>> batches = new ArrayList<>();
@@ -141,8 +140,8 @@ final class Generator {
   }
 
   /**
-   * As many buckets as there may be, or one less. Some are made before the others, and a part is
-   * full again soon: a call that needs another one must find those.
+   * Returns calls that create as many buckets as the bound allows, or one less. Some are created
+   * first, and a part of them soon becomes full: a call that needs another bucket must reuse those.
    */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();
@@ -171,7 +170,7 @@ final class Generator {
     return ops;
   }
 
-  /** The upkeep is due, and some buckets are full. */
+  /** Returns a step of the clock after which the upkeep is due and some buckets are full. */
   private long tickOfUpkeep() {
     return MILLI + random.nextInt((int) MILLI);
   }

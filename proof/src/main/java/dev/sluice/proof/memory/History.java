@@ -7,13 +7,12 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The calls of threads and the order in which they run: all that a run depends on. Its text can be
- * kept and parsed.
+ * The calls of the threads and the order in which they run: everything on which a run depends. Its
+ * text can be saved and parsed.
  *
- * @param setup what the run starts from
- * @param threads the calls of each thread; the calls of the first one are made before the others
- *     start
- * @param schedule when they run
+ * @param setup the state from which the run starts
+ * @param threads the calls of each thread; the first thread finishes before the others start
+ * @param schedule the order in which the threads run
  */
 record History(Setup setup, List<List<Op>> threads, Schedule schedule) {
 

@@ -9,24 +9,24 @@ import java.util.List;
 import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
-/** Runs histories and judges them. One in a JVM at a time; for one thread. */
+/** Runs histories and judges them. Only one may exist in a JVM at a time; for one thread. */
 final class HistoryRunner {
 
   private final InstrumentedStores worlds = new InstrumentedStores();
   private final Scheduler scheduler = new Scheduler(worlds.sites());
   private long steps;
 
-  /** The steps of all runs. */
+  /** Returns the number of steps of all runs. */
   long steps() {
     return steps;
   }
 
-  /** Runs a history as its schedule says. */
+  /** Runs a history in the order of its schedule. */
   Run repeat(History history, boolean told) {
     return run(history, null, Odds.NONE, told);
   }
 
-  /** Runs a history with turns by chance, keeping its schedule's policy. */
+  /** Runs a history with random turns, and the policy of its schedule. */
   Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
   }
@@ -37,7 +37,7 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // The first calls run alone, but are simulated too: they might never end.
+    // The first calls run alone, but are simulated too: they might not end.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();
@@ -73,7 +73,7 @@ final class HistoryRunner {
     return new Run(repeatable, offset, violation, calls, story);
   }
 
-  /** Returns what the threads do; their calls are noted by the steps since the history began. */
+  /** Returns the work of each thread; calls are recorded with the steps since the history began. */
   private List<Runnable> works(
       InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
     List<Runnable> works = new ArrayList<>();
@@ -112,7 +112,7 @@ final class HistoryRunner {
     }
     for (Call call : calls) {
       if (isFar(setup, call)) {
-        return setup.keptNanos() > 0 // the reference knows no clock that steps back
+        return setup.keptNanos() > 0 // the reference does not model a clock that steps back
             ? world.leftovers()
             : "thread %s in %s: a TAT lies further ahead than a whole bucket"
                 .formatted(call.thread(), call.op());
@@ -128,7 +128,7 @@ final class HistoryRunner {
     return world.leftovers();
   }
 
-  /** Whether a TAT lies further ahead than a whole bucket, as after a clock that stepped back. */
+  /** Whether a TAT lies further ahead than a full burst, as after a clock that stepped back. */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
       if (call.answer().tatNanos().get(i) > call.answer().nowNanos().get(i) + setup.offsetNanos()) {
@@ -138,7 +138,7 @@ final class HistoryRunner {
     return false;
   }
 
-  /** Everything about a run that failed, for a person. */
+  /** Describes a run that failed, for a person. */
   String report(Run run) {
     Run again = repeat(run.history(), true);
     StringBuilder text = new StringBuilder();

@@ -5,7 +5,7 @@ package dev.sluice.proof.memory;
 public interface InstrumentedStore {
 
   /**
-   * Carries out a call, on the thread of the simulation that makes it.
+   * Carries out a call on the calling thread of the simulation.
    *
    * @param op a charge or a snapshot
    * @return its answer
@@ -13,9 +13,9 @@ public interface InstrumentedStore {
   Answer run(Op op);
 
   /**
-   * Looks at the store when all calls have ended.
+   * Checks the store after all calls have ended.
    *
-   * @return what is wrong with what is left in it, empty if nothing is
+   * @return what is wrong with the remaining state, empty if nothing is
    */
   String leftovers();
 }

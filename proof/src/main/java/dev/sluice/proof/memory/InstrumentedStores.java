@@ -3,7 +3,7 @@ package dev.sluice.proof.memory;
 
 import java.lang.reflect.Constructor;
 
-/** Makes worlds over one instrumented copy of the store's classes. For one thread. */
+/** Creates stores from one instrumented copy of the store's classes. For one thread. */
 final class InstrumentedStores {
 
   static final String NAME = "dev.sluice.store.InstrumentedTable";

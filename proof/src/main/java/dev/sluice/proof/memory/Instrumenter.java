@@ -40,7 +40,10 @@ final class Instrumenter {
           "unlock()V", "(L" + LOCK + ";I)V",
           "tryLock()Z", "(L" + LOCK + ";I)Z");
 
-  /** Their objects belong to one thread: its fields and arrays are nobody else's. */
+  /**
+   * Classes whose objects belong to one thread, so that no other thread uses their fields and
+   * arrays.
+   */
   private static final Set<String> CONFINED =
       Set.of(
           "TableBatch",

@@ -8,14 +8,14 @@ import java.util.List;
 import java.util.Set;
 
 /*
- * Wing and Gong's search: some call that began before every other one ended comes first; if it
- * answered what the reference answers, go on with the rest. Lowe's memory of what was tried keeps
- * it short.
+ * Wing and Gong's search: among the calls that began before any other call ended, one comes first;
+ * if its answer equals the reference's, search the rest. Lowe's cache of states already tried keeps
+ * the search short.
  */
 
 /**
- * The invariant: there is an order of the calls, one by one, that gives the same answers, and in
- * which a call that had ended before another one began comes first. For one search, by one thread.
+ * Judges the invariant of linearizability: a sequential order of the calls gives the same answers,
+ * and keeps the order of calls that did not overlap. For one search, by one thread.
  */
 final class LinearizationJudge {
 
@@ -27,7 +27,8 @@ final class LinearizationJudge {
       if (call.op().kind() == Kind.CHARGE) {
         events.add(new Event(call, -1));
       } else if (call.op().kind() == Kind.SNAPSHOT && call.answer().failure().isEmpty()) {
-        for (int key = 0; key < setup.keys(); key++) { // each as it was at some moment of the call
+        // each key has its value at some moment of the call
+        for (int key = 0; key < setup.keys(); key++) {
           events.add(new Event(call, key));
         }
       }
@@ -77,7 +78,7 @@ final class LinearizationJudge {
     return false;
   }
 
-  /** A charge, or what a snapshot says of one key. */
+  /** A charge, or the value that a snapshot has for one key. */
   private record Event(Call call, int key) {}
 
   private record Tried(long done, SequentialStore state) {}

@@ -9,11 +9,11 @@ import java.util.SplittableRandom;
 /**
  * Simulates the store in memory: {@code MemorySimulation [MINUTES] [--seed N] [--brief]}.
  *
- * <p>Each history has a seed of its own. Histories run one after the other for the given minutes of
- * processor time (1 if none are given). The first seed is a fresh one, or that of {@code --seed},
- * and the others follow from it. A seed without minutes is run alone. {@code --brief} reduces no
- * history. The exit code is 0 if all invariants hold, with the number of steps on the last line. It
- * is 1 if one does not hold, with the seed on the last line. It is 2 for wrong arguments.
+ * <p>Each history has its own seed. Histories run one after the other for the given minutes of
+ * processor time (1 by default). The first seed is fresh, or that of {@code --seed}; the others
+ * follow from it. A seed without minutes runs one history. {@code --brief} reduces no history. The
+ * exit code is 0 if all invariants hold, with the number of steps on the last line; 1 if one does
+ * not hold, with the seed on the last line; 2 for wrong arguments.
  */
 public final class MemorySimulation {
 
@@ -31,15 +31,15 @@ public final class MemorySimulation {
   }
 
   /**
-   * Runs it.
+   * Runs the simulation.
    *
-   * @param args see above
+   * @param args as in the description of this class
    */
   public static void main(String[] args) {
     System.exit(run(args, System.out));
   }
 
-  /** Returns the exit code. */
+  /** Runs the simulation, and returns the exit code. */
   static int run(String[] args, PrintStream out) {
     Double minutes = null;
     Long seed = null;
@@ -99,7 +99,7 @@ public final class MemorySimulation {
     return 0;
   }
 
-  /** Processor time of this process: a busy machine does not make a minute shorter. */
+  /** Returns the processor time of this process, so that a busy machine does not shorten a run. */
   private static long nanoTime() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
   }
@@ -114,7 +114,7 @@ public final class MemorySimulation {
     return 0;
   }
 
-  /** The run of a seed, whole: the calls and the turns follow from it. */
+  /** Returns the whole run of a seed, from which the calls and the turns follow. */
   static Run run(HistoryRunner simulation, long seed) {
     Random random = new Random(seed);
     Generator generator = new Generator(random);

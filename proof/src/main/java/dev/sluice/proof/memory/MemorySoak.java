@@ -23,15 +23,17 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /*
- * All threads ask for the hot keys, alone and in pairs, faster than they refill. In the end, the
- * tokens that the keys gave out must be as many as the limit allows, within two tokens. The two
- * million cold keys come and go, and each belongs to one thread. That thread reads the clock before
- * and after each decision, so it knows between which bounds a bucket's TAT must lie. A decision
- * that no TAT between them explains is an error. Once a minute the store is written to a file and
- * read back.
+ * All threads spend from the hot keys, alone and in pairs, faster than they refill. In the end, the
+ * tokens that the keys gave out must equal what the limit allows, within two tokens. The two
+ * million cold keys come and go; each belongs to one thread. That thread reads the clock before and
+ * after each decision, which bounds the bucket's TAT. A decision that no TAT within the bounds
+ * explains is an error. Once a minute the store is saved to a file and restored.
  */
 
-/** A run of many minutes, with a check of every decision; ends with 1 where one was wrong. */
+/**
+ * A load on the store in memory for many minutes that checks every decision; exits with 1 for a
+ * wrong one.
+ */
 final class MemorySoak {
 
   private static final int HOT_KEYS = 64;
@@ -85,7 +87,7 @@ final class MemorySoak {
         return minutes;
       }
     } catch (NumberFormatException e) {
-      // said below
+      // reported below
     }
     System.err.printf(
         "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",
@@ -99,7 +101,7 @@ final class MemorySoak {
         "%s, Java %s, %d threads%n",
         System.getProperty("os.arch"), System.getProperty("java.version"), THREADS);
     long startNanos = time.nanos();
-    for (int i = 0; i < HOT_KEYS; i++) { // or the first tokens would come back to a full bucket
+    for (int i = 0; i < HOT_KEYS; i++) { // since a full bucket would not refill
       if (hot.trySpend(hotIds[i], HOT.burst())) {
         givenOut.set(i, HOT.burst());
       }
@@ -200,7 +202,10 @@ final class MemorySoak {
     }
   }
 
-  /** None was ever full again (that takes 10 s without a request), so it gave out all it had. */
+  /**
+   * Checks the hot keys. None was ever full again (that takes 10 s idle), so each gave out all it
+   * had.
+   */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);
     for (int i = 0; i < HOT_KEYS; i++) {

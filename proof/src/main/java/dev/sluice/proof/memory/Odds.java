@@ -4,24 +4,24 @@ package dev.sluice.proof.memory;
 import java.util.Random;
 
 /*
- * Some faults need one thread to stop between two reads, while another one does all of a long call.
- * Turns that come evenly hardly ever meet such a fault: a look through a table takes hundreds of
- * steps. So in half of the runs most turns come at a few places of the code, another few in each
- * run, and between them threads go on for long.
+ * Some faults need one thread to stop between two reads while another completes a long call. Evenly
+ * spread turns hardly ever hit such a fault: a scan of a table takes hundreds of steps. So in half
+ * of the runs most turns come at a few places of the code, different in each run, and threads run
+ * for long between them.
  */
 
 /**
- * How likely it is at a step that another thread takes over. Immutable.
+ * The probability at each step that another thread takes over.
  *
- * @param oneIn after how many steps on average, wherever they are
- * @param places which places of the code are likely ones as well, by their hash; 0 for none
+ * @param oneIn the mean number of steps between turns, at any place
+ * @param places selects, by hash, the places where turns are likely; 0 for none
  */
 record Odds(int oneIn, int places) {
 
   private static final int SPREAD = 0x9E3779B9;
   private static final int ONE_PLACE_IN = 32;
 
-  /** Of a run by turns that are made already. */
+  /** The odds for a run with given turns. */
   static final Odds NONE = new Odds(1, 0);
 
   static Odds random(Random random) {
@@ -30,9 +30,9 @@ record Odds(int oneIn, int places) {
   }
 
   /**
-   * Whether it is time to change threads.
+   * Decides at random whether to change threads.
    *
-   * @param place the hash of the place where the present one stands
+   * @param place the hash of the place at which the current thread is
    */
   boolean change(Random random, int place) {
     int within = places != 0 && isLikely(place) ? 2 : oneIn;

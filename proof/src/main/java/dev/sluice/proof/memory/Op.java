@@ -9,33 +9,33 @@ import java.util.stream.Collectors;
 /**
  * One call of a thread: a charge of one or more buckets, a snapshot, or a step of the clock.
  *
- * @param kind what is called
+ * @param kind the kind of call
  * @param parts the charges; empty for other kinds
  * @param nanos how far the clock moves; 0 for other kinds
  */
 public record Op(Kind kind, List<Part> parts, long nanos) {
 
-  /** The verbs that threads call. */
+  /** The kinds of calls. */
   public enum Kind {
-    /** The store's only verb. */
+    /** A charge, which is the store's only verb. */
     CHARGE,
-    /** All live buckets, as a snapshot has them. */
+    /** A snapshot of all live buckets. */
     SNAPSHOT,
-    /** The clock moves. */
+    /** A step of the clock. */
     TICK
   }
 
-  /** The acts of a charge, named as the store names them. */
+  /** The operations of a charge, with the store's names. */
   public enum Verb {
-    /** Looks. */
+    /** Reads, and denies the batch if the tokens are missing. */
     CHECK,
-    /** Spends, and votes. */
+    /** Spends, and denies the batch if the tokens are missing. */
     SPEND,
-    /** Spends if it fits. */
+    /** Spends if the tokens are there, without denying the batch. */
     SPEND_ONLY,
-    /** Gives back. */
+    /** Gives tokens back. */
     REFUND,
-    /** Forgets. */
+    /** Removes the bucket. */
     RESET;
 
     boolean votes() {
@@ -46,7 +46,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
   /**
    * A charge on one bucket.
    *
-   * @param act what is done
+   * @param act the operation
    * @param key the number of the bucket
    * @param cost tokens, 0 for a reset
    */

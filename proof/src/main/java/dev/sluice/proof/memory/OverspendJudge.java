@@ -6,14 +6,14 @@ import dev.sluice.proof.memory.Op.Part;
 import java.util.List;
 
 /**
- * The invariant: no bucket gives out more tokens than its burst, what refilled, and what was given
- * back or reset, in whatever order the calls came. Stateless.
+ * Judges the invariant that no bucket gives out more tokens than its burst, its refill, its refunds
+ * and its resets allow, whatever the order of the calls.
  */
 final class OverspendJudge {
 
   private OverspendJudge() {}
 
-  /** Returns what is wrong, empty if nothing is. */
+  /** Returns the violation, empty if there is none. */
   static String violation(Setup setup, List<Call> calls) {
     for (int key = 0; key < setup.keys(); key++) {
       String over = over(setup, calls, key);
@@ -50,7 +50,7 @@ final class OverspendJudge {
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
           case CHECK -> {
-            // Gives nothing.
+            // Gives nothing back.
           }
         }
       }

@@ -8,12 +8,12 @@ import java.util.Random;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a failing history smaller while it still fails in the same way: fewer threads, calls,
- * charges of a batch, and changes of threads. For one thread.
+ * Reduces a failing history while it still fails in the same way: fewer threads, calls, charges of
+ * a batch, and turns. For one thread.
  */
 final class Reducer {
 
-  private static final int TRIES = 150; // of other turns for a history with fewer calls
+  private static final int TRIES = 150; // other turns to try for a history with fewer calls
 
   private final HistoryRunner simulation;
   private final Random random = new Random(1);

@@ -4,13 +4,13 @@ package dev.sluice.proof.memory;
 import java.util.List;
 
 /**
- * The result of a history.
+ * The result of running a history.
  *
- * @param history as it was run, with its turns
- * @param steps how many were made
+ * @param history the history as it ran, including its turns
+ * @param steps the number of steps
  * @param violation what was wrong, empty if nothing was
- * @param calls those that returned
- * @param story who ran when; empty where nobody asked for it
+ * @param calls the calls that returned
+ * @param story which thread ran when; empty unless it was requested
  */
 record Run(History history, long steps, String violation, List<Call> calls, List<String> story) {
 
@@ -18,7 +18,7 @@ record Run(History history, long steps, String violation, List<Call> calls, List
     return !violation.isEmpty();
   }
 
-  /** The violation without its numbers and names: of two equal ones, one history shows both. */
+  /** Returns the violation without numbers and names. Equal kinds count as one fault. */
   String kind() {
     return violation
         .replaceFirst("^thread .*?: ", "")

@@ -7,12 +7,11 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Which thread runs when: at the given steps another one takes over; between them the one that runs
- * goes on until it ends, waits for a lock or gives way.
+ * The order in which threads run: at the given steps another thread takes over. Between turns, the
+ * running thread continues until it ends, waits for a lock or gives way.
  *
- * @param starving what happens to a thread that gives way: if true, it runs again only when no
- *     thread that did not give way can, and of those that gave way the last one goes first; if
- *     false, all take turns
+ * @param starving what happens to threads that give way: if true, they run only when all other
+ *     threads have ended or wait, the last one to give way first; if false, all take turns
  * @param turns the steps at which another thread takes over, ascending
  */
 record Schedule(boolean starving, List<Turn> turns) {
@@ -22,10 +21,10 @@ record Schedule(boolean starving, List<Turn> turns) {
   }
 
   /**
-   * A change of threads that nothing but the scheduler asked for.
+   * A change of threads that only the scheduler caused.
    *
-   * @param step after how many steps of all threads
-   * @param thread who runs from then on
+   * @param step the number of steps of all threads before the change
+   * @param thread the thread that runs next
    */
   record Turn(long step, int thread) {}
 

@@ -11,16 +11,16 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets one strand run at a time, and says which. A strand that goes on needs no hand-over; a
- * hand-over wakes one thread and parks another.
+ * Picks the one strand that runs at a time. A strand that continues costs no hand-over; a hand-over
+ * wakes one thread and parks another.
  *
- * <p>For one run after the other.
+ * <p>Runs one history at a time.
  */
 final class Scheduler {
 
   /**
-   * No call needs that many steps of its own: a batch over all segments, a search for room and a
-   * snapshot take some ten thousand.
+   * The bound for endless calls. The longest calls (a batch over all segments, a search for room, a
+   * snapshot) take some ten thousand steps.
    */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 
@@ -29,7 +29,7 @@ final class Scheduler {
   private final Semaphore done = new Semaphore(0);
   private final IdentityHashMap<ReentrantLock, Strand> owners = new IdentityHashMap<>();
 
-  // Of the current run.
+  // State of the current run.
   private int inUse;
   private @Nullable Strand current;
   private Schedule schedule = new Schedule(false, List.of());
@@ -52,24 +52,24 @@ final class Scheduler {
     return steps;
   }
 
-  /** Returns the violation that was found, empty for none. */
+  /** Returns the violation, empty for none. */
   String violation() {
     return violation;
   }
 
-  /** The turns of the last run: with them it can be repeated. */
+  /** Returns the turns of the last run, which are enough to repeat it. */
   List<Turn> made() {
     return List.copyOf(made);
   }
 
   /**
-   * Runs all works to their ends.
+   * Runs all works to their end.
    *
-   * @param works one for each strand
-   * @param plan the policy, and the turns where there is no chance
-   * @param chance picks the turns, null to follow the plan
-   * @param given how likely it is at a step that another strand takes over by chance
-   * @param told where each change of strands is told, null for nowhere
+   * @param works the work of each strand
+   * @param plan the policy, and the turns if {@code chance} is null
+   * @param chance picks random turns; null to follow the plan
+   * @param given the probability at each step of a random turn
+   * @param told receives a line for each change of strands; null for none
    */
   void run(
       List<Runnable> works,
@@ -110,13 +110,13 @@ final class Scheduler {
     try {
       work.run();
     } catch (Unwound e) {
-      // The run is over.
-    } catch (Throwable e) { // any way to fail is a finding
+      // The run has ended.
+    } catch (Throwable e) { // any exception is a finding
       violate("it threw " + e);
     }
   }
 
-  /** Says that the current strand begins a call. */
+  /** Records that the current strand begins a call. */
   void begins(String call) {
     Strand me = current();
     me.stepsOfCall = 0;
@@ -167,7 +167,7 @@ final class Scheduler {
     change(me, next);
   }
 
-  /** Counts the step. Returns whether the run goes on as usual. */
+  /** Counts a step. Returns whether the run continues normally. */
   private boolean goesOn(Strand me, int site) {
     if (unwinding) {
       unwind(me);
@@ -203,7 +203,7 @@ final class Scheduler {
 
   private static void unwind(Strand me) {
     if (!me.unwound) {
-      me.unwound = true; // what runs on the way out is not simulated
+      me.unwound = true; // code that runs during unwinding is not simulated
       throw new Unwound();
     }
   }
@@ -237,7 +237,7 @@ final class Scheduler {
     change(me, another(me));
   }
 
-  /** Picks the strand that runs when this one cannot, or gives way. */
+  /** Picks the strand that runs when this one cannot run, or gives way. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {
@@ -300,7 +300,7 @@ final class Scheduler {
   }
 
   private void change(Strand me, Strand next) {
-    next.gaveWayAt = 0; // it has its turn
+    next.gaveWayAt = 0; // the turn has come
     if (next == me) {
       return;
     }
@@ -322,7 +322,7 @@ final class Scheduler {
     }
   }
 
-  /** A strand has come to its end: another one goes on, or the run is over. */
+  /** Ends a strand: another one continues, or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");
@@ -338,7 +338,7 @@ final class Scheduler {
     }
     if (next == null) {
       for (Strand strand : strands.subList(0, inUse)) {
-        if (!strand.finished) { // it waits for a lock that nobody gives back
+        if (!strand.finished) { // waits for a lock that nobody releases
           current = strand;
           violate("deadlock: it waits for a lock whose owner has ended");
           strand.resume();
@@ -353,7 +353,7 @@ final class Scheduler {
     }
   }
 
-  /** Takes a strand to its end when the run is over. */
+  /** Unwinds a strand when the run has ended. */
   private static final class Unwound extends Error {
     private static final long serialVersionUID = 1;
 

@@ -11,19 +11,20 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Token buckets in one thread, which forget nothing but what is reset: what calls in some order
- * must have answered. Written apart from the store's law. All calls of a run use one burst: a TAT
- * lies further ahead than that only where the clock stepped back, and such runs are not judged.
+ * A sequential model of token buckets that keeps all buckets until a reset: the reference for the
+ * answers of calls in some order. Written independently of the store's arithmetic. All calls of a
+ * run use one burst. A TAT lies further ahead than that only where the clock stepped back, and such
+ * runs are not judged.
  *
- * <p>Immutable but for {@link #apply}, which is meant for a copy.
+ * <p>Immutable but for {@link #apply}, which callers use on a copy.
  */
 final class SequentialStore {
 
   private final Setup setup;
   final long[] tatNanos;
-  private final long[] writtenNanos; // the latest clock that a TAT was written by
-  private final long[] resetNanos; // the latest clock that a bucket was forgotten by
-  private final List<Map<Long, Long>> metBy; // the earliest clock by which each TAT may be met
+  private final long[] writtenNanos; // the latest clock reading that wrote a TAT
+  private final long[] resetNanos; // the latest clock reading that removed a bucket
+  private final List<Map<Long, Long>> metBy; // the earliest clock reading that may see each TAT
 
   SequentialStore(Setup setup) {
     this.setup = setup;
@@ -45,13 +46,16 @@ final class SequentialStore {
     return new SequentialStore(this);
   }
 
-  /** Whether a snapshot may say this of a key at some moment of the call. */
+  /** Whether a key could have a snapshot's value at some moment of the call. */
   boolean holds(int key, long saidNanos, Call call) {
     long latestNanos = Math.max(call.begunNanos(), call.endedNanos());
     return saidNanos == tatNanos[key] || (saidNanos == 0 && tatNanos[key] <= latestNanos);
   }
 
-  /** Makes a call. Returns whether it answered what it should; if not, this is of no more use. */
+  /**
+   * Applies a call. Returns whether its answer is right; if not, this model must not be used
+   * further.
+   */
   boolean apply(Call call) {
     List<Part> parts = call.op().parts();
     Answer answer = call.answer();
@@ -105,8 +109,8 @@ final class SequentialStore {
     long costNanos = part.cost() * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
-    // A denial and a refund go by a clock that was read after the TAT that they met. Where a bucket
-    // has come to the same TAT again in between, that was true at the clock's time as well.
+    // A denial and a refund use a clock reading from after the read of their TAT. If the bucket
+    // came back to the same TAT in between, the answer was also true at the time of the reading.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
@@ -115,7 +119,7 @@ final class SequentialStore {
     if (!passes) {
       return true;
     }
-    // A spend must not go by a clock that was read before its bucket was reset.
+    // A spend must not use a clock reading from before the reset of its bucket.
     boolean spends = (part.act() == Verb.SPEND || part.act() == Verb.SPEND_ONLY) && costNanos > 0;
     boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
     if (spends && forgotten && nowNanos < resetNanos[key]) {
@@ -154,9 +158,9 @@ final class SequentialStore {
   }
 
   /**
-   * Whether so many buckets were live at some moment of the call that there was no room for those
-   * it might make. (Another thread may have made one of them in the meantime: the call may be told
-   * that the store is full all the same, as it is.)
+   * Whether the store could be full at some moment of the call, without room for the buckets that
+   * the call may create. (If another thread creates one of them meanwhile, the store may still
+   * answer that it is full.)
    */
   private boolean mayBeFull(Call call) {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();

@@ -2,19 +2,19 @@
 package dev.sluice.proof.memory;
 
 /**
- * The state from which a run starts. A token is worth {@link #TOKEN_NANOS}.
+ * The state from which a run starts. One token takes {@link #TOKEN_NANOS} to refill.
  *
- * @param bound the most live buckets
- * @param keys how many buckets are asked for, numbered from 0
+ * @param bound the maximum number of live buckets
+ * @param keys the number of buckets in use, numbered from 0
  * @param burst tokens in a full bucket
- * @param keptNanos how long the store keeps a full bucket for a clock that steps back
+ * @param keptNanos how long the store keeps a full bucket in case the clock steps back
  */
 public record Setup(long bound, int keys, int burst, long keptNanos) {
 
   /** The emission interval. */
   public static final long TOKEN_NANOS = 1_000;
 
-  /** Where the clock starts. */
+  /** The time of the clock at the start. */
   public static final long START_NANOS = 1_000_000_000;
 
   long offsetNanos() {

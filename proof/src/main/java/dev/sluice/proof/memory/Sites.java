@@ -5,7 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
-/** The places in the code where a thread may be stopped, by number. For one thread. */
+/** The places in the code where the scheduler may stop a thread, by number. For one thread. */
 final class Sites {
 
   private final List<String> names = new ArrayList<>();
@@ -19,12 +19,12 @@ final class Sites {
     return site;
   }
 
-  /** A number that does not depend on the order in which classes are loaded. */
+  /** Returns a hash of a place that does not depend on the order in which classes are loaded. */
   int hash(int site) {
     return site < 0 ? 0 : hashes[site];
   }
 
-  /** A class, a method, a line and what is done there. */
+  /** Describes a place: class, method, line and the access. */
   String name(int site) {
     return site < 0 ? "its start" : names.get(site);
   }

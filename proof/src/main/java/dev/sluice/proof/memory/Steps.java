@@ -5,14 +5,14 @@ import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The calls that instrumented code makes before each shared access, and instead of waiting. Calls
- * from outside a running simulation do nothing, or what the replaced call did.
+ * The static methods that instrumented code calls before each shared access, and instead of
+ * waiting. Outside a running simulation they do nothing, or what the replaced call did.
  *
  * <p>Only one simulation runs in a JVM at a time.
  */
 public final class Steps {
 
-  /** Handed from thread to thread with the baton; null while no simulation runs. */
+  /** Passed from thread to thread with the baton; null while no simulation runs. */
   private static @Nullable Scheduler scheduler;
 
   private Steps() {}
@@ -26,9 +26,9 @@ public final class Steps {
   }
 
   /**
-   * Lets another thread run first, perhaps.
+   * May let another thread run first.
    *
-   * @param site where in the code, see {@link Sites}
+   * @param site the place in the code, see {@link Sites}
    */
   public static void step(int site) {
     Scheduler running = scheduler;
@@ -38,10 +38,10 @@ public final class Steps {
   }
 
   /**
-   * Replaces {@link Thread#yield}, {@link Thread#onSpinWait} and timed parking: the thread waits
-   * for another one.
+   * Replaces {@link Thread#yield}, {@link Thread#onSpinWait} and timed parking: lets another thread
+   * run.
    *
-   * @param site where in the code
+   * @param site the place in the code
    */
   public static void giveWay(int site) {
     Scheduler running = scheduler;
@@ -53,8 +53,8 @@ public final class Steps {
   /**
    * Replaces a timed park.
    *
-   * @param nanos how long, which is not simulated
-   * @param site where in the code
+   * @param nanos the duration, which is not simulated
+   * @param site the place in the code
    */
   public static void parkNanos(long nanos, int site) {
     giveWay(site);
@@ -64,7 +64,7 @@ public final class Steps {
    * Replaces {@link ReentrantLock#lock}.
    *
    * @param lock the lock
-   * @param site where in the code
+   * @param site the place in the code
    */
   public static void lock(ReentrantLock lock, int site) {
     Scheduler running = scheduler;
@@ -79,8 +79,8 @@ public final class Steps {
    * Replaces {@link ReentrantLock#tryLock()}.
    *
    * @param lock the lock
-   * @param site where in the code
-   * @return whether it was free
+   * @param site the place in the code
+   * @return whether the lock was free
    */
   public static boolean tryLock(ReentrantLock lock, int site) {
     Scheduler running = scheduler;
@@ -91,7 +91,7 @@ public final class Steps {
    * Replaces {@link ReentrantLock#unlock}.
    *
    * @param lock the lock
-   * @param site where in the code
+   * @param site the place in the code
    */
   public static void unlock(ReentrantLock lock, int site) {
     Scheduler running = scheduler;

@@ -5,9 +5,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A thread that runs only while it has the baton. Used for many runs, one after the other.
+ * A reusable thread that runs only while it has the baton.
  *
- * <p>Only the thread that has the baton reads and writes its state.
+ * <p>Only the thread that has the baton may access its state.
  */
 final class Strand {
 
@@ -18,9 +18,9 @@ final class Strand {
   Runnable work = () -> {};
   boolean finished = true;
   boolean unwound;
-  int locks; // of java.util.concurrent that it holds
+  int locks; // held java.util.concurrent locks
   @Nullable Object waitsFor;
-  long gaveWayAt; // 0: not since its call began
+  long gaveWayAt; // 0: not since the call began
   long stepsOfCall;
   int site = -1;
   String doing = "";

@@ -20,9 +20,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * A certificate expires under load. Promised: open connections go on. A new one fails at the
- * client, which says why. The server's log and its metric report it before and after. New files are
- * taken while the server runs, and drop no connection.
+ * A drill in which a certificate expires under load. Promised: open connections continue. New
+ * connections fail at the client, which reports the reason. The server's log and metric report the
+ * expiry before and after. New files take effect while the server runs, and drop no connection.
  */
 final class CertificateEnds implements ProductionReport.Drill {
 
@@ -121,7 +121,9 @@ final class CertificateEnds implements ProductionReport.Drill {
     }
   }
 
-  /** Whether a client that trusts the file's certificate connects; if not, for the one reason. */
+  /**
+   * Whether a client that trusts the certificate in the file connects; only verification may fail.
+   */
   private static boolean connects(Server server, Folder folder) throws Exception {
     Process client =
         new ProcessBuilder(

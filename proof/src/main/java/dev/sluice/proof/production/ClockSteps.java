@@ -19,11 +19,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The clock of the server's process steps by an hour, in both directions. Promised: a step forward
- * gives a bucket a refill at most, a step back locks nobody out: the bucket counts as empty, and
- * fills as usual. Time-outs, idle connections, reload and TLS do not notice.
+ * A drill in which the clock of the server's process steps by an hour, in both directions.
+ * Promised: a step forward refills a bucket at most once. After a step back, a bucket counts as
+ * empty and refills as usual, so nobody is locked out. Time-outs, idle connections, reload and TLS
+ * are not affected.
  *
- * <p>The clock is that of libfaketime. It leaves the monotonic clock alone, as a step does.
+ * <p>libfaketime steps the clock, and leaves the monotonic clock alone, as a real step does.
  */
 final class ClockSteps implements ProductionReport.Drill {
 
@@ -67,8 +68,7 @@ final class ClockSteps implements ProductionReport.Drill {
               "1",
               "DONT_FAKE_MONOTONIC",
               "1",
-              "FAKETIME_FORCE_MONOTONIC_FIX", // or each timed wait of the JVM ends at once: it
-              // spins
+              "FAKETIME_FORCE_MONOTONIC_FIX", // else each timed wait ends at once
               "0");
       try (Server server =
           Server.Launch.SMALL
@@ -124,7 +124,7 @@ final class ClockSteps implements ProductionReport.Drill {
     folder.write("clock", (seconds < 0 ? "" : "+") + seconds + "\n");
   }
 
-  /** Asks for some seconds, and returns how often it was allowed. */
+  /** Spends for some seconds, and returns how many tokens were granted. */
   private int granted(Client client) throws Exception {
     int granted = 0;
     long start = System.nanoTime();
@@ -147,7 +147,7 @@ final class ClockSteps implements ProductionReport.Drill {
     BrokenPromise.unless(answer.status() == 200, "a slow request was answered %s", answer);
   }
 
-  /** New connections over TLS on three doors, and a reload. */
+  /** Requires that new TLS connections on three doors, and a reload, succeed. */
   private static void requireAll(Server server) throws Exception {
     for (Door door : List.of(Door.HTTP, Door.GRPC, Door.RESP)) {
       try (Client client = door.open(server)) {

@@ -10,10 +10,10 @@ import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** A disk that can be full, and have room again. */
+/** A disk that can be filled and freed. */
 interface Disk extends AutoCloseable {
 
-  /** Where the server writes. */
+  /** Returns the folder to which the server writes. */
   Folder folder();
 
   void fill(Server server) throws Exception;
@@ -23,7 +23,7 @@ interface Disk extends AutoCloseable {
   @Override
   void close() throws Exception;
 
-  /** The bound that {@code ulimit -f} sets: needs no rights. */
+  /** Returns a disk that {@code ulimit -f} bounds; needs no privileges. */
   static Disk limited() throws IOException {
     Folder folder = Folder.make();
     return new Disk() {
@@ -54,7 +54,7 @@ interface Disk extends AutoCloseable {
     };
   }
 
-  /** A file system of a megabyte in memory; needs the right to mount. */
+  /** Returns a file system of 1 MB in memory; needs the privilege to mount. */
   static Disk mounted() throws Exception {
     Folder folder = Folder.make();
     String path = folder.path().toString();

@@ -16,9 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Few descriptors. Promised: with 64 of them the server decides, or says that it cannot and what to
- * do. Where it starts, 300 connections neither end it nor flood its log, one line says what to do,
- * and clients are served when those have left.
+ * A drill with a low limit of file descriptors. Promised: with 64 descriptors the server either
+ * decides, or exits with a message that names the remedy. If it starts, 300 connections neither end
+ * it nor flood its log, one log line names the remedy, and clients are served again once those
+ * connections are closed.
  */
 final class FewDescriptors implements ProductionReport.Drill {
 
@@ -72,7 +73,7 @@ final class FewDescriptors implements ProductionReport.Drill {
       }
       TimeUnit.SECONDS.sleep(CROWDED_SECONDS);
     } catch (IOException e) {
-      // Refused: the queue of the port is full.
+      // Refused: the listen queue is full.
     } finally {
       for (Connection one : crowd) {
         one.close();

@@ -16,9 +16,10 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A full disk for the snapshot, the audit log and the file of overrides. Promised: decisions go on.
- * A metric and one log line report each of the three. A change that cannot be stored is refused
- * with 503 and not half applied. All three work again when there is room, and nothing is left over.
+ * A drill with a full disk for the snapshot, the audit log and the overrides file. Promised:
+ * decisions continue. A metric and one log line report each of the three failures. A change that
+ * cannot be stored is rejected with 503 and not half applied. All three work again when there is
+ * room, and no temporary files remain.
  */
 final class FullDisk implements ProductionReport.Drill {
 
@@ -33,7 +34,7 @@ final class FullDisk implements ProductionReport.Drill {
   private long lines;
   private int refused;
 
-  /** How a disk is made. */
+  /** Creates a disk. */
   private interface Maker {
     Disk make() throws Exception;
   }
@@ -98,7 +99,7 @@ final class FullDisk implements ProductionReport.Drill {
       await(server, "snapshots are written again");
       requireStatus(200, server.ask("PUT", OVERRIDE + "after", BODY), "a change after");
       await(server, "is written again");
-      List<Path> leftOver = // beside its penalties and the lock, which are meant to be there
+      List<Path> leftOver = // the penalties file and the lock are meant to be there
           folder.named("set.yml.").stream()
               .filter(file -> file.toString().endsWith(".tmp"))
               .toList();
@@ -144,9 +145,9 @@ final class FullDisk implements ProductionReport.Drill {
   }
 
   /**
-   * What the server has not reported yet; empty if nothing. The audit log still finds room in the
-   * last page that it has on a full tmpfs, so the first lost line comes after a number of changes,
-   * not after a time.
+   * Returns the failures that the server has not reported yet; empty if none. The audit log still
+   * finds room in its last page on a full tmpfs, so the first lost line comes after a number of
+   * changes, not after a time.
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {

@@ -20,13 +20,13 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 
 /**
- * kill -9, many times, half of them while a snapshot is being written. Promised: each start
- * succeeds, a crash forgets at most what was spent since the last snapshot, and no files are left
- * over in growing numbers.
+ * A drill that kills the server with SIGKILL many times, half of them while it writes a snapshot.
+ * Promised: each start succeeds, a crash loses at most the spends since the last snapshot, and
+ * temporary files do not accumulate.
  *
- * <p>A client notes when each of its spends was answered. The next start must find all that were
- * answered a second before the snapshot was written (it reads the buckets before that), and no more
- * than were sent.
+ * <p>A client records when each of its spends was answered. The next start must find all spends
+ * answered up to 1 s before the snapshot was written (the server reads the buckets before it
+ * writes), and no more than were sent.
  */
 final class Killed implements ProductionReport.Drill {
 
@@ -72,7 +72,7 @@ final class Killed implements ProductionReport.Drill {
       try (Server server = Server.start(options)) {
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
-        // One may be the save that is under way.
+        // A save in progress may have one.
         BrokenPromise.unless(leftOver <= 1, "%s temporary files stay", leftOver);
         BrokenPromise.unless(server.isAlive(), "the last server ended");
       }
@@ -96,7 +96,7 @@ final class Killed implements ProductionReport.Drill {
     }
   }
 
-  /** From what this start restored, over spends, to its kill; judges what the next one finds. */
+  /** Spends from a started server, kills it, and computes what the next start must find. */
   private void live(Server server, Folder folder, Path snapshot, boolean whileSaving)
       throws Exception {
     long restored = server.spent(ID, BURST);

@@ -14,12 +14,12 @@ import java.util.Random;
 import java.util.stream.Stream;
 
 /**
- * What the buckets of one client must hold. The limit is large, and refills less than a token while
- * a bucket is followed. So every act is allowed, and every answer must have exactly the count that
- * all acts before it left. Not thread-safe.
+ * The expected contents of the buckets of one client. The limit is large, and refills less than a
+ * token during an epoch. So every act is allowed, and every answer must have exactly the count that
+ * the earlier acts left. Not thread-safe.
  *
- * <p>The buckets are those of an epoch: a store that comes back may have forgotten them. An act
- * without a decision may have been charged or not; its buckets are not followed any more.
+ * <p>A new epoch uses new buckets, since a store that comes back may have forgotten the old ones.
+ * An act without a decision may have been charged or not; the ledger no longer follows its buckets.
  */
 final class Ledger {
 
@@ -36,16 +36,17 @@ final class Ledger {
 
   Ledger(Door door) {
     this.door = door;
-    this.random = new Random(door.name().hashCode()); // which acts, not a secret
+    // decides which acts are tried, so need not be secret
+    this.random = new Random(door.name().hashCode());
   }
 
   /**
-   * Asks for one act, and compares.
+   * Requests one act, and compares the answer with the expected count.
    *
    * @param now the epoch: until the next one, the store forgets nothing
-   * @param follows false while the store may be away: the act is asked for and not compared
-   * @return whether it was allowed
-   * @throws IOException if the answer is lost, or is not what the buckets hold
+   * @param follows false while the store may be away: the answer is then not compared
+   * @return whether the act was allowed
+   * @throws IOException if the answer is lost, or differs from the expected count
    */
   boolean act(Client client, int now, boolean follows) throws IOException {
     if (now != epoch) {
@@ -103,7 +104,7 @@ final class Ledger {
     compared++;
   }
 
-  /** How many answers had the right count. */
+  /** How many answers had the expected count. */
   long compared() {
     return compared;
   }

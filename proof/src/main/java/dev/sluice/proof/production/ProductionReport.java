@@ -6,8 +6,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * Runs the drills, and prints what was seen; ends with 1 where a promise was broken or a drill
- * could not be tried. Started by {@code ./sluice prove production}.
+ * Runs the drills and prints their results. Exits with 1 if a promise was broken or a drill could
+ * not be run. Started by {@code ./sluice prove production}.
  */
 final class ProductionReport {
 
@@ -15,10 +15,10 @@ final class ProductionReport {
 
   private ProductionReport() {}
 
-  /** Something that happens to a server in production, and what is promised then. */
+  /** An event in the life of a production server, and what is promised for it. */
   interface Drill extends Report.Attempt {
 
-    /** What is tried, for the report. */
+    /** Describes the drill for the report. */
     String text();
   }
 

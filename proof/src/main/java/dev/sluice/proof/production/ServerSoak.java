@@ -26,12 +26,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToLongFunction;
 
 /**
- * A long mixed load on all doors over TLS with tokens, on a Redis of its own. Every 10 s the limit
- * changes, every 3 minutes Redis is away for 10 s (frozen and killed by turns), every 5 minutes the
- * certificate is replaced. Promised: no answer is lost and none is unexpected. No bucket gives out
- * more than its limit allows, and on each door one gives out nearly all of that. The buckets of a
- * second limit, which all acts of a door change, hold what those acts left. Memory, threads and
- * descriptors stay flat; log lines are bounded.
+ * A long mixed load on all doors over TLS with access tokens, on a separate Redis. Every 10 s the
+ * limit changes, every 3 minutes Redis is away for 10 s (frozen and killed by turns), every 5
+ * minutes the certificate is replaced. Promised: no answer is lost and none is unexpected. No
+ * bucket gives out more than its limit allows, and on each door one gives out nearly all of that.
+ * The buckets of a second limit, used by all acts of a door, hold exactly what those acts left.
+ * Memory, threads and descriptors stay flat; log lines are bounded.
  *
  * <p>The failure rule denies, so nothing is granted while Redis is away.
  */
@@ -49,12 +49,12 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final long MANY = 40;
   private static final long FEW = 20;
   private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
-  private static final int MOST_UNDECIDED = 1_000; // one in so many, beside outages
+  private static final int MOST_UNDECIDED = 1_000; // at most one in so many, outside outages
 
   /**
-   * The part of what its limit allows that the fullest window of each door must give out. A window
-   * of 20 tokens a second takes a third of the requests that its client sends on a quiet machine;
-   * outages take some windows, not all.
+   * The share of the limit that the fullest window of each door must give out at least. At 20
+   * tokens a second, a window takes a third of the requests that a client sends on a quiet machine;
+   * outages use up some windows, not all.
    */
   private static final double LEAST_FULL = 0.9;
 
@@ -78,7 +78,7 @@ final class ServerSoak implements ProductionReport.Drill {
   private volatile boolean mayBeAway;
   private volatile String failure = "";
   private int reloads;
-  private volatile int outages; // written by the thread that makes them
+  private volatile int outages; // written by the outage thread only
   private int rotations;
   private final Map<String, Double> fullest = new TreeMap<>();
   private final List<Ledger> ledgers = new CopyOnWriteArrayList<>();
@@ -87,7 +87,7 @@ final class ServerSoak implements ProductionReport.Drill {
     this.minutes = minutes;
   }
 
-  /** What the process holds at a moment. */
+  /** The resources of the process at a moment. */
   private record Sample(long rssMib, double heapMib, long threads, long descriptors) {}
 
   @Override
@@ -173,13 +173,13 @@ final class ServerSoak implements ProductionReport.Drill {
     window = new Window(perSecond);
   }
 
-  /** What happens in one second of the time from one outage to the next. */
+  /** Carries out what is due in a second of the cycle of outages. */
   private void outage(LocalRedis redis, int second) {
     boolean kills = outages % 2 == 0;
     switch (second) {
       case 0 -> {
         mayBeAway = true;
-        int ended = outages; // no other thread writes it
+        int ended = outages; // no other thread writes the counter
         outages = ended + 1;
         if (outages % 2 == 0) {
           redis.kill();
@@ -190,7 +190,7 @@ final class ServerSoak implements ProductionReport.Drill {
       case NOTICED_SECONDS -> away = true;
       case OUTAGE_SECONDS -> {
         away = false;
-        window.bucketsLost(); // before it starts: its first grant counts already
+        window.bucketsLost(); // before the restart: its first grant counts already
         if (kills) {
           redis.startAgain();
         } else {
@@ -198,7 +198,7 @@ final class ServerSoak implements ProductionReport.Drill {
         }
       }
       case OUTAGE_SECONDS + NOTICED_SECONDS * 2 -> mayBeAway = false;
-      default -> {} // nothing happens
+      default -> {} // nothing is due
     }
   }
 
@@ -215,7 +215,7 @@ final class ServerSoak implements ProductionReport.Drill {
     }
   }
 
-  /** Some requests on one connection. */
+  /** Sends some requests on one connection. */
   private void ask(Door door, Server server, String id, Ledger ledger)
       throws IOException, InterruptedException {
     try (Client client = door.open(server)) {
@@ -244,10 +244,10 @@ final class ServerSoak implements ProductionReport.Drill {
     }
   }
 
-  /** One act on buckets of the second limit. Those of an outage are left behind with it. */
+  /** Requests one act on buckets of the second limit; an outage starts new buckets. */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
-    int epoch = outages; // before the other: an outage is told of before it is counted
+    int epoch = outages; // read first: an outage sets mayBeAway before it counts itself
     boolean couldBeAway = mayBeAway;
     boolean decided = ledger.act(client, epoch, !couldBeAway);
     acts.incrementAndGet();

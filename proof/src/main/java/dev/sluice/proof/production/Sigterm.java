@@ -13,19 +13,19 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * SIGTERM under load. Promised: each request that was sent before the server's goodbye is answered,
- * on each door, and no token is taken without an answer; the process ends with 143 in time. The
- * Redis protocol has no goodbye: there each command that was sent in the first half of a second
- * after the signal is answered, and each one that was run.
+ * A drill that sends SIGTERM under load. Promised, on each door: each request that was sent before
+ * the server's goodbye is answered, no token is taken without an answer, and the process ends in
+ * time with 143. The Redis protocol has no goodbye: there, each command that was sent within half a
+ * second of the signal is answered, and each command that was run.
  *
- * <p>Each run has clients on all doors, each with a bucket of its own, and asks the next start,
- * which reads the snapshot, how many tokens are gone. That must be as many as were answered.
+ * <p>Each run has clients on all doors, each with its own bucket. The next start reads the
+ * snapshot, and each bucket must lack as many tokens as its client was granted.
  */
 final class Sigterm implements ProductionReport.Drill {
 
   private static final int RUNS = Integer.getInteger("production.rounds", 20);
   private static final int CLIENTS = 4;
-  private static final long BURST = 2_000_000; // more than a run of a bucket spends
+  private static final long BURST = 2_000_000; // more than one bucket spends in a run
 
   private final boolean tls;
   private final Map<String, Integer> answered = new LinkedHashMap<>();
@@ -90,7 +90,7 @@ final class Sigterm implements ProductionReport.Drill {
     }
   }
 
-  /** Compares the buckets of the last run with the answers. */
+  /** Compares the buckets with the answers of the previous run. */
   private void compare(Server server) throws Exception {
     for (Map.Entry<String, Integer> one : answered.entrySet()) {
       long spent = server.spent(one.getKey(), BURST);

@@ -6,8 +6,8 @@ import java.util.Map;
 import java.util.TreeMap;
 
 /**
- * A time in which one limit is in force, and what each bucket gave out in it: only tokens that were
- * asked for and answered within that time count. Thread-safe.
+ * The time in which one limit is in force, and the tokens that each bucket gave out in it. Only
+ * tokens that were requested and answered within that time count. Thread-safe.
  */
 final class Window {
 
@@ -20,9 +20,9 @@ final class Window {
   private boolean closed;
 
   /**
-   * Begins now.
+   * Starts a window now.
    *
-   * @param perSecond the limit's rate, which is its burst too
+   * @param perSecond the rate of the limit, which is also its burst
    */
   Window(long perSecond) {
     this.perSecond = perSecond;
@@ -34,15 +34,15 @@ final class Window {
     }
   }
 
-  /** The store has forgotten its buckets: each is full once more. */
+  /** Records that the store lost its buckets: each is full once more. */
   synchronized void bucketsLost() {
     lostBuckets++;
   }
 
   /**
-   * Ends it.
+   * Ends the window.
    *
-   * @return the part that each bucket gave out of what it may give, where 1 is all
+   * @return the share of its allowance that each bucket gave out, from 0 to 1
    */
   synchronized Map<String, Double> close() throws BrokenPromise {
     closed = true;

@@ -29,11 +29,11 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
- * Files that say what another rate limiter's configuration says. Immutable and thread-safe.
+ * Sluice files converted from the configuration of another rate limiter.
  *
- * @param files the text of each file, by its name, in the order in which people read them
- * @param notExpressed what stands in the configuration and not in the files, each with its place
- * @param renamed the limits that have another name in the files
+ * @param files the text of each file by its name, in reading order
+ * @param notExpressed what the files cannot express, each with its place in the configuration
+ * @param renamed the limits whose name the conversion changed
  */
 public record Conversion(
     Map<String, String> files, List<Problem> notExpressed, List<Renaming> renamed) {
@@ -42,8 +42,9 @@ public record Conversion(
    * Converts a configuration of envoyproxy/ratelimit. Needs {@code sluice-acme}, whose names no
    * converted limit may have.
    *
-   * @param configs its files; those of one domain are merged in their order; reading them may block
-   * @return names, limits, overrides if there are any, and rules, of all domains together
+   * @param configs the files of the configuration, read by this call; files of one domain are
+   *     merged in their order
+   * @return names, limits, overrides if there are any, and rules, for all domains together
    * @throws LimitFilesException with every mistake, if a file is not such a configuration, or two
    *     have the same descriptor
    */
@@ -61,18 +62,18 @@ public record Conversion(
   }
 
   /**
-   * A limit that has another name in the files than its author gave it. Immutable and thread-safe.
+   * A limit whose name the conversion changed.
    *
    * @param file the configuration, as the caller named it
-   * @param line where its name stands, from 1
-   * @param column in characters, from 1
+   * @param line the line of the name, from 1
+   * @param column the column of the name in characters, from 1
    * @param from the author's name
    * @param to the name in the files
    * @param why the rule that the author's name breaks
    */
   public record Renaming(String file, int line, int column, String from, String to, String why) {
 
-    /** As compilers print it: {@code file:line:column: note: message}. */
+    /** Formats a note as compilers do: {@code file:line:column: note: message}. */
     @Override
     public String toString() {
       return "%s:%s:%s: note: the limit %s is %s in the files: %s"
@@ -81,12 +82,12 @@ public record Conversion(
   }
 
   /**
-   * The files that a configuration becomes: all domains share them, with running numbers and names
-   * that no two limits have. Not thread-safe.
+   * Collects the text of the files, which all domains share, and gives each limit a number and a
+   * unique name. Not thread-safe.
    */
   static final class ConvertedFiles {
 
-    /** Keys at the top of a limit file, which no limit may have as its name. */
+    /** Top-level keys of limit files, which are not allowed as names of limits. */
     private static final List<String> SECTIONS =
         List.of(
             "names", "limits", "overrides", "rules", "rulesOnly", "ignoreCase", "methodOverride");
@@ -100,7 +101,7 @@ public record Conversion(
     private final StringBuilder limits = new StringBuilder();
     private final StringBuilder overrides = new StringBuilder();
     private final List<Supplier<String>> rules =
-        new ArrayList<>(); // written last: they name limits
+        new ArrayList<>(); // made last, when all limits have names
     private final Set<String> taken = new HashSet<>();
     private final Map<String, Integer> times = new HashMap<>();
     private final List<Renaming> renamed = new ArrayList<>();
@@ -127,8 +128,8 @@ public record Conversion(
     /**
      * Adds a limit.
      *
-     * @param wish what it should be called
-     * @return its name
+     * @param wish the preferred name
+     * @return the name that the limit got
      */
     String limit(String wish, Quota quota) {
       String name = name(wish);
@@ -161,12 +162,12 @@ public record Conversion(
                   quoted(id)));
     }
 
-    /** Adds a rule behind the others. Its text is asked for when all limits have names. */
+    /** Adds a rule at the end. Its text is requested once all limits have names. */
     void rule(Supplier<String> text) {
       rules.add(text);
     }
 
-    /** How many there are. */
+    /** Returns the number of rules. */
     int rules() {
       return rules.size();
     }
@@ -184,12 +185,12 @@ public record Conversion(
       return notExpressed;
     }
 
-    /** In the order in which the limits were added. */
+    /** Returns the renamed limits, in the order in which they were added. */
     List<Renaming> renamed() {
       return List.copyOf(renamed);
     }
 
-    /** The text of each file by its name, in the order in which people read them. */
+    /** Returns the text of each file by its name, in reading order. */
     Map<String, String> texts() {
       Map<String, String> files = new LinkedHashMap<>();
       if (numbers > FIRST_NUMBER) {
@@ -210,7 +211,7 @@ public record Conversion(
       return files;
     }
 
-    /** In double quotes, as YAML and JSON both read it. */
+    /** Quotes a text in a way that YAML and JSON both read. */
     static String quoted(String text) {
       StringBuilder quoted = new StringBuilder("\"");
       for (int i = 0; i < text.length(); i++) {

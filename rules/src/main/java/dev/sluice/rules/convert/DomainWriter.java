@@ -31,27 +31,24 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The reference walks down a tree, and never goes back up. At each level it takes the descriptor
- * whose value is written like the entry's, or else the first pattern that matches, or else the one
- * without a value. Rules are a flat list, of which the first one that matches decides. So the tree
- * is written in the order in which the reference looks. Where the reference would come to a dead
- * end, a rule by which the descriptor is unmatched stands before the more general ones.
+ * The reference, envoyproxy/ratelimit, walks down a tree and never goes back up. At each level it
+ * takes the descriptor whose value equals the entry's, or else the first pattern that matches, or
+ * else the descriptor without a value. Our rules are a flat list, of which the first match decides.
+ * So the tree is written in the order in which the reference looks. Where the reference would come
+ * to a dead end, an "unmatched" rule stands before the more general ones.
  *
- * A value that is itself written like a pattern, such as "a*b", is looked up before the patterns
- * that match it. Where another pattern comes first, a copy of the descriptor for this one value
- * stands before all patterns, with the same limits and ids.
+ * The reference looks up a value that is written like a pattern, such as "a*b", before the patterns
+ * that match it. If another pattern comes first, a copy of the descriptor for this one value stands
+ * before all patterns, with the same limits and ids.
  *
- * A key without a value and the same key with one are a default and an override. The reference
- * counts each combination of values apart, and so does the id of a rule: it is made of the values
- * that vary.
+ * A key without a value and the same key with a value are a default and an override. The reference
+ * counts each combination of values apart. So does a rule, whose id consists of the values that
+ * vary.
  *
- * A file may have thousands of values of one key. Only patterns are compared with all values.
+ * A file may have thousands of values of one key, so only patterns are compared with all values.
  */
 
-/**
- * Writes the tree of a domain as names, limits, overrides and rules. For one domain; not
- * thread-safe.
- */
+/** Writes the tree of one domain as names, limits, overrides and rules. Not thread-safe. */
 final class DomainWriter {
 
   private final Domain domain;
@@ -65,7 +62,7 @@ final class DomainWriter {
   /**
    * Makes a writer.
    *
-   * @param shared the names of rates that other domains have too
+   * @param shared the names of rates that another domain has too
    */
   private DomainWriter(Domain domain, Set<String> shared, ConvertedFiles files) {
     this.domain = domain;
@@ -94,7 +91,7 @@ final class DomainWriter {
     return files;
   }
 
-  /** The descriptors that have a limit, or say that there is none. */
+  /** Returns the descriptors that have a limit, or are unlimited. */
   private static Stream<Branch> rated(List<Branch> branches) {
     return branches.stream()
         .flatMap(
@@ -108,7 +105,10 @@ final class DomainWriter {
     return Objects.requireNonNull(branch.rate());
   }
 
-  /** What is unlimited, or always denied, has no limit that could be replaced. */
+  /**
+   * Reports names in {@code replaces} that no written limit has: an unlimited or always denied rate
+   * gets no limit.
+   */
   private void tellUnknown() {
     rated(domain.branches())
         .forEach(
@@ -124,7 +124,10 @@ final class DomainWriter {
             });
   }
 
-  /** The limits that were written for the names that a rate replaces. */
+  /**
+   * Returns the line {@code replaces} of a rule, with the limits written for the names that a rate
+   * replaces.
+   */
   private String replaces(Rate rate) {
     String limits =
         rate.replaces().stream()
@@ -142,10 +145,10 @@ final class DomainWriter {
     final Set<Branch> unreached = new HashSet<>();
     @Nullable Branch any;
 
-    /** The ways that rules are written for already, by the branch where they begin. */
+    /** For each branch, the paths below it that already have rules. */
     final Map<Branch, List<List<Branch>>> known = new HashMap<>();
 
-    /** Takes the next one, in the order of ranks. */
+    /** Adds the next descriptor, in the order of ranks. */
     void add(Branch branch) {
       ValuePattern own = branch.pattern();
       if (own.isOpen() && patterns.stream().anyMatch(one -> one.pattern().covers(own))) {
@@ -167,13 +170,13 @@ final class DomainWriter {
       return patterns.stream().anyMatch(one -> one.pattern().matches(value));
     }
 
-    /** The patterns that have all values of one that comes before them. */
+    /** Returns the other patterns that match all values of a branch. */
     Stream<Branch> covering(Branch branch) {
       return patterns.stream()
           .filter(one -> !one.equals(branch) && one.pattern().covers(branch.pattern()));
     }
 
-    /** Those that come before one, and have some of its values. */
+    /** Returns the descriptors that come before a pattern and share a value with it. */
     Stream<Branch> before(Branch branch) {
       if (!branch.pattern().isOpen()) {
         return Stream.empty();
@@ -233,8 +236,9 @@ final class DomainWriter {
   }
 
   /**
-   * The siblings whose limits are overrides of this one's, for single values. An override has no
-   * rule, so a pattern's rule would come before it: such a value gets a rule of its own.
+   * Returns the siblings that can be written as overrides of the default among them. An override
+   * has no rule, so a matching pattern's rule would decide first: a value that a pattern matches
+   * gets a rule instead.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -251,12 +255,18 @@ final class DomainWriter {
     return overriding;
   }
 
-  /** No rule asks for a single address of a group, so no override may name it. */
+  /**
+   * Whether a rule can produce the value as an id: it groups addresses, so an override for a single
+   * address of a group would never act.
+   */
   private static boolean isAskedFor(String key, String value) {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
-  /** A rule that replaces or is replaced stands alone: an override has no rule. */
+  /**
+   * Whether a limit can be part of an override. A rate that replaces or is replaced needs a rule of
+   * its own.
+   */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
     return rate != null
@@ -267,9 +277,10 @@ final class DomainWriter {
   }
 
   /**
-   * Where the more specific branch has nothing for what the more general one has, nothing limits.
+   * Adds {@code unmatched} rules for the paths below a general branch that a more specific branch
+   * lacks: there the reference limits nothing.
    *
-   * @param general the ways to the limits of the more general one
+   * @param general the paths to the limits below the general branch
    */
   private void guard(
       List<Branch> before, Branch specific, List<List<Branch>> general, Siblings siblings) {
@@ -299,7 +310,7 @@ final class DomainWriter {
         .anyMatch(path -> covers(path, rest));
   }
 
-  /** The way to the limits of a branch, without the branch itself. */
+  /** Returns the paths to the limits of a branch, without the branch itself. */
   private List<List<Branch>> leaves(Branch branch) {
     List<List<Branch>> leaves = new ArrayList<>();
     if (branch.rate() != null) {
@@ -334,7 +345,7 @@ final class DomainWriter {
     Quota quota = rate.quota();
     String begin = begin(entries(path));
     if (quota == null) {
-      // A trial that denies all lets all pass.
+      // A limit in shadow that denies everything lets everything pass.
       boolean denies = rate.isNothing() && !branch.shadow();
       String verdict = denies ? "    deny: true\n" : "    unlimited: true\n";
       files.rule(() -> begin + replaces(rate) + verdict);
@@ -392,7 +403,10 @@ final class DomainWriter {
         .collect(Collectors.joining(", "));
   }
 
-  /** The values that vary, by the places of their entries; one bucket for all where none does. */
+  /**
+   * Returns the id template: the entries whose values vary; "*", one bucket for all, if none
+   * varies.
+   */
   private static String id(List<Branch> path) {
     List<String> places = new ArrayList<>();
     for (int i = 0; i < path.size(); i++) {
@@ -403,7 +417,10 @@ final class DomainWriter {
     return places.isEmpty() ? "*" : String.join(":", places);
   }
 
-  /** The author's name, behind the domain where others have it too; else the way to the limit. */
+  /**
+   * Returns the preferred name: the author's, with the domain if another domain has it too;
+   * otherwise the path.
+   */
   private String wish(Rate rate, List<Branch> path) {
     if (!rate.name().isEmpty()) {
       return shared.contains(rate.name()) ? domain.name() + "." + rate.name() : rate.name();

@@ -26,8 +26,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads the configuration of envoyproxy/ratelimit. Anything else in the file is a mistake; settings
- * that our files cannot express are warnings at their place. Stateless.
+ * Parses the configuration of envoyproxy/ratelimit. An unknown field is a mistake; a setting that
+ * Sluice files cannot express is a warning.
  */
 final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domains> {
 
@@ -75,7 +75,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   @Override
   public @Nullable Domains read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    problems.recognized(); // only the person who converts it sees the messages
+    problems.recognized(); // only the person who converts the file sees the messages
     Node.Mapping map = Values.map(root, expected(), problems);
     if (map == null || isConfigMap(map, problems)) {
       return null;
@@ -112,7 +112,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         : new Domains(List.of(new Domain(domain, List.of(file), branches)));
   }
 
-  /** Reports a manifest of Kubernetes, and how to get the files in it. */
+  /** Reports a Kubernetes manifest, with the command that extracts its files. */
   private static boolean isConfigMap(Node.Mapping map, Problems problems) {
     Node.Entry kind = entry(map, "kind");
     if (kind == null || !"ConfigMap".equals(text(kind.value()))) {
@@ -150,7 +150,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         .orElse(null);
   }
 
-  /** The domains of the files before this one. */
+  /** Returns the domains of the earlier files. */
   private static Domains others(Limits limits) {
     return Objects.requireNonNullElse(limits.companion(Domains.class), new Domains(List.of()));
   }
@@ -160,16 +160,16 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return limits.with(type(), others(limits).plus(read));
   }
 
-  /** A part of a file that no file of ours can say. */
+  /** A setting that Sluice files cannot express. */
   private record NotExpressed(Node node, String why) {}
 
-  /** One file. Not thread-safe. */
+  /** Parses one file. Not thread-safe. */
   private record Reading(String file, Problems problems, List<NotExpressed> notExpressed) {
 
     /**
      * Reads a list of descriptors.
      *
-     * @param earlier those of the same list in other files
+     * @param earlier the descriptors of the same list in earlier files
      */
     List<Branch> branches(@Nullable Node node, List<Branch> earlier) {
       List<Branch> branches = new ArrayList<>();
@@ -249,7 +249,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return branch;
     }
 
-    /** They name series of metrics, and decide nothing. */
+    /** Warns of fields that only name metrics. */
     private void tellMetrics(Fields fields) {
       for (String name : List.of("detailed_metric", "value_to_metric")) {
         if (flag(fields, name, problems)) {
@@ -297,7 +297,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
     }
 
-    /** Null for 0 requests, which are denied, and for what cannot be expressed. */
+    /** Returns null for 0 requests, which are denied, and for a quota that cannot be expressed. */
     private @Nullable Quota quota(Node at, long requests, Duration period) {
       if (requests < 0 || requests > UINT32_MAX) {
         problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
@@ -327,7 +327,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     }
   }
 
-  /** The names of limits, each {@code {name: X}}. */
+  /** Parses a list of names of limits, each {@code {name: X}}. */
   private static List<String> replaces(@Nullable Node node, Problems problems) {
     List<String> names = new ArrayList<>();
     Node.Sequence list = Values.list(node, "a list of limits, each {name: …}", problems);
@@ -348,7 +348,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return List.copyOf(names);
   }
 
-  /** As it stands there: the reference reads numbers as texts too. */
+  /** Returns the text of a scalar: the reference accepts numbers as texts. */
   private static @Nullable String text(@Nullable Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull() ? scalar.text() : null;
   }
@@ -358,27 +358,27 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   }
 
   /**
-   * The domains of a configuration. Immutable and thread-safe.
+   * The domains of a configuration.
    *
-   * @param all in the order of their first files
+   * @param all the domains, in the order of their first files
    */
   record Domains(List<Domain> all) {
 
     /**
      * One domain.
      *
-     * @param name what proxies call it, not empty
-     * @param files the names of its files, as messages show them
-     * @param branches the descriptors of all of them, in their order
+     * @param name the name in the requests of proxies, not empty
+     * @param files the names of the domain's files, as messages show them
+     * @param branches the descriptors of all these files, in their order
      */
     record Domain(String name, List<String> files, List<Branch> branches) {}
 
-    /** Null if no file has it. */
+    /** Returns a domain by its name; null if no file has it. */
     @Nullable Domain find(String name) {
       return all.stream().filter(one -> one.name.equals(name)).findFirst().orElse(null);
     }
 
-    /** With more descriptors of the same domains, and with other ones. */
+    /** Returns these domains with the descriptors and domains of later files. */
     Domains plus(Domains more) {
       Map<String, Domain> both = new LinkedHashMap<>();
       for (Domain one : both(all, more.all)) {
@@ -396,16 +396,16 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   }
 
   /**
-   * A descriptor of the configuration, with those below it. Immutable.
+   * A descriptor of the configuration, with the descriptors below it.
    *
-   * @param file the name of its file
-   * @param node where it stands
+   * @param file the name of the file
+   * @param node the descriptor's place in the file
    * @param key the key of the entry
    * @param value the value, in which each {@code *} stands for any text; null for any value
-   * @param pattern the values that it is for
-   * @param rate what it limits; null if it only leads to others
-   * @param shadow whether its limit is in shadow
-   * @param shared whether all values that it matches share a count
+   * @param pattern the values that the descriptor matches
+   * @param rate the limit; null if there is none at this level
+   * @param shadow whether the limit is in shadow
+   * @param shared whether all values that match share a count
    * @param below the descriptors of the next entry
    */
   record Branch(
@@ -420,13 +420,13 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       List<Branch> below) {
 
     /**
-     * A limit as it is written.
+     * The field {@code rate_limit} of a descriptor.
      *
-     * @param name the name that the author gave it, empty for none
-     * @param named where that name stands, null for none
-     * @param quota null for unlimited
+     * @param name the limit's name in the file, empty for none
+     * @param named the place of the name, null for none
+     * @param quota the quota; null if nothing or everything passes
      * @param isNothing whether nothing may pass (0 requests)
-     * @param replaces the names of rates that other descriptors are not charged then
+     * @param replaces the names of rates that other descriptors are then not charged
      */
     record Rate(
         String name,
@@ -437,12 +437,12 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
 
     private static final String STAR = "*";
 
-    /** The key by which the reference knows it. */
+    /** Returns the key under which the reference stores the descriptor. */
     String composite() {
       return value == null ? key : key + "_" + value;
     }
 
-    /** The order in which the reference looks: the value itself, patterns, any value. */
+    /** Returns the rank in the reference's order: an exact value, a pattern, any value. */
     int rank() {
       return value == null ? 2 : isPattern() ? 1 : 0;
     }
@@ -455,23 +455,23 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return value != null && value.contains(STAR);
     }
 
-    /** Whether it is for one value, and was written for it. */
+    /** Whether the descriptor has a value without a star. */
     boolean isExact() {
       return value != null && !hasStar();
     }
 
-    /** The same descriptor for the value that is written like the pattern. */
+    /** Returns a copy that matches only the value that is written like the pattern. */
     Branch asLiteral() {
       ValuePattern only = ValuePattern.literal(Objects.requireNonNull(value));
       return new Branch(file, node, key, value, only, rate, shadow, shared, below);
     }
 
-    /** Whether the values of an entry make a difference to what is counted. */
+    /** Whether each value of the entry is counted apart. */
     boolean varies() {
       return !isExact() && !shared;
     }
 
-    /** Sets of branches are large, and trees below them too: each is equal to itself alone. */
+    /** Compares by identity: comparing whole trees in large sets would be slow. */
     @Override
     public boolean equals(@Nullable Object other) {
       return this == other;
@@ -482,7 +482,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return System.identityHashCode(this);
     }
 
-    /** Whether it or a branch below it has a limit, or says that there is none. */
+    /** Whether the branch or one below it has a limit or is unlimited. */
     boolean decides() {
       return rate != null || below.stream().anyMatch(Branch::decides);
     }

@@ -24,10 +24,10 @@ import org.openqa.selenium.logging.LogEntry;
 import org.openqa.selenium.logging.LogType;
 
 /**
- * The Chromium of this machine, without a window, driven through its driver; it needs {@code
- * selenium-chrome-driver}. It keeps its files in a temporary folder, and leaves nothing behind.
+ * This machine's headless Chromium, controlled through its driver; needs {@code
+ * selenium-chrome-driver}. It keeps its files in a temporary folder, and leaves none behind.
  *
- * <p>Not thread-safe; methods block until the browser has done what they say.
+ * <p>Not thread-safe; methods block until the browser has finished.
  */
 public final class LocalBrowser implements AutoCloseable {
 
@@ -47,10 +47,10 @@ public final class LocalBrowser implements AutoCloseable {
           "--hide-scrollbars");
 
   private static final int HEIGHT = 900;
-  private static final int LOWEST = 100; // lower than any page
+  private static final int LOWEST = 100; // a page is always higher
   private static final int WIDEST_PHONE = 500;
 
-  /** It warns of a protocol's version that only its other half needs. Held, or it is forgotten. */
+  /** Muted: it warns of an unknown protocol version. Kept, since a logger may be collected. */
   private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
   private final Path profile;
@@ -66,7 +66,7 @@ public final class LocalBrowser implements AutoCloseable {
    * Starts the browser with an empty profile.
    *
    * @return the browser, on an empty page
-   * @throws java.util.NoSuchElementException if it or its driver is not installed
+   * @throws java.util.NoSuchElementException if the browser or its driver is not installed
    */
   public static LocalBrowser start() {
     Path profile;
@@ -111,16 +111,16 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * Returns what drives the browser.
+   * Returns the driver of the browser.
    *
-   * @return the driver, until the browser is closed
+   * @return the driver, valid until the browser is closed
    */
   public ChromeDriver driver() {
     return driver;
   }
 
   /**
-   * Looks at the page as on another screen.
+   * Emulates another screen.
    *
    * @param look the screen
    */
@@ -153,7 +153,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * Scrolls the page.
    *
-   * @param y pixels from its top
+   * @param y the distance from the top of the page in pixels
    */
   public void scrollTo(int y) {
     driver.executeScript("window.scrollTo(0, arguments[0])", y);
@@ -162,8 +162,8 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * Runs a script in the page.
    *
-   * @param script the body of a function, which returns something
-   * @return what it returned
+   * @param script the body of a function, which returns a value
+   * @return the returned value
    */
   @CanIgnoreReturnValue
   public Object ask(String script) {
@@ -171,7 +171,7 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * Returns what the page has written to its console since the last call: errors, blocked content.
+   * Returns the console messages of the page since the previous call: errors, blocked content.
    *
    * @return the messages
    */
@@ -182,10 +182,10 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * Writes the visible part of the page as a picture.
+   * Saves a picture of the visible part of the page.
    *
-   * @param folder where to, null for nowhere
-   * @param name the file's name without its suffix
+   * @param folder the destination, null to save nothing
+   * @param name the name of the file without its suffix
    */
   public void keepPicture(@Nullable Path folder, String name) {
     if (folder == null) {
@@ -199,12 +199,12 @@ public final class LocalBrowser implements AutoCloseable {
   }
 
   /**
-   * Writes the whole page as a picture, on a screen that is as high as the page. What covers the
+   * Saves a picture of the whole page, on a screen as high as the page. An element that covers the
    * screen, such as the backdrop of a dialog, then covers the picture.
    *
-   * @param folder where to, null for nowhere
-   * @param name the file's name without its suffix
-   * @throws java.util.NoSuchElementException if nobody looked at a page yet
+   * @param folder the destination, null to save nothing
+   * @param name the name of the file without its suffix
+   * @throws java.util.NoSuchElementException if no page was opened yet
    */
   public void keepWholePage(@Nullable Path folder, String name) {
     if (folder == null) {
@@ -235,8 +235,8 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * A screen.
    *
-   * @param name for the names of tests and pictures
-   * @param width in pixels
+   * @param name the name in tests and pictures
+   * @param width the width in pixels
    * @param media {@code screen} or {@code print}
    * @param colours {@code light} or {@code dark}
    */

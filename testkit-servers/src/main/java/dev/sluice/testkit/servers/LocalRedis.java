@@ -19,11 +19,11 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A real Redis (or Valkey, or Sentinel) on a free port of this machine, for tests: started, and
- * stopped, killed, frozen and started again as the test likes. It leaves nothing behind.
+ * A real Redis (or Valkey, or Sentinel) on a free port of this machine, for tests, which can stop,
+ * kill, freeze and restart it. It leaves no files behind.
  *
- * <p>Not thread-safe. Methods block until what they say is true, and fail where it doesn't come
- * true within ten seconds.
+ * <p>Not thread-safe. Methods block until their effect is visible, and fail after ten seconds
+ * without it.
  */
 public final class LocalRedis implements AutoCloseable {
 
@@ -55,12 +55,12 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Starts a server that keeps nothing on the disk.
+   * Starts a server without persistence.
    *
-   * @param binary of {@link RedisBinary}
-   * @param arguments more settings, as on the command line of a server: {@code "--maxmemory",
-   *     "1mb"}; with {@code "--requirepass"}, {@link #command} logs in
-   * @return the server, which answers
+   * @param binary the program, see {@link RedisBinary}
+   * @param arguments additional settings, as on the command line of a server: {@code "--maxmemory",
+   *     "1mb"}; with {@code "--requirepass"}, {@link #command} authenticates
+   * @return the server, ready for commands
    */
   public static LocalRedis start(Path binary, String... arguments) {
     List<String> words = List.of(arguments);
@@ -74,10 +74,10 @@ public final class LocalRedis implements AutoCloseable {
   /**
    * Starts a Sentinel.
    *
-   * @param binary of {@link RedisBinary}
-   * @param password which it asks for, null for none
-   * @param settings the lines of its file of settings
-   * @return the Sentinel, which answers
+   * @param binary the program, see {@link RedisBinary}
+   * @param password the Sentinel's own password, null for none
+   * @param settings the lines of its configuration file
+   * @return the Sentinel, ready for commands
    */
   static LocalRedis startSentinel(Path binary, @Nullable String password, List<String> settings) {
     LocalRedis sentinel = new LocalRedis(binary, freePort(), List.of("--sentinel"), password);
@@ -96,7 +96,7 @@ public final class LocalRedis implements AutoCloseable {
     return sentinel;
   }
 
-  /** A port that is free, and so is the one that a Cluster adds to it. */
+  /** Returns a free port whose Cluster bus port is free too. */
   private static int freePort() {
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
@@ -108,13 +108,16 @@ public final class LocalRedis implements AutoCloseable {
           }
         }
       } catch (IOException e) {
-        // Taken: another one.
+        // The bus port is taken: try another port.
       }
     }
     throw new IllegalStateException("no free port after " + ATTEMPTS + " attempts");
   }
 
-  /** Starts the server on its old port after it was {@link #kill killed}; its disk is as it was. */
+  /**
+   * Restarts the server on its old port after it was {@link #kill killed}, with its files
+   * unchanged.
+   */
   public void startAgain() {
     List<String> command = new ArrayList<>(List.of(binary.toString()));
     if (arguments.contains("--sentinel")) {
@@ -145,7 +148,7 @@ public final class LocalRedis implements AutoCloseable {
     await("answers", () -> "PONG".equals(tryPing()));
   }
 
-  /** Redis 6.2 refuses to start with a setting of 7. */
+  /** Removes a setting of Redis 7 with which Redis 6.2 refuses to start. */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
     if (at < 0 || RedisBinary.hasEnableDebugCommand(binary)) {
@@ -177,9 +180,9 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Waits until something is true.
+   * Waits until a condition is true.
    *
-   * @param what for the message, in the third person
+   * @param what the condition in words, for the message, in the third person
    * @param condition polled every few milliseconds
    */
   void await(String what, java.util.function.BooleanSupplier condition) {
@@ -194,11 +197,11 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Asks the server, over a connection of its own.
+   * Sends a command to the server on a new connection.
    *
    * @param words the command and its arguments
-   * @return a String, a Long, a List of them, or null
-   * @throws IllegalStateException with the server's words if it refuses, or is not there
+   * @return the reply: a String, a Long, a List of them, or null
+   * @throws IllegalStateException with the server's error if it refuses, or if it is not reachable
    */
   @CanIgnoreReturnValue
   public @Nullable Object command(String... words) {
@@ -206,25 +209,25 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * The port.
+   * Returns the port.
    *
-   * @return on the loopback address
+   * @return a port on the loopback address
    */
   public int port() {
     return port;
   }
 
   /**
-   * Host and port.
+   * Returns host and port.
    *
-   * @return as they stand in a URI
+   * @return host and port as in a URI
    */
   public String address() {
     return "127.0.0.1:" + port;
   }
 
   /**
-   * The address of the server.
+   * Returns the URI of the server.
    *
    * @return {@code redis://127.0.0.1:port/0}
    */
@@ -232,7 +235,7 @@ public final class LocalRedis implements AutoCloseable {
     return URI.create("redis://" + address() + "/0");
   }
 
-  /** Ends the server as a power cut would. */
+  /** Kills the server without notice, as a power cut would. */
   public void kill() {
     Process running = process;
     if (running != null) {
@@ -241,12 +244,12 @@ public final class LocalRedis implements AutoCloseable {
     }
   }
 
-  /** Freezes the server: it holds its connections and says nothing. */
+  /** Freezes the server: it keeps its connections and sends nothing. */
   public void freeze() {
     signal("STOP");
   }
 
-  /** Lets a frozen server go on. */
+  /** Resumes a frozen server. */
   public void thaw() {
     signal("CONT");
   }

@@ -9,8 +9,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A master, its replica and a Sentinel that watches them, for tests. Not thread-safe; methods block
- * as those of {@link LocalRedis} do.
+ * A master, its replica and a Sentinel that watches both, for tests. Not thread-safe; methods block
+ * as in {@link LocalRedis}.
  */
 public final class LocalSentinel implements AutoCloseable {
 
@@ -25,22 +25,22 @@ public final class LocalSentinel implements AutoCloseable {
   }
 
   /**
-   * Starts the three.
+   * Starts the three servers.
    *
-   * @param binary of {@link RedisBinary}
-   * @return the group, in step with each other
+   * @param binary the program, see {@link RedisBinary}
+   * @return the group, after the replica and the Sentinel have connected
    */
   public static LocalSentinel start(Path binary) {
     return start(binary, List.of(), null, List.of());
   }
 
   /**
-   * Starts the three, all of which ask for a password.
+   * Starts the three servers with passwords.
    *
-   * @param binary of {@link RedisBinary}
-   * @param password of the master and of its replica
-   * @param sentinelPassword of the Sentinel
-   * @return the group, in step with each other
+   * @param binary the program, see {@link RedisBinary}
+   * @param password the password of the master and its replica
+   * @param sentinelPassword the password of the Sentinel
+   * @return the group, after the replica and the Sentinel have connected
    */
   public static LocalSentinel start(Path binary, String password, String sentinelPassword) {
     return start(
@@ -84,7 +84,7 @@ public final class LocalSentinel implements AutoCloseable {
   }
 
   /**
-   * The server that was the master at the start.
+   * Returns the initial master.
    *
    * @return the server
    */
@@ -93,7 +93,7 @@ public final class LocalSentinel implements AutoCloseable {
   }
 
   /**
-   * The server that was the replica at the start.
+   * Returns the initial replica.
    *
    * @return the server
    */
@@ -102,7 +102,7 @@ public final class LocalSentinel implements AutoCloseable {
   }
 
   /**
-   * The Sentinel.
+   * Returns the Sentinel.
    *
    * @return the server
    */
@@ -119,12 +119,12 @@ public final class LocalSentinel implements AutoCloseable {
     try {
       return info(second, "replication").contains("role:master");
     } catch (IllegalStateException e) {
-      return false; // a Sentinel cuts the connections of a server that it promotes
+      return false; // Sentinel closes the connections of a server that it promotes
     }
   }
 
   /**
-   * The address of the group.
+   * Returns the URI of the group.
    *
    * @return {@code redis-sentinel://127.0.0.1:port/0#mymaster}
    */

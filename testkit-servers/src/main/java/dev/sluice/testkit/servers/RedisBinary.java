@@ -17,7 +17,7 @@ import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 
 /**
- * The source of the program of a {@link LocalRedis}. Stateless.
+ * Finds the server program for a {@link LocalRedis}.
  *
  * <p>Needs {@code com.github.codemonstur:embedded-redis} on the user's class path.
  */
@@ -28,9 +28,8 @@ public final class RedisBinary {
   private RedisBinary() {}
 
   /**
-   * Redis 6.2, the oldest that Sluice works with, out of a jar: needs nothing installed. To try all
-   * tests on another server, name its program in the environment: {@code
-   * SLUICE_TEST_REDIS=/path/to/valkey-server}.
+   * Returns Redis 6.2, the oldest supported version, from a jar. To run all tests on another
+   * server, set its path in the environment: {@code SLUICE_TEST_REDIS=/path/to/valkey-server}.
    *
    * @return the path of the program
    */
@@ -40,7 +39,7 @@ public final class RedisBinary {
   }
 
   /**
-   * The newest server that is installed, of Valkey and Redis; the bundled one where none is.
+   * Returns the installed Valkey or Redis, Valkey first; the bundled Redis if neither is installed.
    *
    * @return the path of the program
    */
@@ -57,12 +56,12 @@ public final class RedisBinary {
     return bundled();
   }
 
-  /** Whether it has a setting of Redis 7 that older ones refuse to start with. */
+  /** Whether the program knows a setting of Redis 7, with which older versions refuse to start. */
   static boolean hasEnableDebugCommand(Path program) {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
   }
 
-  /** Out of "Redis server v=6.2.11 sha=…" or "Valkey server v=8.0.1 sha=…". */
+  /** Parses "Redis server v=6.2.11 sha=…" or "Valkey server v=8.0.1 sha=…". */
   private static int majorVersion(Path program) {
     try {
       Process process = new ProcessBuilder(program.toString(), "--version").start();
@@ -77,7 +76,7 @@ public final class RedisBinary {
     }
   }
 
-  /** Unpacked once for all servers of a process, and removed with it. */
+  /** The bundled program, unpacked once per process and deleted with it. */
   private static final class Bundled {
     private static final Path PATH = unpack();
 
@@ -104,7 +103,7 @@ public final class RedisBinary {
           Files.deleteIfExists(file);
         }
       } catch (IOException e) {
-        // It lies in the folder for temporary files.
+        // It stays in the folder for temporary files.
       }
     }
   }

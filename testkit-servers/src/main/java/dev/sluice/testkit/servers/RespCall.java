@@ -13,7 +13,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** One command to a server that speaks RESP2, without a client library. Stateless; blocks. */
+/** Sends one command to a RESP2 server, without a client library. Blocks. */
 final class RespCall {
 
   private static final int TIMEOUT_MILLIS = 10_000;
@@ -24,7 +24,7 @@ final class RespCall {
     return ask(port, null, words);
   }
 
-  /** Logs in first, where there is a password. */
+  /** Authenticates if there is a password, sends a command, and returns the reply. */
   static @Nullable Object ask(int port, @Nullable String password, String... words) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MILLIS);

@@ -12,9 +12,9 @@ import org.springframework.test.context.BootstrapWith;
 import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
- * A slice of a Spring Boot application: its limits, and the beans whose {@code @RateLimited}
- * methods a test calls. No other component and no other auto-configuration is there: no server, no
- * database, no Redis.
+ * Starts a slice of a Spring Boot application: its limits, and the beans whose {@code @RateLimited}
+ * methods a test calls. The slice has no other component and no other auto-configuration: no
+ * server, no database, no Redis.
  *
  * <pre>{@code
  * @SluiceTest(Orders.class)
@@ -28,9 +28,8 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * }
  * }</pre>
  *
- * <p>What {@link AutoConfigureSluice} says of limits, buckets and the clock holds here. What a
- * component needs besides is added as in any test: by {@code @Import}, {@code @TestConfiguration}
- * or a mock bean.
+ * <p>Limits, buckets and the clock are as in {@link AutoConfigureSluice}. Add the dependencies of a
+ * component as in any test: by {@code @Import}, {@code @TestConfiguration} or a mock bean.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -42,16 +41,16 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
 public @interface SluiceTest {
 
   /**
-   * The components of the application that become beans.
+   * Returns the components of the application that become beans.
    *
    * @return classes, in no order; none for a test of the limits alone
    */
   Class<?>[] value() default {};
 
   /**
-   * More properties, which win over those of the application.
+   * Returns additional properties, which override those of the application.
    *
-   * @return {@code name=value}
+   * @return entries of the form {@code name=value}
    */
   String[] properties() default {};
 }

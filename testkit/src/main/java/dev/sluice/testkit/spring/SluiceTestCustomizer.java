@@ -18,10 +18,10 @@ import org.springframework.test.context.MergedContextConfiguration;
 import org.springframework.test.context.TestContextAnnotationUtils;
 
 /**
- * Cuts the slice of a {@link SluiceTest}: it finds no component by scanning, and configures nothing
- * automatically but what {@link AutoConfigureSluice} imports.
+ * Reduces the context to the slice of a {@link SluiceTest}: scans for no components, and
+ * auto-configures only what {@link AutoConfigureSluice} imports.
  *
- * @param components what the test names; a part of the context's identity
+ * @param components the classes named by the test, which identify the context
  */
 record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomizer {
 
@@ -35,7 +35,7 @@ record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomi
         .register(components.toArray(Class<?>[]::new));
   }
 
-  /** Made by Spring's factories. */
+  /** The factory, registered in Spring's factories file. */
   static final class Factory implements ContextCustomizerFactory {
 
     @Override
@@ -47,7 +47,7 @@ record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomi
     }
   }
 
-  /** Excludes every component that a scan finds. All of them are equal. */
+  /** Excludes every component that a scan finds. All instances are equal. */
   private static final class Nothing extends TypeExcludeFilter {
 
     @Override

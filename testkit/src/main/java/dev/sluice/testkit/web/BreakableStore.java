@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The store in memory, which can be told to fail as a store is allowed to. */
+/** The memory store, which a test can make fail in the ways that the contract of stores permits. */
 final class BreakableStore implements BucketStore {
 
   private final BucketStore memory;
@@ -25,7 +25,7 @@ final class BreakableStore implements BucketStore {
     breakAfter(0);
   }
 
-  /** Fails all but the given number of the next calls. */
+  /** Makes all calls fail after the next {@code more} calls. */
   void breakAfter(int more) {
     breaksAfter = calls.get() + more;
   }

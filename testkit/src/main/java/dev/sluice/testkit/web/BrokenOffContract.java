@@ -16,8 +16,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Clients that break off while the application still works on their requests, as JUnit tests over
- * real HTTP/1.1 and HTTP/2. The token stays spent, as nobody knows yet how the work ends.
+ * Tests of clients that abort while the application still works on their requests, as JUnit tests
+ * over real HTTP/1.1 and HTTP/2. The token stays spent, since the result of the work is unknown.
  *
  * <p>The test of a filter extends this class and starts a server. The application behind the filter
  * must do the following:
@@ -38,20 +38,20 @@ public abstract class BrokenOffContract {
   private final FilterRun run = new FilterRun(setup -> start(setup, held));
 
   /**
-   * For the test of a filter to extend.
+   * For subclasses, which test a filter.
    *
-   * @param protocol what its clients speak
+   * @param protocol the protocol of the clients
    */
   protected BrokenOffContract(FilterProtocol protocol) {
     this.protocol = protocol;
   }
 
   /**
-   * Starts a server whose application stands behind a filter. A test calls it at most once, and the
+   * Starts a server whose application is behind a filter. A test calls this at most once, and the
    * contract closes the server.
    *
-   * @param setup what the filter must be made of
-   * @param requests is told of the requests that are held
+   * @param setup the parts of the filter
+   * @param requests receives the held requests
    * @return the running server
    * @throws Exception if the server does not start
    */
@@ -75,7 +75,7 @@ public abstract class BrokenOffContract {
     return run.remaining("PerKey", "good");
   }
 
-  /** Gives the server time to see what was sent before. */
+  /** Sends another request, so that the server has time to process the earlier ones. */
   private void anotherRequest() {
     assertThat(run.get("/other").statusCode()).isEqualTo(200);
   }
@@ -173,7 +173,7 @@ public abstract class BrokenOffContract {
     }
   }
 
-  /** The attack: 300 attempts, each broken off while its password is checked. */
+  /** The attack: 300 attempts, each aborted while its password is checked. */
   @Test
   final void attempts_thatAreBrokenOff_areLimitedLikeOthers() throws Exception {
     startWithCheck().close();

@@ -21,8 +21,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * The client's address. The peer, 127.0.0.1, is a trusted proxy, as is 10.0.0.0/8; the proxy has
- * appended what it saw, and all that stands left of it was sent by the client.
+ * Rules of the client's address. The peer, 127.0.0.1, is a trusted proxy, and so is 10.0.0.0/8. The
+ * proxy appended the address that it saw; everything left of it came from the client.
  */
 interface ClientAddressRules extends FilterRules {
 
@@ -38,9 +38,9 @@ interface ClientAddressRules extends FilterRules {
             Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
   }
 
-  /** The id that a request is charged to. */
+  /** Returns the id that a request is charged to. */
   private String client(String... headerLines) throws Exception {
-    run().time().advance(Duration.ofMinutes(1)); // whatever was charged before is full again
+    run().time().advance(Duration.ofMinutes(1)); // all earlier charges have refilled
     int before = run().decisions().size();
     assertThat(run().raw("/page", headerLines)).startsWith("HTTP/1.1 200");
     List<Decision> decisions = run().decisions();
@@ -48,7 +48,7 @@ interface ClientAddressRules extends FilterRules {
     return Objects.requireNonNull(decisions.get(before).transaction()).id();
   }
 
-  /** Checks rows of a header's value and the client that it names. */
+  /** Checks rows of a header's value and the expected client. */
   private void check(ProxyHeader header, String... rows) throws Exception {
     startBehind(header);
     for (String row : rows) {
@@ -86,13 +86,13 @@ interface ClientAddressRules extends FilterRules {
         "::ffff:192.0.2.1                       | 192.0.2.1",
         "[::ffff:c000:201]:80                   | 192.0.2.1",
         "10.9.9.9                               | 10.9.9.9",
-        // Spoofed: what the client sent stands on the left.
+        // Spoofed: the client's own value is on the left.
         "6.6.6.6, 192.0.2.1                     | 192.0.2.1",
         "10.6.6.6, 192.0.2.1                    | 192.0.2.1",
         "6.6.6.6, 192.0.2.1, 10.1.2.3           | 192.0.2.1",
         "127.0.0.1, 192.0.2.1                   | 192.0.2.1",
         "\"6.6.6.6, 192.0.2.1                   | 192.0.2.1",
-        // A proxy that names nobody stands for all that is behind it.
+        // A proxy that does not name its client counts as the client.
         "6.6.6.6, unknown                       | 127.0.0.1",
         "6.6.6.6, unknown, 10.1.2.3             | 10.1.2.3",
         "6.6.6.6, _hidden                       | 127.0.0.1",
@@ -213,7 +213,7 @@ interface ClientAddressRules extends FilterRules {
     }
   }
 
-  /** Whatever the client sends first, the id is the address that the trusted proxy saw. */
+  /** Whatever the client sends, the id is the address that the trusted proxy saw. */
   @ParameterizedTest
   @EnumSource
   default void randomGarbageOfTheClients_choosesNothing(ProxyHeader header) throws Exception {

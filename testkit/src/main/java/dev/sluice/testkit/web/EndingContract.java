@@ -35,30 +35,30 @@ public abstract class EndingContract {
   private final FilterRun run = new FilterRun(this::start);
 
   /**
-   * For the test of a filter to extend.
+   * For subclasses, which test a filter.
    *
-   * @param protocol what its clients speak
+   * @param protocol the protocol of the clients
    */
   protected EndingContract(FilterProtocol protocol) {
     this.protocol = protocol;
   }
 
   /**
-   * Starts a server whose application stands behind a filter. A test calls it at most once, and the
+   * Starts a server whose application is behind a filter. A test calls this at most once, and the
    * contract closes the server.
    *
-   * @param setup what the filter must be made of
+   * @param setup the parts of the filter
    * @return the running server
    * @throws Exception if the server does not start
    */
   protected abstract FilteredSite start(FilterSetup setup) throws Exception;
 
   /**
-   * Asserts what three kinds of rules count of an ending: only a 401, only a 500 or a 503, all but
-   * a success. For endings that only one framework knows.
+   * Asserts which of three rules count an ending as one of their outcomes: a rule for 401, a rule
+   * for 500 and 503, and a rule for all but success. For endings that only one framework has.
    *
-   * @param path below the application's prefix
-   * @param status what the client gets
+   * @param path the path below the application's prefix
+   * @param status the status that the client receives
    * @param of401 whether a rule that counts 401 keeps its token
    * @param of500 whether a rule that counts 500 and 503 keeps its token
    * @param allButSuccess whether a rule that counts all but a success keeps its token
@@ -74,7 +74,7 @@ public abstract class EndingContract {
         Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
     try (AbortingClient client = protocol.client(run.site())) {
       assertThat(client.get(path).status()).isEqualTo(status);
-      // Before the client leaves, which could be another ending.
+      // Before the client closes, which could be another ending.
       await()
           .untilAsserted(
               () -> {
@@ -100,7 +100,7 @@ public abstract class EndingContract {
     "/end?how=redirect                   , 302, false, false, true",
     "/end?how=events                     , 200, false, false, false",
     "/end?how=throw                      , 500, false, true,  true",
-    // Nobody knows how the work ends: all stays spent.
+    // The result of the work is unknown: all tokens stay spent.
     "/end?how=time-out                   , 500, true,  true,  true",
     "/end?how=time-out-answered&status=503, 503, true,  true,  true",
     "/end?how=sent-then-time-out         , 401, true,  false, true",

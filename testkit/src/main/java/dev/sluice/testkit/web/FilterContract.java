@@ -29,14 +29,14 @@ public abstract class FilterContract
 
   private final FilterRun run = new FilterRun(this::start);
 
-  /** For the test of a filter to extend. */
+  /** For subclasses, which test a filter. */
   protected FilterContract() {}
 
   /**
-   * Starts a server whose application stands behind a filter. A test calls it at most once, and the
+   * Starts a server whose application is behind a filter. A test calls this at most once, and the
    * contract closes the server.
    *
-   * @param setup what the filter must be made of
+   * @param setup the parts of the filter
    * @return the running server
    * @throws Exception if the server does not start
    */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/** The protocols that a filter is tested over, each with a client that can break off. */
+/** The protocols over which a filter is tested, each with a client that can abort. */
 public enum FilterProtocol {
   /** HTTP/1.1, with a connection for each request. */
   HTTP_1_1 {

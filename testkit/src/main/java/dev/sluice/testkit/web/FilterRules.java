@@ -4,6 +4,6 @@ package dev.sluice.testkit.web;
 /** A part of the contract. */
 interface FilterRules {
 
-  /** The test that is running: its clock, its limits, its server. */
+  /** Returns the running test: its clock, its limits, its server. */
   FilterRun run();
 }

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 /** One test of the contract: a clock, limits, a store that can break, and the server under test. */
 final class FilterRun implements AutoCloseable {
 
-  /** The address that the tests ask from. */
+  /** The client address of the tests. */
   static final String LOCAL = "127.0.0.1";
 
   private final HttpClient client =
@@ -85,7 +85,7 @@ final class FilterRun implements AutoCloseable {
     return store;
   }
 
-  /** The decisions on spends so far, in order. */
+  /** Returns the decisions on spends so far, in order. */
   List<Decision> decisions() {
     return decisions;
   }
@@ -123,7 +123,7 @@ final class FilterRun implements AutoCloseable {
     return limiter.check(limit, id, 0).remaining();
   }
 
-  /** Returns the tokens left in the bucket that trials of a limit have. */
+  /** Returns the remaining tokens in the bucket that a limit's trials use. */
   long remainingInShadow(String limit, String id) {
     Transaction read = limiter.transaction(limit, id).inShadow().withCost(0);
     return limiter.check(List.of(read)).remaining();
@@ -155,21 +155,21 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * Sends a GET byte by byte, which a polite client would refuse to send.
+   * Sends a GET byte by byte, including requests that an HTTP library would refuse to send.
    *
-   * @param path below the application's prefix
+   * @param path the path below the application's prefix
    * @return the whole response, with its status line
    */
   String raw(String path, String... headerLines) throws IOException {
     return rawTarget(site().prefix() + path, headerLines);
   }
 
-  /** The same, with all that stands in the request line. */
+  /** Sends a GET like {@link #raw}, with the whole request target. */
   String rawTarget(String target, String... headerLines) throws IOException {
     return rawRequest("GET " + target + " HTTP/1.1", headerLines);
   }
 
-  /** The same, with the whole request line. */
+  /** Sends a request like {@link #raw}, with the whole request line. */
   String rawRequest(String start, String... headerLines) throws IOException {
     StringBuilder request = new StringBuilder(start + "\r\nHost: x\r\nContent-Length: 0\r\n");
     for (String line : headerLines) {

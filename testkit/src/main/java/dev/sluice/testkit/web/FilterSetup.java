@@ -8,9 +8,9 @@ import dev.sluice.web.Rule;
 import java.util.List;
 
 /**
- * The filter that a test wants. Immutable.
+ * The parts of the filter that a test needs.
  *
- * @param limiter decides
+ * @param limiter the limiter that decides
  * @param rules the rules, in their order
  * @param clientAddress how the client's address is found
  * @param headers the family of rate limit headers
@@ -19,9 +19,9 @@ public record FilterSetup(
     Limiter limiter, List<Rule> rules, ClientAddress clientAddress, HeaderProfile headers) {
 
   /**
-   * Makes a description.
+   * Creates a setup.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @param rules the rules; copied
    * @param clientAddress how the client's address is found
    * @param headers the family of rate limit headers

@@ -5,7 +5,7 @@ package dev.sluice.testkit.web;
 public interface FilteredSite extends AutoCloseable {
 
   /**
-   * Returns where the server listens, on the loopback interface.
+   * Returns the port on the loopback interface.
    *
    * @return the port
    */

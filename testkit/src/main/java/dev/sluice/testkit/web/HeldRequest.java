@@ -5,7 +5,7 @@ package dev.sluice.testkit.web;
 public interface HeldRequest {
 
   /**
-   * Ends the work with a status, whether or not anybody still waits for it. Does nothing where the
+   * Ends the work with a status, whether or not anybody still waits for it. Does nothing if the
    * exchange has ended already.
    *
    * @param status the status of the response
@@ -13,8 +13,8 @@ public interface HeldRequest {
   void end(int status);
 
   /**
-   * Writes until the server notices that the client is gone, and ends the exchange. Called only
-   * where the status was sent before.
+   * Writes until the server notices that the client has disconnected, and ends the exchange. Called
+   * only after the status was sent.
    */
   void writeUntilBroken();
 }

@@ -7,7 +7,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** Reports of an application to a {@link BrokenOffContract} about its requests. Thread-safe. */
+/** Receives an application's reports on requests, for a {@link BrokenOffContract}. Thread-safe. */
 public final class HeldRequests {
 
   private static final long PATIENCE_SECONDS = 10;
@@ -18,7 +18,7 @@ public final class HeldRequests {
   HeldRequests() {}
 
   /**
-   * Called by the application when it starts to work on a request.
+   * Reports that the application starts to work on a request.
    *
    * @param request the request
    */
@@ -27,15 +27,15 @@ public final class HeldRequests {
   }
 
   /**
-   * Called once for each held request, when the thread that brought it has left the filter and, if
-   * that can be seen, the server. If its work holds that thread, it is called when the request
-   * ends.
+   * Reports, once for each held request, that its original thread has left the filter and, if that
+   * is visible, the server. If the work holds that thread, the application calls this when the
+   * request ends.
    */
   public void left() {
     left.release();
   }
 
-  /** The next request that has arrived. */
+  /** Waits for the next request, and returns it. */
   @CanIgnoreReturnValue
   HeldRequest next() throws InterruptedException {
     HeldRequest request = arrived.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);

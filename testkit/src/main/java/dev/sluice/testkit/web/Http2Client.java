@@ -46,8 +46,8 @@ final class Http2Client implements AbortingClient {
   }
 
   /**
-   * Waits until the server has read what was sent, which an answered ping shows. Tomcat answers
-   * none where it takes too many resets for an attack.
+   * Waits until the server has read everything sent so far, by a ping. Tomcat sends no reply if it
+   * considers the resets an attack.
    */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);

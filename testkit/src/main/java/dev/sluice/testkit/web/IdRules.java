@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Where ids come from, and what a request gets that lacks one. */
+/** Rules of the sources of ids, and of requests without an id. */
 interface IdRules extends FilterRules {
 
   @Test

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules that count some outcomes only: 30 failed logins an hour, and any number of good ones. */
+/** Rules that count only some outcomes: 30 failed logins an hour, unlimited successful ones. */
 interface OutcomeRules extends FilterRules {
 
   private static Rule failedLogins() {

@@ -4,8 +4,8 @@ package dev.sluice.testkit.web;
 import java.util.List;
 
 /**
- * The ways in which clients write one and the same request, to be sent byte by byte. Some
- * application reads each of them so, or every server refuses it. Stateless.
+ * Equivalent spellings of requests, to be sent byte by byte. For each spelling, some application
+ * reads it as the plain request, or every server rejects it.
  */
 public final class Spellings {
 
@@ -167,7 +167,7 @@ public final class Spellings {
   /**
    * Returns targets that some application reads as {@code /login}.
    *
-   * @return 60 and more, with a query in some
+   * @return 60 or more targets, some with a query
    */
   public static List<String> ofPath() {
     return PATHS;
@@ -176,7 +176,7 @@ public final class Spellings {
   /**
    * Returns requests that some application reads as {@code DELETE /login}.
    *
-   * @return 20 and more request lines, some of which have lines of headers behind them
+   * @return 20 or more request lines, some followed by header lines
    */
   public static List<String> ofMethod() {
     return METHODS;
@@ -185,7 +185,7 @@ public final class Spellings {
   /**
    * Returns values of a cookie that some application reads as {@code e1}.
    *
-   * @return what stands behind the name and the equals sign
+   * @return the text after the name and the equals sign
    */
   public static List<String> ofCookie() {
     return COOKIES;
@@ -201,7 +201,8 @@ public final class Spellings {
   }
 
   /**
-   * Returns what a trusted proxy writes in {@code X-Forwarded-For} for clients of one subscriber.
+   * Returns values of {@code X-Forwarded-For} that a trusted proxy writes for clients of one
+   * subscriber.
    *
    * @return values whose last address is in {@code 2001:db8:7:7::/64}
    */

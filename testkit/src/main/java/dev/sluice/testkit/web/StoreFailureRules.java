@@ -10,7 +10,7 @@ import dev.sluice.web.VaryBy;
 import java.net.http.HttpResponse;
 import org.junit.jupiter.api.Test;
 
-/** The answers to requests while the store does not answer. */
+/** Rules of requests during a failure of the store. */
 interface StoreFailureRules extends FilterRules {
 
   private void start() throws Exception {
@@ -104,7 +104,7 @@ interface StoreFailureRules extends FilterRules {
   @Test
   default void trial_whoseTokensCanNotBeGivenBack_leavesThemSpent() throws Exception {
     start();
-    run().store().breakAfter(2); // the spend, the trial's spend; then the giving back fails
+    run().store().breakAfter(2); // the spend and the trial's spend succeed; the refund fails
 
     assertThat(run().get("/trial").statusCode()).isEqualTo(200);
 

@@ -7,8 +7,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Bars of nanoseconds per decision, one group a scene, as SVG that reads on light and dark ground.
- * Stateless.
+ * Draws bars of nanoseconds per decision as SVG, one group per scene, legible on light and dark
+ * backgrounds.
  */
 final class Chart {
 

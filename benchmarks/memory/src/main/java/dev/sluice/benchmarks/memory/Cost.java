@@ -5,19 +5,19 @@ import dev.sluice.benchmarks.report.Figure;
 import java.util.List;
 
 /**
- * What a decision costs, in a row.
+ * The cost of a decision in a row.
  *
  * @param rounds nanoseconds per decision of one thread
- * @param bytes allocated per decision, the texts of the ids apart
+ * @param bytes the bytes allocated per decision, without the texts of the ids
  */
 record Cost(Figure rounds, double bytes) {
 
-  /** Of one round. */
+  /** Creates the cost of one round. */
   Cost(double nanos, double bytes) {
     this(new Figure(nanos, nanos, nanos), bytes);
   }
 
-  /** Of some rounds, each with a cost of its own. */
+  /** Combines the costs of several rounds. */
   static Cost of(List<Cost> costs) {
     return new Cost(
         Figure.of(costs.stream().mapToDouble(Cost::nanos)),

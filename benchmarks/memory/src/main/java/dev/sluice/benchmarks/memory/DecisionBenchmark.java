@@ -16,41 +16,41 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * Decisions on many keys, whose buckets exist; the figure is per decision.
+ * Measures decisions on many keys whose buckets exist; the figure is per decision.
  *
- * <p>Each id is a text of its own, made outside of the measured time: a text that was used before
- * remembers its hash, which no request from a network does.
+ * <p>Each id is a new text, made outside of the measured time: a used text caches its hash, which a
+ * request from a network never has.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DecisionBenchmark {
 
-  /** Few enough that they are near when they are asked for. */
+  /** Few enough to stay in the processor's cache. */
   private static final int REQUESTS = 256;
 
   /** The subject that decides, a name of {@link Subjects}. */
   @Param({"SLUICE"})
   public String subject = "";
 
-  /** How many keys there are. */
+  /** The number of keys. */
   @Param({"1000000"})
   public int keys;
 
-  /** How often each is asked for: {@code uniform} or {@code zipf}. */
+  /** The distribution of requests over keys: {@code uniform} or {@code zipf}. */
   @Param({"uniform"})
   public String distribution = "";
 
   /**
-   * The kind of the answers: {@code allow}, {@code deny}, {@code mixed}, or {@code reuse}: allow,
-   * where the bucket of before has filled up long ago.
+   * The kind of answers: {@code allow}, {@code deny}, {@code mixed}, or {@code reuse} (allow, where
+   * the key's previous bucket became full long ago).
    */
   @Param({"allow"})
   public String answers = "";
 
   private Spender decider = key -> false;
 
-  /** Makes a bucket for each key. */
+  /** Creates a bucket for each key. */
   @Setup
   public void setUp() {
     decider = decider();
@@ -72,7 +72,7 @@ public class DecisionBenchmark {
     };
   }
 
-  /** What one thread asks for. */
+  /** The requests of one thread. */
   @State(Scope.Thread)
   public static class Client {
     private static final AtomicLong THREADS = new AtomicLong();
@@ -82,9 +82,9 @@ public class DecisionBenchmark {
     private boolean asBytes;
 
     /**
-     * Each thread has an order of its own.
+     * Gives each thread its own order of keys.
      *
-     * @param all what is measured
+     * @param all the benchmark
      */
     @Setup
     public void setUp(DecisionBenchmark all) {
@@ -92,7 +92,7 @@ public class DecisionBenchmark {
       asBytes = Subjects.valueOf(all.subject).takesBytes();
     }
 
-    /** Makes the next requests; not measured. */
+    /** Creates the next requests; not measured. */
     @Setup(Level.Invocation)
     public void next() {
       requests.replace(order, asBytes);
@@ -102,7 +102,7 @@ public class DecisionBenchmark {
   /**
    * Decides on the next requests.
    *
-   * @param client this thread's
+   * @param client the requests of this thread
    * @return how many were allowed
    */
   @Benchmark

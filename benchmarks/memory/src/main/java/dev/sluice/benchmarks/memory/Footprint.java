@@ -5,7 +5,7 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Locale;
 
-/** Measures, in a process of its own, the heap that one live bucket takes; prints bytes. */
+/** Measures the heap of one live bucket in a separate process; prints bytes. */
 final class Footprint {
 
   private Footprint() {}
@@ -25,7 +25,7 @@ final class Footprint {
     }
   }
 
-  /** Returns the memory that is left after collecting until nothing more goes. */
+  /** Returns the used heap after collecting garbage until it no longer shrinks. */
   private static long used() {
     long last = Long.MAX_VALUE;
     while (true) {

@@ -8,12 +8,12 @@ import java.util.Locale;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The goals of these benchmarks. Stateless. */
+/** The goals of these benchmarks. */
 final class Goals {
 
   private Goals() {}
 
-  /** All goals for which the rows were measured. */
+  /** Returns the goals whose rows were measured. */
   static List<Goal> of(Map<Row, Cost> figures, List<Size> sizes) {
     List<Goal> goals = new ArrayList<>();
     Row million = new Row(Subjects.SLUICE, 1_000_000, "uniform", "allow", 1, "Parallel");

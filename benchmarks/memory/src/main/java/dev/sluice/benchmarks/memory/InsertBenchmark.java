@@ -16,8 +16,8 @@ import org.openjdk.jmh.annotations.Setup;
 import org.openjdk.jmh.annotations.State;
 
 /**
- * A million keys that are new, into a store that was empty and grows with them; the figure is of
- * one key. So its bytes are those of growing, shared out.
+ * Inserts a million new keys into an empty store, which grows meanwhile. The figures are per key,
+ * so the bytes include a share of the growth.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
@@ -40,14 +40,14 @@ public class InsertBenchmark {
     requests.replace(number::getAndIncrement, Subjects.valueOf(subject).takesBytes());
   }
 
-  /** Forgets the last run's. */
+  /** Replaces the store of the previous run. */
   @Setup(Level.Invocation)
   public void empty() {
     decider = Subjects.valueOf(subject).make(KEYS, 1_000, Duration.ofHours(1));
   }
 
   /**
-   * A first decision on each key.
+   * Makes the first decision on each key.
    *
    * @return how many were allowed
    */

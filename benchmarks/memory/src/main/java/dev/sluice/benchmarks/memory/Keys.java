@@ -5,7 +5,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.SplittableRandom;
 
-/** Keys of 20 characters, and the order in which they are asked for, the same in each run. */
+/** Keys of 20 characters, and the order in which they are requested, the same in each run. */
 final class Keys {
 
   private static final byte[] START = "user-".getBytes(StandardCharsets.US_ASCII);
@@ -14,7 +14,7 @@ final class Keys {
 
   private Keys() {}
 
-  /** A key by its number, as ASCII. */
+  /** Returns the key with a number, as ASCII. */
   static byte[] ascii(int number) {
     byte[] ascii = Arrays.copyOf(START, LENGTH);
     long rest = number * STEP;
@@ -29,15 +29,16 @@ final class Keys {
     return new String(ascii(number), StandardCharsets.ISO_8859_1);
   }
 
-  /** Says which key is asked for next. For one thread. */
+  /** Picks the key of the next request. For one thread. */
   interface Order {
 
-    /** The number of a key. */
+    /** Returns the number of a key. */
     int next();
   }
 
   /**
-   * An order by chance: uniform, or after Zipf's law with the exponent 0.99 (key 0 is the hottest).
+   * Returns a random order: uniform, or by Zipf's law with the exponent 0.99 (key 0 is the
+   * hottest).
    */
   static Order order(int count, boolean zipf, long seed) {
     SplittableRandom random = new SplittableRandom(seed);

@@ -54,7 +54,7 @@ final class MemoryReport {
 
   private static final int ROUNDS = 3;
 
-  /** What the id of a request takes: an array of 20 bytes; and a text, with its copy of them. */
+  /** The bytes of a request's id: an array of 20 bytes, or a text with a copy of them. */
   private static final double ARRAY = 40;
 
   private static final double TEXT = ARRAY + 24 + 40;
@@ -166,7 +166,7 @@ final class MemoryReport {
     System.out.println("Written: " + out.resolve("memory.{json,svg,md}"));
   }
 
-  /** Room for the peers' objects: where a host is slow to give out pages, a start takes long. */
+  /** Returns a heap size that fits the peers' objects; a larger one starts slowly on some hosts. */
   private static String heap(int keys) {
     return keys > 1_000_000 ? "8g" : keys > 1_000 ? "2g" : "1g";
   }
@@ -213,7 +213,9 @@ final class MemoryReport {
         allocated == null ? Double.NaN : Math.max(allocated.getScore() - ids, 0));
   }
 
-  /** The heap of the subjects that the rows have, at a million keys; of ours also at others. */
+  /**
+   * Measures the heap of the subjects in the rows at a million keys; of ours also at other numbers.
+   */
   private List<Size> sizes() throws IOException, InterruptedException {
     List<Size> sizes = new ArrayList<>();
     for (Subjects subject : Subjects.WITH_BUCKETS) {

@@ -6,22 +6,21 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Some requests, as a server has them: the id of each as a text that nobody has hashed yet, or as
- * the bytes that came from the network. New ones are made outside of the measured time. For one
- * thread.
+ * Requests as a server receives them: each id as a text without a cached hash, or as bytes from the
+ * network. New requests are made outside of the measured time. For one thread.
  */
 final class Requests {
 
-  /** How many are decided on together, where a subject can. */
+  /** How many requests are decided together, if a subject can. */
   static final int TOGETHER = 32;
 
   private final String[] ids;
   private final byte[][] bytes;
 
   /**
-   * Requests without ids.
+   * Creates requests without ids.
    *
-   * @param size how many, a multiple of {@link #TOGETHER}
+   * @param size the number of requests, a multiple of {@link #TOGETHER}
    */
   Requests(int size) {
     ids = new String[size];
@@ -33,10 +32,10 @@ final class Requests {
   }
 
   /**
-   * Replaces all.
+   * Replaces all requests.
    *
-   * @param keys says which key is asked for next
-   * @param asBytes as bytes instead of texts
+   * @param keys picks the keys
+   * @param asBytes whether to make bytes instead of texts
    */
   void replace(Keys.Order keys, boolean asBytes) {
     for (int i = 0; i < ids.length; i++) {

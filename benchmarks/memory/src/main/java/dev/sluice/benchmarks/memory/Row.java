@@ -4,10 +4,10 @@ package dev.sluice.benchmarks.memory;
 import java.util.Locale;
 
 /**
- * One thing to measure.
+ * One measurement to make.
  *
- * @param answers as {@link DecisionBenchmark#answers}, or {@code insert}
- * @param collector of garbage, {@code Parallel} or {@code G1}
+ * @param answers the kind of answers as in {@link DecisionBenchmark#answers}, or {@code insert}
+ * @param collector the garbage collector, {@code Parallel} or {@code G1}
  */
 record Row(
     Subjects subject,
@@ -17,7 +17,7 @@ record Row(
     int threads,
     String collector) {
 
-  /** Returns the words that distinguish it from the same row of another subject. */
+  /** Returns the text that distinguishes this row from other rows of the same subject. */
   String scene() {
     return String.format(
         Locale.ROOT,

@@ -6,7 +6,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** Which rows a run has. */
+/** Selects the rows of a run. */
 final class Scenes {
 
   private static final Set<Subjects> FEW =
@@ -23,7 +23,7 @@ final class Scenes {
 
   private Scenes() {}
 
-  /** The rows of docs/benchmarks.md: Sluice, its best peer and a bound. */
+  /** Returns the rows of docs/benchmarks.md: Sluice, its best peer and a bound. */
   static List<Row> headline() {
     List<Row> rows = new ArrayList<>();
     Machine machine = new Machine(1, "Parallel");
@@ -82,11 +82,11 @@ final class Scenes {
     return rows;
   }
 
-  /** Buckets that come and go. */
+  /** Adds the rows whose buckets come and go. */
   private static void churn(List<Row> rows) {
     add(rows, FEW, 1_000_000, "uniform", "reuse", new Machine(1, "Parallel"));
     Set<Subjects> insert = EnumSet.copyOf(FEW);
-    insert.remove(Subjects.SLUICE_TICKING); // a clock's thread for each run would add up
+    insert.remove(Subjects.SLUICE_TICKING); // each run would leave a clock thread
     insert.removeAll(EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP)); // nothing grows
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }

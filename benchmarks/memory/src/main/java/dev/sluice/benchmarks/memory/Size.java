@@ -6,8 +6,8 @@ import java.util.Locale;
 /**
  * The memory of a live bucket.
  *
- * @param keys how many there were
- * @param bytes of heap for each, all included
+ * @param keys the number of buckets
+ * @param bytes the heap per bucket, everything included
  */
 record Size(Subjects subject, int keys, double bytes) {
 

@@ -3,7 +3,7 @@ package dev.sluice.benchmarks.memory;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 
-/** The thing to measure: it decides on one token of a key. */
+/** A limiter to measure. */
 interface Spender {
 
   /** Spends one token of the key's bucket if it is there. */
@@ -11,8 +11,8 @@ interface Spender {
   boolean trySpend(String key);
 
   /**
-   * Does so for each of many keys; returns how many had a token. Subjects that can decide on many
-   * together do.
+   * Spends one token of the bucket of each of many keys; returns how many were there. Subjects that
+   * can decide on many keys together do so.
    */
   default int trySpendEach(Requests requests) {
     int allowed = 0;

@@ -24,11 +24,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * The subjects, each as its documentation shows it for limits by key, with the same limit: {@code
- * burst} tokens that come back one every {@code interval}.
+ * The limiters to compare, each set up for limits by key as its documentation shows, with the same
+ * limit: {@code burst} tokens that refill one every {@code interval}.
  */
 enum Subjects {
-  /** The handle of a limit. */
+  /** Sluice through the handle of a limit. */
   SLUICE {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -36,7 +36,7 @@ enum Subjects {
       return limit::trySpend;
     }
   },
-  /** The same on a clock that ticks every millisecond. */
+  /** Sluice through the handle, on a clock that ticks every millisecond. */
   SLUICE_TICKING {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -45,7 +45,7 @@ enum Subjects {
       return limit::trySpend;
     }
   },
-  /** The ordinary API: limit and id as strings, a decision as the answer. */
+  /** Sluice through the ordinary API: limit and id as strings, a decision as the result. */
   SLUICE_BY_NAME {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -53,7 +53,7 @@ enum Subjects {
       return key -> limiter.spend(NAME, key).allowed();
     }
   },
-  /** 32 ids at a time. */
+  /** Sluice with 32 ids at a time. */
   SLUICE_BULK {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -61,7 +61,7 @@ enum Subjects {
       return new Together(limit, (requests, from) -> limit.trySpendEach(requests.together(from)));
     }
   },
-  /** The same from bytes, as they come from a network, without texts. */
+  /** Sluice with 32 ids at a time as bytes, as they arrive from a network. */
   SLUICE_BULK_BYTES {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -138,7 +138,7 @@ enum Subjects {
       };
     }
   },
-  /** A map of TATs, written by hand, that only ever grows. */
+  /** A hand-written map of TATs that never shrinks. */
   MAP_GCRA {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -164,7 +164,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound, no limiter: the look-up alone. */
+  /** A bound without a limiter: the look-up alone. */
   MAP_GET {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -178,7 +178,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound: a hash of the text that no attacker would mind, and one line of memory read. */
+  /** A bound: a hash of the text that does not resist attackers, and a read of one cache line. */
   READ_A_LINE {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -188,8 +188,8 @@ enum Subjects {
     }
   },
   /**
-   * A bound: what is left of an exact decision without a decision in it. The same hash, the clock,
-   * and one number of a line swapped.
+   * A bound: the memory accesses of an exact decision without the decision. The same hash, a clock
+   * reading, and one compare-and-swap in the cache line.
    */
   CLOCK_AND_SWAP {
     @Override
@@ -201,8 +201,8 @@ enum Subjects {
     }
   },
   /**
-   * A bound for few keys, whose lines are near: the same, with what names the bucket of an id. The
-   * text is copied and its form looked at, and its bytes are hashed by a key that nobody knows.
+   * A bound for few keys, whose cache lines are near: as above, plus naming the bucket of an id.
+   * The text is copied and its form checked, and its bytes are hashed with a secret key.
    */
   HASH_AND_SWAP {
     @Override
@@ -222,7 +222,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound: the clock that decisions go by, read once. */
+  /** A bound: one reading of the clock that decisions use. */
   READ_THE_CLOCK {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -233,7 +233,7 @@ enum Subjects {
 
   private static final int LONGS_OF_A_LINE = 8;
 
-  /** Every kind of table, each once. */
+  /** Each kind of table once. */
   static final List<Subjects> WITH_BUCKETS =
       List.of(SLUICE, BUCKET4J, RESILIENCE4J, GUAVA, FAILSAFE, MAP_GCRA);
 
@@ -243,15 +243,15 @@ enum Subjects {
     return limiter(burst, interval, TimeSource.system()).limit(NAME);
   }
 
-  /** Makes it for a number of keys, each with a bucket of so many tokens. */
+  /** Creates the limiter for a number of keys, each with a bucket of {@code burst} tokens. */
   abstract Spender make(int keys, long burst, Duration interval);
 
-  /** Whether it wants the ids of requests as bytes. */
+  /** Whether the limiter takes the ids of requests as bytes. */
   boolean takesBytes() {
     return false;
   }
 
-  /** Decides on {@link Requests#TOGETHER} at a time, from a given one. */
+  /** Decides on {@link Requests#TOGETHER} requests, starting at an index. */
   private interface Deciding {
     boolean[] decide(Requests requests, int from);
   }
@@ -274,12 +274,12 @@ enum Subjects {
     }
   }
 
-  /** As many as Sluice's table has for so many buckets. */
+  /** Returns how many lines Sluice's table has for a number of buckets. */
   private static int lines(int keys) {
     return (int) Math.ceil(keys * 0.33);
   }
 
-  /** Where the line of a text begins. */
+  /** Returns the index at which the line of a text begins. */
   private static int start(String key, int lines) {
     int hash = 0;
     for (int i = 0; i < key.length(); i++) {
@@ -288,7 +288,7 @@ enum Subjects {
     return start(hash * 0x9e3779b1L, lines);
   }
 
-  /** Where the line of a hash begins, by its lower 32 bits. */
+  /** Returns the index at which the line of a hash begins, from its lower 32 bits. */
   private static int start(long hash, int lines) {
     return (int) (((hash & 0xffffffffL) * lines) >>> 32) * LONGS_OF_A_LINE;
   }
@@ -298,7 +298,7 @@ enum Subjects {
     return lines.compareAndSet(at, lines.get(at), nowNanos);
   }
 
-  /** As tables write it. */
+  /** Returns the name for tables. */
   String title() {
     return name().toLowerCase(java.util.Locale.ROOT).replace('_', '-');
   }

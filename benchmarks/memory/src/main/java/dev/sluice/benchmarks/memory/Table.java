@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 
-/** The figures as text: for a terminal, and as Markdown for the docs. */
+/** Formats the figures for a terminal, and as Markdown for the docs. */
 final class Table {
 
   private Table() {}

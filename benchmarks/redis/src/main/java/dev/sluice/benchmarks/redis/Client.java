@@ -7,26 +7,26 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The thing to measure: a call that decides on one of many buckets, or on several, all of which
- * allow. Thread-safe.
+ * A subject to measure: its calls decide on one or more of many buckets, all of which allow.
+ * Thread-safe.
  */
 interface Client extends AutoCloseable {
 
-  /** The loads that it is measured under. */
+  /** Returns the loads under which the subject is measured. */
   List<Load> loads();
 
-  /** The key of a bucket in Redis, to ask for the memory that it takes; null where it has none. */
+  /** Returns the Redis key of a bucket, to measure its memory; null if there is none. */
   @Nullable String redisKey(int bucket);
 
-  /** How many charges a call has. */
+  /** Returns the number of charges in a call. */
   default int charges() {
     return 1;
   }
 
-  /** Asks, and waits for the answer. */
+  /** Spends from a bucket, and blocks until the answer arrives. */
   void spend(int bucket);
 
-  /** The same without blocking; only where the subject has a load that needs it. */
+  /** Spends without blocking; only for subjects with a load that needs it. */
   default CompletionStage<?> spendAsync(int bucket) {
     return CompletableFuture.failedFuture(new UnsupportedOperationException());
   }

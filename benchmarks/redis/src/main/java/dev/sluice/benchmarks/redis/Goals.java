@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
-/** The goals of these benchmarks, held against the figures of a run. */
+/** The goals of these benchmarks, compared with the figures of a run. */
 final class Goals {
 
   private static final double SERVER_MICROS = 4.5;
@@ -21,10 +21,10 @@ final class Goals {
   }
 
   /**
-   * All goals; the range of the rounds stands beside each ratio.
+   * Returns all goals, with the range of the rounds beside each ratio.
    *
-   * @param figures by subject, then by load
-   * @param bytes of Redis memory of one bucket of ours
+   * @param figures the rounds, by subject and load
+   * @param bytes Redis memory of one of our buckets, in bytes
    */
   static List<Goal> of(Map<String, Map<Load, Rounds>> figures, double bytes) {
     return new Goals(figures).all(bytes);

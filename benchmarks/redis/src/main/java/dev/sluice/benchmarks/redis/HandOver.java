@@ -9,8 +9,8 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Callers that only queue, sleep and are woken by another thread, as those of any store that shares
- * its calls. Redis, the network and the decision take no time here. Thread-safe.
+ * A bound: callers that only queue, sleep and are woken by another thread, as in any store that
+ * batches calls. Redis, the network and the decision take no time here. Thread-safe.
  */
 final class HandOver implements Client {
 
@@ -24,7 +24,7 @@ final class HandOver implements Client {
     server.start();
   }
 
-  /** A caller in the queue. */
+  /** A queued caller. */
   private static final class Place {
     private final Thread caller = Thread.currentThread();
     private volatile boolean served;
@@ -65,7 +65,7 @@ final class HandOver implements Client {
         continue;
       }
       asleep.set(true);
-      if (waiting.isEmpty()) { // else a caller came before it could see that this thread sleeps
+      if (waiting.isEmpty()) { // else a caller came before this thread was known to sleep
         LockSupport.park(this);
       }
       asleep.set(false);

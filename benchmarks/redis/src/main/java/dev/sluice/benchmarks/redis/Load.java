@@ -3,7 +3,7 @@ package dev.sluice.benchmarks.redis;
 
 import java.util.List;
 
-/** How a subject is asked. */
+/** The concurrency with which a subject is called. */
 enum Load {
   ONE("1 caller", 1, 0),
   SIXTEEN("16", 16, 0),
@@ -19,10 +19,10 @@ enum Load {
   private final int outstanding;
 
   /**
-   * A load.
+   * Creates a load.
    *
-   * @param callers threads that each wait for their answer
-   * @param outstanding calls that one thread keeps under way, where no callers wait
+   * @param callers threads with one blocking call each
+   * @param outstanding asynchronous calls in flight of one thread, if there are no callers
    */
   Load(String title, int callers, int outstanding) {
     this.title = title;

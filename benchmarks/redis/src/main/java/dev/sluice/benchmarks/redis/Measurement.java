@@ -10,20 +10,20 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Measures one subject under all its loads, in a JVM of its own: what the compiler has learnt of
- * one client's code must not shape another's. Only where a caller alternates with GET the two share
- * a JVM, and each moment of the machine with it. Started by {@link RedisBenchmark}, which reads
- * what it prints.
+ * Measures one subject under all its loads, in a separate JVM, so that the compiler's profile of
+ * one client does not affect another. Only a caller that alternates with GET shares its JVM, so
+ * that both meet the same conditions. Started by {@link RedisBenchmark}, which parses the output.
  */
 final class Measurement {
 
-  /** Between the parts of a line of its output. */
+  /** Separates the parts of an output line. */
   static final String BAR = "|";
 
   private static final int BUCKETS = 10_000;
   private static final long SPAN_NANOS = 300_000_000;
   private static final int MOST_SPANS = 100;
-  private static final long LEAST_CALLS = 50_000; // before, a single caller's code is half compiled
+  // with fewer, a single caller's code is only partly compiled
+  private static final long LEAST_CALLS = 50_000;
   private static final double MICROS_PER_SECOND = 1e6;
 
   private final long measureNanos;
@@ -37,11 +37,11 @@ final class Measurement {
   }
 
   /**
-   * Prints a line for each load, and the bytes of a bucket.
+   * Prints a line for each load, and the memory of a bucket in bytes.
    *
    * @param args the URI of a Redis whose content may be lost, seconds for each figure, the name of
-   *     a subject, and names of loads where not all are wanted
-   * @throws InterruptedException if somebody interrupts it
+   *     a subject, and names of loads to select
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     URI uri = URI.create(args[0]);
@@ -91,7 +91,7 @@ final class Measurement {
     }
   }
 
-  /** Warms it up, measures it, and stops it. */
+  /** Warms a run up, measures it, and stops it. */
   private Round measured(Run run, int charges) throws InterruptedException {
     double warmUpSeconds;
     long nanos;
@@ -138,8 +138,8 @@ final class Measurement {
   }
 
   /**
-   * Lets it run until it has made many calls, and its rate no longer rises. Returns the seconds,
-   * negative where it still did.
+   * Runs until there were many calls and the rate no longer rises. Returns the seconds, negated if
+   * the rate was still rising.
    */
   private static double warmUp(Run run) throws InterruptedException {
     Warmth warmth = new Warmth();
@@ -154,7 +154,7 @@ final class Measurement {
     return warmth.isStable() ? seconds : -seconds;
   }
 
-  /** Seconds of processor time of the server so far. */
+  /** Returns the server's processor time so far, in seconds. */
   private double serverSeconds() {
     double seconds = 0;
     for (String line : commands.info("cpu").lines().toList()) {

@@ -15,9 +15,9 @@ import java.util.Map;
 import java.util.function.BiFunction;
 
 /**
- * The Redis store beside its peers and its bounds, in one run: decisions on buckets that all allow;
- * then the goals. Each subject is measured in a JVM of its own ({@link Measurement}), all of them
- * in turn, several times; a figure is the median. Started by {@code ./sluice bench redis}.
+ * Compares the Redis store with its peers and its bounds in one run of decisions that all allow,
+ * then checks the goals. Each subject is measured in a separate JVM ({@link Measurement}), all in
+ * turn, several times; a figure is the median. Started by {@code ./sluice bench redis}.
  */
 public final class RedisBenchmark {
 
@@ -25,7 +25,7 @@ public final class RedisBenchmark {
 
   private static final int ROUNDS = 3;
 
-  /** What docs/benchmarks.md has. */
+  /** The subjects in docs/benchmarks.md. */
   private static final List<String> HEADLINE =
       List.of(
           Subjects.SLUICE, Subjects.REDISSON, Subjects.BUCKET4J, Subjects.GET, Subjects.HAND_OVER);
@@ -41,12 +41,12 @@ public final class RedisBenchmark {
   }
 
   /**
-   * Prints tables: of the headline subjects and loads, or of all, and the goals.
+   * Prints tables of the headline subjects and loads, or of all, then the goals.
    *
    * @param args the URI of a Redis whose content may be lost, seconds for each figure, and {@code
    *     --full} or names of subjects
    * @throws IOException if a JVM cannot be started
-   * @throws InterruptedException if somebody interrupts it
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws IOException, InterruptedException {
     List<String> wanted = List.of(args).subList(2, args.length);
@@ -164,7 +164,7 @@ public final class RedisBenchmark {
     System.out.print(table);
   }
 
-  /** What has a load of its own. */
+  /** Prints the subjects of the separate table. */
   private void apart() {
     System.out.println("\n| | p50 / p99 µs | server µs a charge | warm-up, seconds |");
     System.out.println("|---|---|---|---|");

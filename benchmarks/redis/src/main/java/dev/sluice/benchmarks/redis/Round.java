@@ -5,15 +5,15 @@ import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /**
- * What one round measured of a subject under one load.
+ * The measurements of one round of a subject under one load.
  *
- * @param perSecond calls
- * @param p50Nanos half of the callers waited less; 0 where waits were not taken
- * @param p99Nanos 99 of 100 did
- * @param clientMicros processor time of the measuring process for a charge
- * @param serverMicros processor time of the server for a charge
- * @param failures how many calls failed
- * @param warmUpSeconds how long it took until the rate no longer rose; negative where it still did
+ * @param perSecond calls per second
+ * @param p50Nanos the median latency; 0 if latencies were not measured
+ * @param p99Nanos the 99th percentile of the latency
+ * @param clientMicros processor time of the measuring process per charge
+ * @param serverMicros processor time of the server per charge
+ * @param failures the number of failed calls
+ * @param warmUpSeconds the time until the rate no longer rose; negated if it was still rising
  */
 record Round(
     double perSecond,
@@ -24,7 +24,7 @@ record Round(
     double failures,
     double warmUpSeconds) {
 
-  /** All numbers, for {@link #parse}. */
+  /** Formats all numbers for {@link #parse}. */
   String text() {
     return String.join(
         " ",

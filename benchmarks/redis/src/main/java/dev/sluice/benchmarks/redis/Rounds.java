@@ -27,7 +27,7 @@ final class Rounds {
     return Figure.of(rounds.stream().mapToDouble(number));
   }
 
-  /** How often a number of ours holds theirs: of the medians, and of each round. */
+  /** Returns the ratio of our number to theirs, of the medians and of each round. */
   Ratio ratio(ToDoubleFunction<Round> number, Rounds theirs) {
     double[] ofRounds = new double[Math.min(rounds.size(), theirs.rounds.size())];
     for (int i = 0; i < ofRounds.length; i++) {
@@ -41,9 +41,9 @@ final class Rounds {
   /**
    * A ratio.
    *
-   * @param ofMedians of the medians of all rounds
-   * @param lowest of a round
-   * @param highest of a round
+   * @param ofMedians the ratio of the medians
+   * @param lowest the lowest ratio of a round
+   * @param highest the highest ratio of a round
    */
   record Ratio(double ofMedians, double lowest, double highest) {
 
@@ -52,12 +52,12 @@ final class Rounds {
     }
   }
 
-  /** Whether the rounds of the two overlap: which is faster, nobody can tell from them. */
+  /** Whether the rounds of the two overlap, so that neither is measurably faster. */
   boolean isLike(Rounds other) {
     return spread(Round::perSecond).overlaps(other.spread(Round::perSecond));
   }
 
-  /** The rate, half of the range of its rounds in percent, the waits, and what failed. */
+  /** Formats the rate, half of its range in percent, the latencies, and the failures. */
   String rate() {
     Figure rates = spread(Round::perSecond);
     double p50 = median(Round::p50Nanos);
@@ -67,7 +67,7 @@ final class Rounds {
         + (failures == 0 ? "" : String.format(Locale.ROOT, ", %.0f failed", failures));
   }
 
-  /** Medians of p50 and p99 in microseconds. */
+  /** Formats the medians of p50 and p99 in microseconds. */
   String waits() {
     return String.format(
         Locale.ROOT,
@@ -76,20 +76,20 @@ final class Rounds {
         median(Round::p99Nanos) / NANOS_PER_MICRO);
   }
 
-  /** Processor time, of the client and of the server. */
+  /** Formats the processor time of the client and of the server. */
   String processor() {
     return String.format(
         Locale.ROOT, "%.1f + %.1f", median(Round::clientMicros), median(Round::serverMicros));
   }
 
-  /** Processor time of the server, and the range of its rounds. */
+  /** Formats the processor time of the server, and its range. */
   String server() {
     Figure micros = spread(Round::serverMicros);
     return String.format(
         Locale.ROOT, "%.2f (%.2f to %.2f)", micros.median(), micros.lowest(), micros.highest());
   }
 
-  /** How long the rounds took to warm up. */
+  /** Formats how long the rounds took to warm up. */
   String warmUp() {
     boolean stable = spread(Round::warmUpSeconds).lowest() >= 0;
     Figure seconds = spread(round -> Math.abs(round.warmUpSeconds()));

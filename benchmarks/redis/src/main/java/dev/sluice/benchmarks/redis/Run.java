@@ -9,7 +9,9 @@ import java.util.concurrent.Semaphore;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.IntConsumer;
 
-/** A subject under one load, from its start until it is closed. Its waits are taken on demand. */
+/**
+ * A subject under one load, from its start until it is closed. Latencies are recorded on demand.
+ */
 final class Run implements AutoCloseable {
 
   private static final int MOST_SAMPLES = 1 << 17; // of each caller
@@ -38,7 +40,7 @@ final class Run implements AutoCloseable {
     return run;
   }
 
-  /** One caller that asks one subject after the other, so that both meet the same moments. */
+  /** Starts one caller that calls the subjects in turn, so that all meet the same conditions. */
   static Run alternating(List<Client> subjects, int buckets) {
     Run run = new Run(buckets);
     run.caller(0, subjects.stream().<IntConsumer>map(subject -> subject::spend).toList());
@@ -46,7 +48,7 @@ final class Run implements AutoCloseable {
     return run;
   }
 
-  /** The waits of a caller for one subject; written by the caller, read when the run is over. */
+  /** The latencies of a caller for one subject; written by the caller, read after the run. */
   private static final class Samples {
     private final long[] nanos = new long[MOST_SAMPLES];
     private int count;
@@ -103,7 +105,7 @@ final class Run implements AutoCloseable {
     free.acquireUninterruptibly(outstanding);
   }
 
-  /** How many calls were answered so far. */
+  /** Returns the number of answered calls so far. */
   long calls() {
     return calls.sum();
   }
@@ -112,7 +114,7 @@ final class Run implements AutoCloseable {
     return failures.sum();
   }
 
-  /** From now on each caller's waits are kept. */
+  /** Starts to record latencies. */
   void take() {
     taking = true;
   }
@@ -125,7 +127,10 @@ final class Run implements AutoCloseable {
     }
   }
 
-  /** The waits for the n-th subject, of all callers, in nanoseconds, sorted; of a closed run. */
+  /**
+   * Returns the sorted latencies of the n-th subject over all callers, in nanoseconds; after the
+   * run.
+   */
   long[] waits(int subject, int subjects) {
     long[] all = new long[0];
     for (int i = subject; i < samples.size(); i += subjects) {

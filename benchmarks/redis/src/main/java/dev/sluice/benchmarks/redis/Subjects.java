@@ -37,7 +37,7 @@ import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** The store, its peers, and the bound: a plain GET. Each as its documentation shows it. */
+/** The store, its peers, and the bound of a plain GET; each set up as its documentation shows. */
 final class Subjects {
 
   static final String GET = "bound: GET";
@@ -56,7 +56,7 @@ final class Subjects {
   static final String GET_SET_ALONE = "bound: a script of 20 GET and SET";
   static final String SCRIPT_ALONE = "the script of Sluice, 20 charges a call";
 
-  /** What is started; the measurement of {@link #BESIDE_GET} is that of its bound as well. */
+  /** The subjects to start; the run of {@link #BESIDE_GET} also measures its bound. */
   static final List<String> ALL =
       List.of(
           GET,
@@ -73,7 +73,7 @@ final class Subjects {
           GET_SET_ALONE,
           SCRIPT_ALONE);
 
-  /** What stands in a table of its own. */
+  /** The subjects of a separate table. */
   static final List<String> APART = List.of(GET_BESIDE, BESIDE_GET, GET_SET_ALONE, SCRIPT_ALONE);
 
   private static final long BURST = 1_000_000;
@@ -101,14 +101,14 @@ final class Subjects {
     };
   }
 
-  /** The bound: what a round trip costs at all. */
+  /** The bound for all: a plain round trip. */
   private static Client get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
     return new Keyed("get:", Load.ALL) {
       @Override
       public @Nullable String redisKey(int bucket) {
-        return null; // nobody makes it
+        return null; // no bucket exists
       }
 
       @Override
@@ -128,7 +128,9 @@ final class Subjects {
     };
   }
 
-  /** The bound for who decides in a script: what each must call there, and nothing decided. */
+  /**
+   * The bound for deciding in a script: the commands that every script needs, without a decision.
+   */
   private static Client script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -165,7 +167,7 @@ final class Subjects {
     };
   }
 
-  /** Boulder's scheme: read, decide here, add, set the life. */
+  /** Boulder's scheme: read, decide in the client, add, set the time to live. */
   private static Client boulder(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -248,7 +250,7 @@ final class Subjects {
     };
   }
 
-  /** A call spends from as many buckets, each of another limit. */
+  /** Each call spends from {@code charges} buckets of different limits. */
   private static Client sluice(URI uri, int charges, List<Load> loads) {
     List<LimitName> names =
         IntStream.range(0, charges)
@@ -290,7 +292,7 @@ final class Subjects {
     };
   }
 
-  /** What the server does for a call of the store when many callers share it, and nothing else. */
+  /** The server's work for a shared call of the store, without the store. */
   private static Client scriptAlone(URI uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
     return new Alone("3:", buckets) {
@@ -306,7 +308,7 @@ final class Subjects {
     };
   }
 
-  /** The bound for it: the calls that no decision can do without. */
+  /** The bound for {@link #scriptAlone}: the commands that every decision needs. */
   private static Client getAndSetAlone(URI uri, int buckets) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -353,7 +355,7 @@ final class Subjects {
     }
   }
 
-  /** A script without a store around it. */
+  /** A script without a store. */
   private abstract static class Alone extends Keyed {
     private final String prefix;
     private final int buckets;
@@ -379,7 +381,7 @@ final class Subjects {
       throw new UnsupportedOperationException();
     }
 
-    /** Different ones, far from each other. */
+    /** Returns different keys, far from each other. */
     final String[] keys(int bucket) {
       String[] keys = new String[CHARGES_ALONE];
       for (int i = 0; i < keys.length; i++) {

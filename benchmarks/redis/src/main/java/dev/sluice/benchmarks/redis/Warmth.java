@@ -5,13 +5,13 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Tells from the rates of equal spans of time whether the JVM has warmed up: its rate no longer
- * rises. Not thread-safe.
+ * Detects whether the JVM has warmed up: its rate over equal time spans no longer rises. Not
+ * thread-safe.
  */
 final class Warmth {
 
   private static final int SPANS = 3;
-  private static final double RISE = 1.05; // what noise alone does not do to the mean of three
+  private static final double RISE = 1.05; // noise alone does not change the mean of three so much
 
   private final List<Double> rates = new ArrayList<>();
 
@@ -19,7 +19,7 @@ final class Warmth {
     rates.add(perSecond);
   }
 
-  /** Whether the last spans were hardly faster than as many before them. */
+  /** Whether the last spans were hardly faster than the same number of spans before them. */
   boolean isStable() {
     int size = rates.size();
     return size >= 2 * SPANS

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The Redis store and its peers, side by side in one run. */
+/** Compares the Redis store with its peers in one run. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.redis;

@@ -4,21 +4,21 @@ package dev.sluice.benchmarks.report;
 import java.util.stream.DoubleStream;
 
 /**
- * A figure: one number of several rounds that measured the same. Immutable.
+ * A number that was measured in several rounds.
  *
- * @param median of the rounds; of an even number of them, the higher of the two in the middle
- * @param lowest of the rounds
- * @param highest of the rounds
+ * @param median the median; of an even number of rounds, the higher of the middle two
+ * @param lowest the lowest round
+ * @param highest the highest round
  */
 public record Figure(double median, double lowest, double highest) {
 
-  /** Stands before or after a figure whose rounds overlap with those that it is compared with. */
+  /** Marks a figure whose rounds overlap with those of the figure that it is compared with. */
   public static final String NO_DIFFERENCE = "~";
 
   /**
-   * Takes some rounds together.
+   * Combines the numbers of several rounds.
    *
-   * @param rounds one number of each, at least one
+   * @param rounds the number of each round, at least one round
    * @return the median and the range
    */
   public static Figure of(DoubleStream rounds) {
@@ -27,7 +27,7 @@ public record Figure(double median, double lowest, double highest) {
   }
 
   /**
-   * Returns how far the rounds lie apart, as a share of their median.
+   * Returns the range of the rounds as a share of their median.
    *
    * @return 0 where all rounds agree
    */
@@ -36,9 +36,9 @@ public record Figure(double median, double lowest, double highest) {
   }
 
   /**
-   * Returns whether the rounds of two subjects overlap: which of them is faster is not known then.
+   * Returns whether the rounds of two subjects overlap, so that neither is measurably faster.
    *
-   * @param other what this is compared with
+   * @param other the figure to compare with
    * @return true if the ranges have a number in common
    */
   public boolean overlaps(Figure other) {

@@ -4,10 +4,10 @@ package dev.sluice.benchmarks.report;
 import java.util.Locale;
 
 /**
- * A goal beside its figure. Immutable.
+ * A goal and the figure that was measured for it.
  *
- * @param text what is wanted
- * @param figure what was measured, in the goal's unit
+ * @param text the goal in words
+ * @param figure the measured number, in the goal's unit
  * @param wanted the number to reach
  * @param atLeast whether more is better
  */

@@ -19,9 +19,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code ./sluice bench report}: writes the table of docs/benchmarks.md, and the dates above it,
- * from the files in benchmarks/results. Each file is a JSON array of flat objects, one for a figure
- * of Sluice beside one peer and one bound; {@code page} marks those that the table has.
+ * Implements {@code ./sluice bench report}: writes the table of docs/benchmarks.md, and the dates
+ * above it, from the files in benchmarks/results. Each file is a JSON array of flat objects, one
+ * for each figure of Sluice with a peer and a bound; {@code page} marks the rows of the table.
  */
 public final class Page {
 
@@ -48,9 +48,9 @@ public final class Page {
   }
 
   /**
-   * Returns the page as the results want it.
+   * Returns the page with a table from the results.
    *
-   * @param page the page so far
+   * @param page the current page
    * @param results the folder of the result files
    * @throws IOException if a file cannot be read, a row lacks something, or the page has no table
    */
@@ -98,7 +98,7 @@ public final class Page {
     return fields;
   }
 
-  /** Something measured, with its unit. */
+  /** A measured value with its name. */
   private record Measured(String name, double value) {
 
     static @Nullable Measured of(Map<String, String> fields, String what) {
@@ -112,7 +112,7 @@ public final class Page {
     }
   }
 
-  /** A figure of Sluice beside others. Immutable. */
+  /** A figure of Sluice beside a peer and a bound. */
   private record Row(
       String what,
       String unit,
@@ -149,7 +149,7 @@ public final class Page {
               ratio());
     }
 
-    /** How many times as good: beside the peer, else beside the bound, which a star says. */
+    /** Formats the ratio to the peer, or to the bound, marked by a star; above 1 is better. */
     private String ratio() {
       Measured other = peer == null ? bound : peer;
       if (other == null) {

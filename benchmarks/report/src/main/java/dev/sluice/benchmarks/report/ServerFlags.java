@@ -5,15 +5,15 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The flags of the JVM under a server that is measured or attacked. Stateless. */
+/** The JVM flags of a server that is measured or attacked. */
 public final class ServerFlags {
 
-  /** What a {@linkplain #small small} server may hold of the machine's memory, in MiB. */
+  /** The memory that a {@linkplain #small small} server may use, in MiB. */
   public static final int SMALL_MIB = 256;
 
   /**
-   * The environment of such a server. The library for TLS keeps 9 KB for each connection in the C
-   * heap, and glibc would spread them over 8 arenas for each processor, with gaps in each.
+   * The environment of a small server. The TLS library keeps 9 KB per connection in the C heap, and
+   * glibc would spread them over 8 arenas per processor, with gaps in each.
    */
   public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
@@ -22,9 +22,9 @@ public final class ServerFlags {
   private ServerFlags() {}
 
   /**
-   * Returns what the launcher gives to {@code sluice serve}, and more.
+   * Returns the flags that the launcher gives to {@code sluice serve}, and more.
    *
-   * @param more such as the size of the heap
+   * @param more additional flags, such as the size of the heap
    * @return flags for the JVM
    */
   public static List<String> asLaunched(String... more) {
@@ -48,8 +48,8 @@ public final class ServerFlags {
   }
 
   /**
-   * Returns the flags of a server on a machine that has {@link #SMALL_MIB} for it, with or without
-   * TLS. {@link #SMALL_ENVIRONMENT} belongs to it.
+   * Returns the flags of a server that may use {@link #SMALL_MIB} MiB, with or without TLS. Use
+   * them with {@link #SMALL_ENVIRONMENT}.
    *
    * @return flags for the JVM
    */

@@ -2,11 +2,11 @@
 package dev.sluice.benchmarks.report;
 
 /**
- * What a benchmark measures. Immutable if its work is.
+ * Something that a benchmark measures.
  *
- * @param scene what is asked for; subjects of one scene are compared
- * @param name who answers
- * @param work what is done to measure it
- * @param <W> how a benchmark puts its subjects to work
+ * @param scene the scene; subjects of one scene are compared
+ * @param name the name of the subject
+ * @param work the work to measure
+ * @param <W> the type of the work
  */
 public record Subject<W>(String scene, String name, W work) {}

@@ -25,8 +25,8 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * Handlers that decide nothing, on the libraries that the server uses: the same JSON is read and
- * written, the same gRPC messages. What the server has beyond that is its cost.
+ * A server that decides nothing, built on the same libraries as the real server: it reads and
+ * writes the same JSON and gRPC messages. The real server's additional time is its own cost.
  */
 public final class EmptyServer {
 
@@ -35,10 +35,10 @@ public final class EmptyServer {
   private EmptyServer() {}
 
   /**
-   * Listens on a free port of loopback until the process is ended.
+   * Listens on a free loopback port until the process is ended.
    *
    * @param args none
-   * @throws InterruptedException if somebody interrupts it
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     Server server =
@@ -76,7 +76,7 @@ public final class EmptyServer {
     }
   }
 
-  /** As much as an answer of the server has: its fields, with numbers of their length. */
+  /** Writes as much as a real answer has: the same fields, with numbers of the same length. */
   private static void write(JsonGenerator json, int texts) throws IOException {
     json.writeStartObject();
     json.writeBooleanField("allowed", texts > 0);

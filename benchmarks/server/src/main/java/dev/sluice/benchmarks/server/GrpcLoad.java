@@ -15,11 +15,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * h2load with gRPC messages: 4 connections with 16 requests outstanding on each.
+ * A load of h2load with gRPC messages: 4 connections with 16 requests in flight each.
  *
  * @param body a file with one framed request
- * @param perSecond how many requests, 0 for as many as possible
- * @param scratch a folder for its log
+ * @param perSecond requests per second, 0 for the maximum
+ * @param scratch a folder for the log of h2load
  */
 record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Load {
 
@@ -62,7 +62,10 @@ record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Lo
         at(micros, 0.999));
   }
 
-  /** For h2load an error of gRPC is a good answer too: its HTTP status is 200. */
+  /**
+   * Requires a valid answer first, since h2load counts gRPC errors, whose HTTP status is 200, as
+   * success.
+   */
   private void requireAnswer() throws IOException {
     RequestHeaders headers =
         RequestHeaders.of(

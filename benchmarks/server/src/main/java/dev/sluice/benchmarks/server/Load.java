@@ -5,35 +5,35 @@ import java.io.IOException;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Puts load on a server for a while, with a program that is made for it. */
+/** Puts load on a server for a while, with a load generator. */
 @FunctionalInterface
 interface Load {
 
   /**
    * Runs the load to its end.
    *
-   * @param seconds how long, about
-   * @return what it came to
+   * @param seconds the approximate duration
+   * @return the result
    */
   Sent run(double seconds) throws IOException, InterruptedException;
 
   /**
-   * The client's view.
+   * The result as the client measured it.
    *
-   * @param requests how many were answered
-   * @param seconds in which time
+   * @param requests the number of answers
+   * @param seconds the actual duration
    */
   record Sent(
       long requests, double seconds, double p50Micros, double p99Micros, double p999Micros) {}
 
   /**
-   * The load of a process.
+   * A load on a process.
    *
-   * @param pid the process that answers
+   * @param pid the id of the server's process
    */
   record On(long pid, Load load) {
 
-    /** Measures the load and, beside it, the processor time of the process. */
+    /** Runs the load, and measures the processor time of the process meanwhile. */
     Round measure(double seconds) throws IOException, InterruptedException {
       double before = Usage.processorMicros(pid);
       Sent sent = load.run(seconds);
@@ -47,7 +47,7 @@ interface Load {
     }
   }
 
-  /** Returns the first number that a pattern finds. */
+  /** Returns the first number that a pattern matches. */
   static double number(String text, String pattern) throws IOException {
     Matcher matcher = Pattern.compile(pattern).matcher(text);
     if (!matcher.find()) {

@@ -15,12 +15,12 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
-/** A server in a process of its own, known by the ports that it tells. Closing ends it. */
+/** A server in a separate process, which prints its ports. Closing ends the process. */
 final class Program implements AutoCloseable {
 
   /**
-   * As the launcher starts a server, with the heap of the Debian package: figures of a heap that
-   * grows with the machine would say nothing.
+   * The flags of the launcher, with the heap of the Debian package: the default heap depends on the
+   * machine, so its figures would not be comparable.
    */
   private static final List<String> FLAGS = ServerFlags.asLaunched("-Xmx128m");
 
@@ -35,7 +35,7 @@ final class Program implements AutoCloseable {
   /**
    * Starts a Java program of this class path.
    *
-   * @param line how the line begins in which the program tells its ports
+   * @param line the prefix of the line with which the program prints its ports
    */
   static Program start(String line, String main, List<String> arguments) throws IOException {
     List<String> command = new ArrayList<>();
@@ -64,10 +64,10 @@ final class Program implements AutoCloseable {
             () -> {
               try {
                 while (out.readLine() != null) {
-                  // a full pipe would hold the program up
+                  // a full pipe would block the program
                 }
               } catch (IOException e) {
-                // it ended
+                // the program has ended
               }
             },
             "drain");
@@ -75,7 +75,7 @@ final class Program implements AutoCloseable {
     reader.start();
   }
 
-  /** Runs a program of the machine to its end, and returns what it printed. */
+  /** Runs a program of the machine to its end, and returns its output. */
   static String run(Map<String, String> environment, String... command)
       throws IOException, InterruptedException {
     ProcessBuilder builder = new ProcessBuilder(command).redirectErrorStream(true);
@@ -101,7 +101,7 @@ final class Program implements AutoCloseable {
         .anyMatch(folder -> Files.isExecutable(Path.of(folder, name)));
   }
 
-  /** Returns one of the ports that the program told, in their order. */
+  /** Returns one of the printed ports, by its position. */
   int port(int index) {
     return ports.get(index);
   }

@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** redis-benchmark: 50 connections, each with as many commands outstanding as the pipeline has. */
+/** A load of redis-benchmark: 50 connections, each with a pipeline of commands in flight. */
 final class RedisBenchmarkLoad implements Load {
 
   private static final Pattern PERCENTILE = Pattern.compile("([0-9.]+)% <= ([0-9.]+) milliseconds");
@@ -18,7 +18,7 @@ final class RedisBenchmarkLoad implements Load {
   private final int port;
   private final int pipeline;
   private final List<String> command;
-  private double perSecond; // of the last run, so that the next takes as long as wanted
+  private double perSecond; // of the last run, to size the next one
 
   RedisBenchmarkLoad(int port, int pipeline, List<String> command) {
     this.port = port;

@@ -7,13 +7,13 @@ import java.util.Locale;
 import java.util.function.ToDoubleFunction;
 
 /**
- * What one round measured of a subject.
+ * The measurements of one round of a subject.
  *
- * @param perSecond decisions, or answers of what stands in for them
- * @param p50Micros half of the requests took less
- * @param p99Micros 99 of 100 did
- * @param p999Micros 999 of 1,000 did
- * @param serverMicros processor time of the server for an answer
+ * @param perSecond decisions per second, or answers of an alternative
+ * @param p50Micros the median latency
+ * @param p99Micros the 99th percentile of the latency
+ * @param p999Micros the 99.9th percentile of the latency
+ * @param serverMicros processor time of the server per answer
  */
 record Round(
     double perSecond, double p50Micros, double p99Micros, double p999Micros, double serverMicros) {
@@ -29,7 +29,7 @@ record Round(
         serverMicros);
   }
 
-  /** Each number's own median. */
+  /** Returns the median of each number separately. */
   static Round median(List<Round> rounds) {
     return new Round(
         of(rounds, Round::perSecond).median(),
@@ -39,7 +39,7 @@ record Round(
         of(rounds, Round::serverMicros).median());
   }
 
-  /** Returns the figure that one number of the rounds makes. */
+  /** Returns the figure of one number over the rounds. */
   static Figure of(List<Round> rounds, ToDoubleFunction<Round> number) {
     return Figure.of(rounds.stream().mapToDouble(number));
   }

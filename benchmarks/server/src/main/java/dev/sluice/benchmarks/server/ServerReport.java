@@ -23,18 +23,17 @@ import java.util.Map;
 import java.util.stream.Stream;
 
 /**
- * Each door of the server beside what a user would pick instead, in one run: the Redis protocol
- * beside Redis itself, HTTP and gRPC beside handlers that decide nothing. All buckets allow. The
- * subjects of a scene warm up until their rates stay, then take turns; a figure is the median of
- * the rounds. The servers run with the heap of the packages. Started by {@code ./sluice bench
- * server}.
+ * Compares each door of the server with an alternative, in one run: the Redis protocol with Redis
+ * itself, HTTP and gRPC with handlers that decide nothing. All buckets allow. The subjects of a
+ * scene warm up until their rates are stable, then take turns; a figure is the median of the
+ * rounds. The servers have the heap size of the packages. Started by {@code ./sluice bench server}.
  */
 public final class ServerReport {
 
   private static final int ROUNDS = 3;
   private static final double DEFAULT_SECONDS = 3;
   private static final int LONGEST_WARM_UP = 10; // rounds
-  private static final int ALIKE = 3; // rounds whose rates are about the same: it is warm
+  private static final int ALIKE = 3; // warm after so many rounds with about equal rates
   private static final double ABOUT = 0.1;
   private static final long MOST_RESIDENT_MIB = 256;
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
@@ -140,7 +139,7 @@ public final class ServerReport {
     }
   }
 
-  /** How long calls take that do not come as fast as they can. */
+  /** Measures latencies at half of the maximum rate. */
   private void halfLoad(double peak, Program sluice, Program empty, Path message, Path scratch)
       throws IOException, InterruptedException {
     long half = (long) (peak / 2);
@@ -221,7 +220,7 @@ public final class ServerReport {
     }
   }
 
-  /** Measures the subjects in turn, prints a row of each, and notes the goal if there is one. */
+  /** Measures the subjects in turn, prints a row for each, and records the goal if there is one. */
   @CanIgnoreReturnValue
   private Map<String, Round> scene(String scene, List<Subject<Load.On>> subjects, double timesEmpty)
       throws IOException, InterruptedException {
@@ -260,7 +259,10 @@ public final class ServerReport {
     return medians;
   }
 
-  /** A JVM compiles for seconds: its rate climbs to several times that of the first second. */
+  /**
+   * Warms a subject up: while the JVM compiles, for seconds, the rate rises to several times its
+   * start.
+   */
   private void warmUp(Subject<Load.On> subject) throws IOException, InterruptedException {
     List<Double> rates = new ArrayList<>();
     for (int round = 0; round < LONGEST_WARM_UP; round++) {
@@ -286,7 +288,7 @@ public final class ServerReport {
     return figure;
   }
 
-  /** One request for one of our limits, as gRPC frames it. */
+  /** Writes one gRPC frame with a request for one of our limits. */
   private static Path message(Path folder) throws IOException {
     RateLimitRequest request =
         RateLimitRequest.newBuilder()

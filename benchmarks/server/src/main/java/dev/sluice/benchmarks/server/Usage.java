@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** The resources of a process, from the kernel's files. Stateless. */
+/** Reads the resource usage of a process from the kernel's files. */
 final class Usage {
 
   private static final Pattern RESIDENT = Pattern.compile("VmRSS:\\s*(\\d+) kB");

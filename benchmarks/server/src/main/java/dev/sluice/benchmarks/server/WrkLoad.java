@@ -6,10 +6,10 @@ import java.nio.file.Path;
 import java.util.Map;
 
 /**
- * wrk: one thread, 32 connections, each with one request outstanding.
+ * A load of wrk: one thread, 32 connections, one request in flight on each.
  *
  * @param script the file with the requests
- * @param what {@code spend} or {@code forward-auth}
+ * @param what the kind of request, {@code spend} or {@code forward-auth}
  */
 record WrkLoad(int port, Path script, String what) implements Load {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Each door of the server under load, beside what a user would pick instead. Never published. */
+/** Compares each door of the server under load with its alternatives. Never published. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.server;

@@ -10,15 +10,14 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /**
- * One connection over HTTP/1.1 that stays open. Requests leave several at a time, so that the
- * server works on most of them without a pause. To wake one of its threads up takes longer than a
- * filter does, and another time in each moment.
+ * A keep-alive HTTP/1.1 connection. Requests are sent several at a time, so that the server handles
+ * most of them without a pause: waking a server thread takes longer than a filter, and varies.
  */
 final class Connection implements Work.Load, Closeable {
 
   static final String BODY = "page";
 
-  /** How many requests leave at a time. */
+  /** How many requests are sent at a time. */
   static final int TOGETHER = 16;
 
   private static final int ANSWER_WITHIN_MILLIS = 10_000;
@@ -31,7 +30,7 @@ final class Connection implements Work.Load, Closeable {
   private final byte[] requests;
   private final byte[] buffer = new byte[16_384];
 
-  /** How much of {@link #END} has been read. */
+  /** How many characters of {@link #END} have been read. */
   private int matched;
 
   Connection(int port) throws IOException {

@@ -15,9 +15,7 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/**
- * Methods behind {@link RateLimited}, as an application has them, and one behind an empty advice.
- */
+/** Methods behind {@link RateLimited}, as in an application, and one behind an empty advice. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 class Pages {
@@ -41,7 +39,7 @@ class Pages {
     }
   }
 
-  /** Behind nothing but what is put there. */
+  /** Behind no limit; for an advice that the benchmark adds. */
   static class None {
     public String page(String key) {
       return Connection.BODY;
@@ -76,7 +74,7 @@ class Pages {
     return application.run();
   }
 
-  /** A proxy such as Spring makes, with an advice that does nothing. */
+  /** Returns a Spring proxy with an advice that does nothing. */
   static UnaryOperator<String> empty() {
     ProxyFactory factory = new ProxyFactory(new None());
     factory.setProxyTargetClass(true);

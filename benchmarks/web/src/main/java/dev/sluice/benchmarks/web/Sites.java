@@ -25,15 +25,15 @@ import org.springframework.web.server.WebFilter;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.server.HttpServer;
 
-/** Starts a server of its own for each subject, and closes all of them. */
+/** Starts a separate server for each subject, and closes all of them. */
 final class Sites implements AutoCloseable {
 
-  /** A connection is idle while it is the others' turn. */
+  /** A connection is idle while other subjects have their turn. */
   private static final long IDLE_MILLIS = 600_000;
 
   private final Deque<AutoCloseable> open = new ArrayDeque<>();
 
-  /** A page of Jetty behind a filter, which calls a function of the application. */
+  /** Starts Jetty with a filter and a page that calls a function of the application. */
   Connection servlet(Filter filter, UnaryOperator<String> page) throws Exception {
     Server server = new Server();
     ServerConnector connector = new ServerConnector(server);
@@ -49,7 +49,7 @@ final class Sites implements AutoCloseable {
     return connected(connector.getLocalPort());
   }
 
-  /** A page of WebFlux on Reactor Netty, behind a filter. */
+  /** Starts WebFlux on Reactor Netty with a filter and a page. */
   Connection webFlux(WebFilter filter) throws IOException {
     DisposableServer server =
         HttpServer.create()
@@ -80,7 +80,7 @@ final class Sites implements AutoCloseable {
     }
   }
 
-  /** Answers with what the application says. */
+  /** Responds with the function's result. */
   private static final class Page extends HttpServlet {
 
     private static final long serialVersionUID = 1;

@@ -26,9 +26,9 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.web.server.WebFilter;
 
 /**
- * The overhead of the filters and of the annotation, as a ratio to an empty filter and an empty
- * advice. The subjects of a scene take turns, in each round in another order; a ratio is that of
- * two neighbours in one round. All are in one process.
+ * Measures the overhead of the filters and the annotation, as a ratio to an empty filter and an
+ * empty advice. The subjects of a scene take turns, in a different order in each round; a ratio
+ * compares two subjects within a round. All run in one process.
  */
 public final class WebReport {
 
@@ -43,10 +43,10 @@ public final class WebReport {
   }
 
   /**
-   * Measures one scene after the other, and prints the rows of each when it is done.
+   * Measures the scenes one after the other, and prints the rows of each.
    *
-   * @param arguments how many seconds are measured, by default 120; a third of it is spent before
-   *     that, to warm up
+   * @param arguments the seconds to measure, by default 120; a third of that time is spent before,
+   *     to warm up
    * @throws Exception if a server fails
    */
   public static void main(String[] arguments) throws Exception {
@@ -151,7 +151,7 @@ public final class WebReport {
     }
   }
 
-  /** All subjects, over and over; each round begins with another one. */
+  /** Runs all subjects repeatedly; each round begins with another subject. */
   private Map<Subject<Work>, List<Double>> rounds(double seconds) throws Exception {
     Map<Subject<Work>, List<Double>> micros = new HashMap<>();
     long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));

@@ -4,18 +4,18 @@ package dev.sluice.benchmarks.web;
 /**
  * Work that is timed.
  *
- * @param load does the work some times, one after the other
- * @param times how often a round asks for it
+ * @param load carries out the work a number of times in sequence
+ * @param times the repetitions in a round
  */
 record Work(Load load, int times) {
 
-  /** Does some work over and over. */
+  /** Carries out some work repeatedly. */
   @FunctionalInterface
   interface Load {
     void run(int times) throws Exception;
   }
 
-  /** Returns how long the work takes once, in this round. */
+  /** Returns the time of one repetition, measured over a round. */
   double microsOnce() throws Exception {
     long start = System.nanoTime();
     load.run(times);

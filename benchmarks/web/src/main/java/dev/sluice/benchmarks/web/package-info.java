@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What a limit costs a request, beside a filter or an advice that does nothing. */
+/** Measures the cost of a limit per request, compared with an empty filter or an empty advice. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.benchmarks.web;
