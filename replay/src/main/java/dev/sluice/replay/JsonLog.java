@@ -65,8 +65,7 @@ final class JsonLog extends LogFormat {
           Map.entry("user_agent", "header:user-agent"),
           Map.entry("referer", "header:referer"));
 
-  private static final List<String> HEADERS =
-      List.of("request.headers.", "httprequest.headers.");
+  private static final List<String> HEADERS = List.of("request.headers.", "httprequest.headers.");
   private static final int DEEPEST = 8;
 
   private final JsonFactory json = new JsonFactory();
@@ -108,7 +107,7 @@ final class JsonLog extends LogFormat {
   @Override
   boolean read(LogEntry entry) {
     int length = entry.length();
-    try (JsonParser parser = json.createParser(entry.bytes().clone(), 0, length)) {
+    try (JsonParser parser = json.createParser(entry.bytes(), 0, length)) {
       return parser.nextToken() == JsonToken.START_OBJECT
           && readObject(parser, "", 0, entry)
           && parser.nextToken() == null;
@@ -171,8 +170,12 @@ final class JsonLog extends LogFormat {
   /** The first value of a key counts, and an empty one does not. */
   private void set(String key, JsonParser parser, LogEntry entry) throws IOException {
     Integer column = columns.get(key);
-    @Nullable String value = column == null || !parser.currentToken().isScalarValue() ? null : parser.getText();
-    if (column != null && value != null && !value.isEmpty() && !entry.has(column)
+    @Nullable String value =
+        column == null || !parser.currentToken().isScalarValue() ? null : parser.getText();
+    if (column != null
+        && value != null
+        && !value.isEmpty()
+        && !entry.has(column)
         && parser.currentToken() != JsonToken.VALUE_NULL) {
       entry.set(column, value);
     }

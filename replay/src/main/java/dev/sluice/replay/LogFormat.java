@@ -25,12 +25,22 @@ abstract class LogFormat {
 
   /** The columns that a replay must have, each by the columns that may stand for it. */
   private static final Map<String, List<String>> NEEDED =
-      Map.of("time", List.of("time", "date"), "client", List.of("client", "header:x-forwarded-for"));
+      Map.of(
+          "time", List.of("time", "date"), "client", List.of("client", "header:x-forwarded-for"));
+
+  /** What {@link #recognise} tries; the first one wins a tie. */
+  private static final List<String> RECOGNISED =
+      List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");
+
+  private static final int RECOGNISED_BY = 1 << 14;
 
   private final String name;
   private final List<String> natives = new ArrayList<>();
   private final Map<String, Integer> byName = new HashMap<>();
   final TimeText times;
+  private int timesOf = -1;
+  private int time = -1;
+  private int date = -1;
 
   LogFormat(String name, ZoneId zone) {
     this.name = name;
@@ -63,6 +73,38 @@ abstract class LogFormat {
               "found the format %s, expected one of: %s, cloudfront, nginx-json, caddy, envoy-json, waf, json:FIELD=NAME,…, csv:FIELD=COLUMN,…, regex:PATTERN"
                   .formatted(SafeText.quote(text), String.join(", ", TextLog.LAYOUTS.keySet())));
     };
+  }
+
+  /**
+   * Recognises the format of a log by its first lines.
+   *
+   * @param head the beginning of the log
+   * @param length the number of bytes of it
+   * @param zone the zone of times that name none
+   * @return the name of the format that reads the most lines; null if none reads any
+   */
+  static @Nullable String recognise(byte[] head, int length, ZoneId zone) {
+    String best = null;
+    int most = 0;
+    for (String candidate : RECOGNISED) {
+      LogFormat format = parse(candidate, zone);
+      LogEntry entry = new LogEntry(format);
+      int understood = 0;
+      int start = 0;
+      for (int i = 0; i < length && start < RECOGNISED_BY; i++) {
+        if (head[i] == '\n') {
+          int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
+          boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
+          understood += isRequest && format.read(head, start, size, entry) ? 1 : 0;
+          start = i + 1;
+        }
+      }
+      if (understood > most) {
+        most = understood;
+        best = candidate;
+      }
+    }
+    return best;
   }
 
   private static Map<String, String> assignments(String text) {
@@ -119,7 +161,9 @@ abstract class LogFormat {
     return false;
   }
 
-  /** Finds the columns of the line that the entry took; false if they are not those of the format. */
+  /**
+   * Finds the columns of the line that the entry took; false if they are not those of the format.
+   */
   abstract boolean read(LogEntry entry);
 
   /** The value of a column without the format's escapes. */
@@ -139,8 +183,11 @@ abstract class LogFormat {
   }
 
   private long time(LogEntry entry) {
-    int time = column("time");
-    int date = column("date");
+    if (timesOf != columns()) { // a heading added columns
+      timesOf = columns();
+      time = column("time");
+      date = column("date");
+    }
     if (date >= 0 && entry.has(date) && entry.has(time)) { // two columns, of UTC
       String both = entry.text(date) + "T" + entry.text(time) + "Z";
       byte[] text = both.getBytes(StandardCharsets.US_ASCII);
@@ -232,7 +279,8 @@ abstract class LogFormat {
         if (stop == end && close != ' ') {
           return false;
         }
-        entry.set(column, start, column == client && addressHasPort ? port(line, start, stop) : stop);
+        entry.set(
+            column, start, column == client && addressHasPort ? port(line, start, stop) : stop);
         at = close == ' ' ? stop + 1 : stop + 2;
       }
       return true;

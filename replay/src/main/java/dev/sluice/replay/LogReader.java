@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.replay;
 
-import com.github.luben.zstd.ZstdInputStream;
 import dev.sluice.text.SafeText;
+import io.airlift.compress.MalformedInputException;
+import io.airlift.compress.zstd.ZstdInputStream;
 import java.io.BufferedInputStream;
 import java.io.EOFException;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -74,20 +77,46 @@ public final class LogReader implements AutoCloseable {
   /**
    * Opens logs.
    *
-   * @param format of all of them
+   * @param formatName the format of all of them; null to recognise it by the first lines
+   * @param zone the zone of times that name none
    * @param sources at least one
    * @param window how far lines may be out of order
-   * @param strict whether a line that is no request ends the reading
+   * @param strict whether a line that is not a request ends the reading
    * @throws IOException if one cannot be opened
+   * @throws IllegalArgumentException if there is no such format
    */
-  LogReader(LogFormat format, List<? extends Source> sources, Duration window, boolean strict)
+  LogReader(
+      @Nullable String formatName,
+      ZoneId zone,
+      List<? extends Source> sources,
+      Duration window,
+      boolean strict)
       throws IOException {
-    this.format = format;
     this.windowNanos = window.toNanos();
     this.strict = strict;
+    LogFormat known = formatName == null ? null : LogFormat.parse(formatName, zone);
     for (Source source : sources) {
       files.add(new File(source));
     }
+    this.format = known == null ? recognised(zone) : known;
+  }
+
+  private LogFormat recognised(ZoneId zone) throws IOException {
+    for (File file : files) {
+      file.fillHead();
+      String name = LogFormat.recognise(file.buffer, file.filled, zone);
+      if (name != null) {
+        return LogFormat.parse(name, zone);
+      }
+    }
+    throw new LogException(
+        "%s: the format is not recognised by the first lines; name it with --format"
+            .formatted(files.get(0).source.name()));
+  }
+
+  /** The format of the logs. */
+  LogFormat format() {
+    return format;
   }
 
   /**
@@ -120,8 +149,7 @@ public final class LogReader implements AutoCloseable {
   }
 
   private boolean isReady() {
-    return count > 0
-        && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
+    return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
   }
 
   /** Reads a request from the file that is behind the others; false at the end of all. */
@@ -184,12 +212,28 @@ public final class LogReader implements AutoCloseable {
     byte[] magic = buffered.readNBytes(4);
     buffered.reset();
     if (magic.length >= 2 && magic[0] == 0x1f && magic[1] == (byte) 0x8b) {
-      return new GZIPInputStream(buffered, 1 << 16);
+      return new GZIPInputStream(new NeverEmpty(buffered), 1 << 16);
     }
     boolean zstd =
         magic.length == 4
             && Arrays.equals(magic, new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd});
     return zstd ? new ZstdInputStream(buffered) : buffered;
+  }
+
+  /**
+   * A stream that always claims to have more. The JDK looks for a further gzip member only if the
+   * stream has bytes available, and a pipe often has none for a moment.
+   */
+  private static final class NeverEmpty extends FilterInputStream {
+
+    NeverEmpty(InputStream in) {
+      super(in);
+    }
+
+    @Override
+    public int available() {
+      return 1;
+    }
   }
 
   /** One log, read line by line. */
@@ -280,14 +324,28 @@ public final class LogReader implements AutoCloseable {
       }
     }
 
+    /** Reads the first bytes, as many as the buffer takes, without using them. */
+    void fillHead() throws IOException {
+      int read = 0;
+      while (read >= 0 && filled < buffer.length) {
+        filled += read;
+        read = fill();
+      }
+      if (read > 0) {
+        filled += read;
+      } else if (filled > 0 && filled < buffer.length && buffer[filled - 1] != '\n') {
+        buffer[filled++] = '\n'; // the end of the file ends its last line
+      }
+    }
+
     private int fill() throws IOException {
       try {
-        return in.read(buffer, filled, buffer.length - filled);
+        return filled == buffer.length ? 0 : in.read(buffer, filled, buffer.length - filled);
       } catch (EOFException e) {
         throw new LogException(
             "%s: it ends within its packed data, behind line %s; is it still being written?"
                 .formatted(source.name(), number));
-      } catch (ZipException e) {
+      } catch (ZipException | MalformedInputException e) {
         throw new LogException(
             "%s: its packed data is damaged behind line %s: %s"
                 .formatted(source.name(), number, e.getMessage()));

@@ -37,6 +37,7 @@ final class TimeText {
   private byte[] offset = new byte[0];
   private long minuteNanos;
   private long lastNanos = Long.MIN_VALUE;
+  private @Nullable ZoneId shown;
 
   /**
    * Makes a reader.
@@ -45,6 +46,11 @@ final class TimeText {
    */
   TimeText(ZoneId zone) {
     this.zone = zone;
+  }
+
+  /** The offset that the first time named; the zone of times that name none otherwise. */
+  ZoneId shown() {
+    return shown == null ? zone : shown;
   }
 
   /** A number of digits alone; -1 for anything else. */
@@ -122,6 +128,9 @@ final class TimeText {
       if (known == null && to > offsetFrom) {
         return NONE;
       }
+      if (shown == null) {
+        shown = known == null ? zone : known;
+      }
       return Math.multiplyExact(
           local.toEpochSecond(known == null ? offsetAt(local) : known), SECOND);
     } catch (DateTimeException | ArithmeticException e) {
@@ -142,31 +151,24 @@ final class TimeText {
         : change.getOffsetBefore();
   }
 
-  private static @Nullable LocalDateTime ofCommonLog(
-      byte[] text, int from) {
+  private static @Nullable LocalDateTime ofCommonLog(byte[] text, int from) {
     int month = month(text, from + 3);
     boolean marks = text[from + 6] == '/' && text[from + 11] == ':' && text[from + 14] == ':';
-    return marks && month > 0
-        ? at(text, from + 7, month, from, from + 12, from + 15)
-        : null;
+    return marks && month > 0 ? at(text, from + 7, month, from, from + 12, from + 15) : null;
   }
 
-  private static @Nullable LocalDateTime ofIso(
-      byte[] text, int from) {
+  private static @Nullable LocalDateTime ofIso(byte[] text, int from) {
     int between = text[from + 10];
-    boolean marks =
-        text[from + 7] == '-' && (between == 'T' || between == ' ' || between == '\t');
+    boolean marks = text[from + 7] == '-' && (between == 'T' || between == ' ' || between == '\t');
     int month = (int) digits(text, from + 5, from + 7);
     return marks && text[from + 13] == ':'
         ? at(text, from, month, from + 8, from + 11, from + 14)
         : null;
   }
 
-  private static LocalDateTime at(
-      byte[] text, int year, int month, int day, int hour, int minute) {
+  private static LocalDateTime at(byte[] text, int year, int month, int day, int hour, int minute) {
     return LocalDateTime.of(
-        LocalDate.of(
-            (int) digits(text, year, year + 4), month, (int) digits(text, day, day + 2)),
+        LocalDate.of((int) digits(text, year, year + 4), month, (int) digits(text, day, day + 2)),
         LocalTime.of((int) digits(text, hour, hour + 2), (int) digits(text, minute, minute + 2)));
   }
 
@@ -182,8 +184,7 @@ final class TimeText {
   }
 
   /** {@code Z}, {@code +0100}, {@code +01:00} or {@code UTC}; null for anything else. */
-  private static @Nullable ZoneOffset offsetOf(
-      byte[] text, int from, int to) {
+  private static @Nullable ZoneOffset offsetOf(byte[] text, int from, int to) {
     String name = new String(text, from, Math.max(0, to - from), StandardCharsets.US_ASCII);
     if (name.equals("Z") || name.equals("UTC") || name.equals("GMT")) {
       return ZoneOffset.UTC;

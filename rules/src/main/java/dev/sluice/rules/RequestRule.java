@@ -13,9 +13,11 @@ import dev.sluice.web.RequestFacts;
 import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -66,6 +68,28 @@ record RequestRule(
       segments.add(segment);
     }
     return segments;
+  }
+
+  /** Returns what the rule uses of a request, in the words of placeholders. */
+  Set<String> words() {
+    Set<String> words = new LinkedHashSet<>();
+    if (!methods.isEmpty()) {
+      words.add("method");
+    }
+    if (!hosts.isEmpty()) {
+      words.add("host");
+    }
+    if (!clients.isEmpty()) {
+      words.add("ip");
+    }
+    headers.keySet().forEach(header -> words.add("header:" + header));
+    for (var charged : charging.limits()) {
+      for (String placeholder : charged.id().placeholders()) {
+        int bar = placeholder.indexOf('|');
+        words.add(bar < 0 ? placeholder : placeholder.substring(0, bar));
+      }
+    }
+    return words;
   }
 
   /** Returns what the rule charges, joined over all spellings of the request's values. */

@@ -27,6 +27,8 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedMap;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -159,6 +161,22 @@ public final class RuleBook implements RequestRules {
    */
   public boolean hasRequestRules() {
     return forRequests;
+  }
+
+  /**
+   * Returns what each rule for requests uses of a request, in the words of placeholders, such as
+   * {@code ip}, {@code method} or {@code header:x-api-key}. A cost from a header is not included.
+   *
+   * @return the words of each rule, by the line where the rule starts, in order
+   */
+  public SortedMap<Integer, Set<String>> wordsOfRequests() {
+    SortedMap<Integer, Set<String>> words = new TreeMap<>();
+    for (AnyRule rule : rules) {
+      if (rule instanceof RequestRule request) {
+        words.put(request.line(), request.words());
+      }
+    }
+    return words;
   }
 
   /**
