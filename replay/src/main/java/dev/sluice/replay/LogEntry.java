@@ -14,8 +14,8 @@ final class LogEntry {
   private static final int ABSENT = -1;
 
   private final LogFormat format;
-  private final int[] from;
-  private final int[] to;
+  private int[] from;
+  private int[] to;
   private byte[] bytes = new byte[512];
   private int length;
   private long atNanos;
@@ -33,6 +33,10 @@ final class LogEntry {
     }
     System.arraycopy(line, start, bytes, 0, newLength);
     length = newLength;
+    if (from.length < format.columns()) { // a heading added columns
+      from = new int[format.columns()];
+      to = new int[format.columns()];
+    }
     Arrays.fill(from, ABSENT);
   }
 
@@ -61,7 +65,7 @@ final class LogEntry {
   }
 
   boolean has(int column) {
-    return column >= 0 && from[column] >= 0;
+    return column >= 0 && column < from.length && from[column] >= 0;
   }
 
   int start(int column) {

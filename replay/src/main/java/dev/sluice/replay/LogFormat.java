@@ -151,6 +151,14 @@ abstract class LogFormat {
     return byName.getOrDefault(wanted.toLowerCase(Locale.ROOT), byName.getOrDefault(wanted, -1));
   }
 
+  /** The names of the headers that have a column, in lower case. */
+  final List<String> headers() {
+    return byName.keySet().stream()
+        .filter(name -> name.startsWith("header:"))
+        .map(name -> name.substring("header:".length()))
+        .toList();
+  }
+
   /** The columns by their own names, for messages. */
   final List<String> natives() {
     return List.copyOf(natives);

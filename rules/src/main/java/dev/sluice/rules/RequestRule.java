@@ -2,6 +2,7 @@
 package dev.sluice.rules;
 
 import dev.sluice.limit.IpAddress;
+import dev.sluice.rules.RuleBook.RequestForm;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.RuleCharging;
 import dev.sluice.rules.Template.Source;
@@ -70,8 +71,8 @@ record RequestRule(
     return segments;
   }
 
-  /** Returns what the rule uses of a request, in the words of placeholders. */
-  Set<String> words() {
+  /** Returns what the rule uses of a request. */
+  RequestForm form() {
     Set<String> words = new LinkedHashSet<>();
     if (!methods.isEmpty()) {
       words.add("method");
@@ -89,7 +90,7 @@ record RequestRule(
         words.add(bar < 0 ? placeholder : placeholder.substring(0, bar));
       }
     }
-    return words;
+    return new RequestForm(line(), listed(paths), words);
   }
 
   /** Returns what the rule charges, joined over all spellings of the request's values. */

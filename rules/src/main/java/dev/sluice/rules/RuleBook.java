@@ -27,8 +27,6 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.SortedMap;
-import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -164,19 +162,15 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns what each rule for requests uses of a request, in the words of placeholders, such as
-   * {@code ip}, {@code method} or {@code header:x-api-key}. A cost from a header is not included.
+   * Returns the rules for requests, in order.
    *
-   * @return the words of each rule, by the line where the rule starts, in order
+   * @return one for each rule; empty if all rules are for descriptors
    */
-  public SortedMap<Integer, Set<String>> wordsOfRequests() {
-    SortedMap<Integer, Set<String>> words = new TreeMap<>();
-    for (AnyRule rule : rules) {
-      if (rule instanceof RequestRule request) {
-        words.put(request.line(), request.words());
-      }
-    }
-    return words;
+  public List<RequestForm> requestRules() {
+    return rules.stream()
+        .filter(RequestRule.class::isInstance)
+        .map(rule -> ((RequestRule) rule).form())
+        .toList();
   }
 
   /**
@@ -379,6 +373,28 @@ public final class RuleBook implements RequestRules {
      * @param detail what is missing or unusable, in the words of the answer to the client
      */
     public record Unusable(int line, String detail) {}
+  }
+
+  /**
+   * A rule for requests, for people and for readers of logs.
+   *
+   * @param line where the rule starts in the file, from 1
+   * @param paths its paths, joined with a comma
+   * @param words what it uses of a request, in the words of placeholders, such as {@code ip},
+   *     {@code method} or {@code header:x-api-key}; without the header of a cost
+   */
+  public record RequestForm(int line, String paths, Set<String> words) {
+
+    /**
+     * Makes a form.
+     *
+     * @param line from 1
+     * @param paths joined with a comma
+     * @param words copied
+     */
+    public RequestForm {
+      words = Set.copyOf(words);
+    }
   }
 
   /**

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.Decision;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.rules.RequestTemplate;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.RequestForm;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.store.MemoryStore;
+import dev.sluice.store.TimeSource;
+import dev.sluice.text.SafeText;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.VaryBy;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One set of limits in a replay: what it charges each request, its limiter, and a tally for each
+ * limit of each rule. Not thread-safe.
+ */
+final class Side {
+
+  private static final String FIELD = "field:";
+
+  /** What a request comes to before any limit is asked. */
+  enum Outcome {
+    CHARGED,
+    /** A rule matches, and charges nothing: it is unlimited, or its id has no value. */
+    FREE,
+    NO_RULE,
+    /** A rule denies all of its requests. */
+    DENIED,
+    /** A rule cannot use the request, which a server would answer with a 400. */
+    UNUSABLE
+  }
+
+  /** What a request is charged. */
+  record Charges(Outcome outcome, List<Transaction> together, List<Tally> tallies, int trials) {
+
+    private static Charges of(Outcome outcome, List<Tally> tallies) {
+      return new Charges(outcome, List.of(), tallies, 0);
+    }
+  }
+
+  /** The counts of a limit of a rule. */
+  static final class Tally {
+
+    final int line;
+    final String limit;
+    final boolean shadow;
+    long requests;
+    long denied;
+    long longestWaitNanos;
+    final BitSet clients = new BitSet();
+    final BitSet deniedClients = new BitSet();
+    final Sketch sketch = new Sketch();
+
+    Tally(int line, String limit, boolean shadow) {
+      this.line = line;
+      this.limit = limit;
+      this.shadow = shadow;
+    }
+
+    void deny(long waitNanos, int client) {
+      denied++;
+      longestWaitNanos = Math.max(longestWaitNanos, waitNanos);
+      if (client >= 0) {
+        deniedClients.set(client);
+      }
+    }
+  }
+
+  private record Count(String limit, RequestTemplate id) {}
+
+  private record TallyKey(int line, String limit, boolean shadow) {}
+
+  private final Limits limits;
+  private final RuleBook book;
+  private final List<Count> counts = new ArrayList<>();
+  private final Limiter limiter;
+  private final Map<TallyKey, Tally> tallies = new LinkedHashMap<>();
+
+  /**
+   * Makes a side.
+   *
+   * @param rules where the rules come from, if no limits are counted
+   * @param counted each {@code LIMIT=TEMPLATE}
+   */
+  Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time) {
+    this.limits = limits;
+    this.book = rules;
+    for (String one : counted) {
+      counts.add(count(one));
+    }
+    this.limiter =
+        Limiter.builder(new CurrentLimits(limits), MemoryStore.builder().time(time).build())
+            .time(time)
+            .build();
+  }
+
+  private Count count(String text) {
+    int equals = text.indexOf('=');
+    if (equals < 1) {
+      throw new IllegalArgumentException(
+          "found %s, expected LIMIT=TEMPLATE such as CallsPerClient={ip}"
+              .formatted(SafeText.quote(text)));
+    }
+    LimitName name = limits.configured(text.substring(0, equals));
+    return new Count(
+        name.name(),
+        RequestTemplate.parse(
+            text.substring(equals + 1),
+            name.id(),
+            word -> word.startsWith(FIELD) ? VaryBy.function(word, r -> field(r, word)) : null));
+  }
+
+  private static @Nullable String field(dev.sluice.web.WebRequest request, String word) {
+    return request.unwrap(LogRequest.class).field(word);
+  }
+
+  Limiter limiter() {
+    return limiter;
+  }
+
+  List<Tally> tallies() {
+    return List.copyOf(tallies.values());
+  }
+
+  /** The rules that this side uses; none where limits are counted. */
+  List<RequestForm> rules() {
+    return counts.isEmpty() ? book.requestRules() : List.of();
+  }
+
+  String rulesFile() {
+    return book.file();
+  }
+
+  /** What the side charges a request. */
+  Charges charges(LogRequest request, ClientAddress address, long hits) {
+    try {
+      return counts.isEmpty()
+          ? ofRules(request, address, hits)
+          : ofCounts(new RequestFacts(request, address), hits);
+    } catch (UnusableRequestException | InvalidRequestException e) {
+      return Charges.of(Outcome.UNUSABLE, List.of());
+    }
+  }
+
+  private Charges ofCounts(RequestFacts facts, long hits) {
+    List<Transaction> together = new ArrayList<>(counts.size());
+    for (Count count : counts) {
+      LimitName name = limits.catalogue().get(count.limit());
+      for (List<String> parts : count.id().ids(facts)) {
+        String id = name.id().join(parts, Strictness.LENIENT);
+        together.add(Transaction.of(limits, count.limit(), id).withCost(hits));
+      }
+    }
+    return charged(0, together, List.of());
+  }
+
+  private Charges ofRules(LogRequest request, ClientAddress address, long hits) {
+    RuleMatch match = book.match(request, address).orElse(null);
+    if (match == null) {
+      return Charges.of(Outcome.NO_RULE, List.of());
+    }
+    if (match.verdict() == Verdict.DENIES) {
+      return Charges.of(Outcome.DENIED, List.of(tally(match.line(), "", false)));
+    }
+    return charged(match.line(), match.enforced(limits, hits), match.trials(limits, hits));
+  }
+
+  private Charges charged(int line, List<Transaction> enforced, List<Transaction> trials) {
+    if (enforced.isEmpty() && trials.isEmpty()) {
+      return Charges.of(Outcome.FREE, List.of());
+    }
+    List<Transaction> all = new ArrayList<>(enforced);
+    all.addAll(trials);
+    List<Tally> theirs = new ArrayList<>(all.size());
+    for (Transaction transaction : all) {
+      theirs.add(tally(line, transaction.name().name(), transaction.isShadow()));
+    }
+    return new Charges(Outcome.CHARGED, List.copyOf(all), List.copyOf(theirs), trials.size());
+  }
+
+  private Tally tally(int line, String limit, boolean shadow) {
+    return tallies.computeIfAbsent(
+        new TallyKey(line, limit, shadow), key -> new Tally(line, limit, shadow));
+  }
+
+  /** Notes that a client sends requests of these charges. */
+  void see(Charges charges, int client, long hash) {
+    for (Tally tally : charges.tallies()) {
+      tally.sketch.add(hash);
+      if (client >= 0) {
+        tally.clients.set(client);
+      }
+    }
+  }
+
+  /** Decides a request; null if no limit is asked and the request passes. */
+  @Nullable Decision decide(Charges charges) {
+    List<Transaction> all = charges.together();
+    int enforced = all.size() - charges.trials();
+    for (int i = enforced; i < all.size(); i++) {
+      Decision trial = limiter.spend(all.get(i));
+      charges.tallies().get(i).denied += trial.denied() ? 1 : 0;
+    }
+    return switch (enforced) {
+      case 0 -> null;
+      case 1 -> limiter.spend(all.get(0));
+      default -> limiter.spend(all.subList(0, enforced));
+    };
+  }
+
+  /** The tally of the limit that decided. */
+  static Tally decisive(Charges charges, Decision decision) {
+    for (int i = 0; i < charges.together().size(); i++) {
+      Transaction decided = decision.transaction();
+      if (decided != null && charges.together().get(i).bucketKey().equals(decided.bucketKey())) {
+        return charges.tallies().get(i);
+      }
+    }
+    return charges.tallies().get(0);
+  }
+}
