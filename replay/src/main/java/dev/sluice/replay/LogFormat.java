@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.replay;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.text.SafeText;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneId;
@@ -122,6 +123,7 @@ abstract class LogFormat {
   }
 
   /** Adds a column; returns its number. */
+  @CanIgnoreReturnValue
   final int add(String nativeName, @Nullable String shared) {
     int column = natives.size();
     natives.add(nativeName);
@@ -157,6 +159,11 @@ abstract class LogFormat {
         .filter(name -> name.startsWith("header:"))
         .map(name -> name.substring("header:".length()))
         .toList();
+  }
+
+  /** Says that a column will be asked for; formats that have any column read no others. */
+  final void declare(String wanted) {
+    int unused = column(wanted);
   }
 
   /** The columns by their own names, for messages. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.replay;
 
+import dev.sluice.replay.ReplayResult.Lines;
 import dev.sluice.text.SafeText;
 import io.airlift.compress.MalformedInputException;
 import io.airlift.compress.zstd.ZstdInputStream;
@@ -28,30 +29,7 @@ import org.jspecify.annotations.Nullable;
  * The requests of several logs, by their time. It holds the lines of one window, whatever the size
  * of the logs. Not thread-safe; blocks as the streams do.
  */
-public final class LogReader implements AutoCloseable {
-
-  /** What is read. */
-  public interface Source {
-
-    /** The file's name, for messages. */
-    String name();
-
-    /** Opens it. */
-    InputStream open() throws IOException;
-  }
-
-  /**
-   * What was found.
-   *
-   * @param lines of all files, without headings and empty ones
-   * @param unread lines that are no request of the format
-   * @param firstUnread where the first of them stands, null if there is none
-   * @param late requests that were older than the window when they were read, and count at the time
-   *     of the one before them
-   * @param mostLateNanos how far the latest request was out of order
-   */
-  public record Found(
-      long lines, long unread, @Nullable String firstUnread, long late, long mostLateNanos) {}
+final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
   private static final int MOST_HELD = 200_000;
@@ -88,14 +66,14 @@ public final class LogReader implements AutoCloseable {
   LogReader(
       @Nullable String formatName,
       ZoneId zone,
-      List<? extends Source> sources,
+      List<? extends LogSource> sources,
       Duration window,
       boolean strict)
       throws IOException {
     this.windowNanos = window.toNanos();
     this.strict = strict;
     LogFormat known = formatName == null ? null : LogFormat.parse(formatName, zone);
-    for (Source source : sources) {
+    for (LogSource source : sources) {
       files.add(new File(source));
     }
     this.format = known == null ? recognised(zone) : known;
@@ -194,8 +172,8 @@ public final class LogReader implements AutoCloseable {
   }
 
   /** What was found so far. */
-  public Found found() {
-    return new Found(lines, unread, firstUnread, late, mostLateNanos);
+  Lines found() {
+    return new Lines(lines, unread, firstUnread, late, mostLateNanos);
   }
 
   @Override
@@ -239,7 +217,7 @@ public final class LogReader implements AutoCloseable {
   /** One log, read line by line. */
   private final class File {
 
-    private final Source source;
+    private final LogSource source;
     private final InputStream in;
     private byte[] buffer = new byte[1 << 16];
     private int start;
@@ -248,7 +226,7 @@ public final class LogReader implements AutoCloseable {
     private long atNanos = Long.MIN_VALUE;
     private boolean ended;
 
-    File(Source source) throws IOException {
+    File(LogSource source) throws IOException {
       this.source = source;
       this.in = unpacked(source.open());
     }

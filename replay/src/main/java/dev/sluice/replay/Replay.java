@@ -17,6 +17,7 @@ import dev.sluice.rules.RuleBook.RequestForm;
 import dev.sluice.store.TimeSource;
 import dev.sluice.web.ClientAddress;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.ZoneId;
@@ -45,6 +46,7 @@ public final class Replay {
 
   private static final int REMEMBERED = 1 << 16;
   private static final int LINES_PER_REPORT = 1 << 14;
+  private static final int HEAD = 1 << 14;
   private static final int LISTED = 10;
   private static final int MOST_BINS = 100_000;
   private static final long MINUTE = Duration.ofMinutes(1).toNanos();
@@ -131,17 +133,17 @@ public final class Replay {
   /** Asks for the columns before the first line is read: a JSON log reads no others. */
   private void declareColumns() {
     for (RequestForm rule : base.rules()) {
-      rule.words().forEach(word -> reader.format().column(column(word)));
+      rule.words().forEach(word -> reader.format().declare(column(word)));
     }
     for (String count : options.counts) {
       int at = count.indexOf('{');
       for (; at >= 0; at = count.indexOf('{', at + 1)) {
         String word = count.substring(at + 1, Math.max(at + 1, count.indexOf('}', at)));
-        reader.format().column(column(word));
+        reader.format().declare(column(word));
       }
     }
     if (options.costField != null) {
-      reader.format().column(FIELD + options.costField);
+      reader.format().declare(FIELD + options.costField);
     }
   }
 
@@ -357,14 +359,16 @@ public final class Replay {
 
   private void endMinute() {
     if (minuteDenied > (worst == null ? 0 : worst.denied())) {
-      int most =
+      Map.Entry<Integer, long[]> most =
           ofMinute.entrySet().stream()
               .max(Comparator.comparingLong(one -> one.getValue()[0]))
-              .orElseThrow()
-              .getKey();
+              .orElseThrow();
       worst =
           new ReplayResult.WorstMinute(
-              minute * MINUTE, minuteDenied, most < 0 ? "?" : name(most), ofMinute.get(most)[0]);
+              minute * MINUTE,
+              minuteDenied,
+              most.getKey() < 0 ? "?" : name(most.getKey()),
+              most.getValue()[0]);
     }
     ofMinute.clear();
     minuteDenied = 0;
@@ -387,7 +391,7 @@ public final class Replay {
   }
 
   private ReplayResult result() {
-    LogReader.Found found = reader.found();
+    ReplayResult.Lines found = reader.found();
     boolean exact = clients.isExact();
     Log log =
         new Log(
@@ -537,13 +541,27 @@ public final class Replay {
       long retryInNanos) {}
 
   /**
+   * Whether a stream is a log whose format is recognised, compressed or not.
+   *
+   * @param in the beginning of the log is read from it; its position afterwards is not defined
+   * @return false for an empty stream
+   * @throws IOException if it cannot be read
+   */
+  public static boolean isLog(InputStream in) throws IOException {
+    byte[] head = LogReader.unpacked(in).readNBytes(HEAD);
+    byte[] ended = Arrays.copyOf(head, head.length + 1);
+    ended[head.length] = '\n';
+    return LogFormat.recognise(ended, ended.length, ZoneOffset.UTC) != null;
+  }
+
+  /**
    * Starts the options of a replay.
    *
    * @param limits what decides; the rules are those that were loaded with them
    * @param sources the logs, at least one
    * @return a builder
    */
-  public static Builder of(Limits limits, List<? extends LogReader.Source> sources) {
+  public static Builder of(Limits limits, List<? extends LogSource> sources) {
     return new Builder(limits, sources);
   }
 
@@ -553,7 +571,7 @@ public final class Replay {
     private static final int MOST_CLIENTS = 1_000_000;
 
     private final Limits limits;
-    private final List<? extends LogReader.Source> sources;
+    private final List<? extends LogSource> sources;
     private @Nullable Limits against;
     private @Nullable String format;
     private ZoneId zone = ZoneOffset.UTC;
@@ -568,7 +586,7 @@ public final class Replay {
     private @Nullable Consumer<Denial> denials;
     int mostClients = MOST_CLIENTS; // fewer for tests
 
-    private Builder(Limits limits, List<? extends LogReader.Source> sources) {
+    private Builder(Limits limits, List<? extends LogSource> sources) {
       this.limits = limits;
       this.sources = List.copyOf(sources);
     }

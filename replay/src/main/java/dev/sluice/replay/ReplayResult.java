@@ -55,12 +55,20 @@ public record ReplayResult(
    * @param zone in which the log shows its times
    */
   public record Log(
-      LogReader.Found found,
-      long skipped,
-      long firstNanos,
-      long lastNanos,
-      String format,
-      ZoneId zone) {}
+      Lines found, long skipped, long firstNanos, long lastNanos, String format, ZoneId zone) {}
+
+  /**
+   * The lines of logs.
+   *
+   * @param lines the lines of all files, without headings and empty ones
+   * @param unread lines that are not a request in the format
+   * @param firstUnread the place of the first of them, null if there is none
+   * @param late requests that were older than the window when they were read; they are decided at
+   *     the time of the request before them
+   * @param mostLateNanos how far the latest request was out of order
+   */
+  public record Lines(
+      long lines, long unread, @Nullable String firstUnread, long late, long mostLateNanos) {}
 
   /**
    * Counts of all requests under one set of limits.
