@@ -85,6 +85,7 @@ final class JsonLog extends LogFormat {
           alias(key, column);
           columns.put(key, column);
         });
+    declare("header:host");
   }
 
   @Override

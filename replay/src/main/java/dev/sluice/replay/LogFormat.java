@@ -35,6 +35,9 @@ abstract class LogFormat {
 
   private static final int RECOGNISED_BY = 1 << 14;
 
+  /** The year 1990; an earlier time is a number that means something else. */
+  private static final long EARLIEST = 631_152_000_000_000_000L;
+
   private final String name;
   private final List<String> natives = new ArrayList<>();
   private final Map<String, Integer> byName = new HashMap<>();
@@ -96,7 +99,8 @@ abstract class LogFormat {
         if (head[i] == '\n') {
           int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
           boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
-          understood += isRequest && format.read(head, start, size, entry) ? 1 : 0;
+          boolean isRead = isRequest && format.read(head, start, size, entry);
+          understood += isRead && entry.atNanos() > EARLIEST ? 1 : 0;
           start = i + 1;
         }
       }

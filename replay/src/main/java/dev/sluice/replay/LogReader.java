@@ -6,7 +6,6 @@ import dev.sluice.text.SafeText;
 import io.airlift.compress.MalformedInputException;
 import io.airlift.compress.zstd.ZstdInputStream;
 import java.io.BufferedInputStream;
-import java.io.EOFException;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -17,7 +16,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.zip.GZIPInputStream;
-import java.util.zip.ZipException;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -319,13 +317,9 @@ final class LogReader implements AutoCloseable {
     private int fill() throws IOException {
       try {
         return filled == buffer.length ? 0 : in.read(buffer, filled, buffer.length - filled);
-      } catch (EOFException e) {
+      } catch (IOException | MalformedInputException e) {
         throw new LogException(
-            "%s: it ends within its packed data, behind line %s; is it still being written?"
-                .formatted(source.name(), number));
-      } catch (ZipException | MalformedInputException e) {
-        throw new LogException(
-            "%s: its packed data is damaged behind line %s: %s"
+            "%s: cannot be read after line %s: %s; is the file complete?"
                 .formatted(source.name(), number, e.getMessage()));
       }
     }

@@ -21,6 +21,7 @@ import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.VaryBy;
+import dev.sluice.web.WebRequest;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.LinkedHashMap;
@@ -125,10 +126,13 @@ final class Side {
         RequestTemplate.parse(
             text.substring(equals + 1),
             name.id(),
-            word -> word.startsWith(FIELD) ? VaryBy.function(word, r -> field(r, word)) : null));
+            word ->
+                word.startsWith(FIELD)
+                    ? VaryBy.function(word, r -> field(r, word)).orSkip()
+                    : null));
   }
 
-  private static @Nullable String field(dev.sluice.web.WebRequest request, String word) {
+  private static @Nullable String field(WebRequest request, String word) {
     return request.unwrap(LogRequest.class).field(word);
   }
 
