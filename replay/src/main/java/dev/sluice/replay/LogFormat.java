@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.regex.PatternSyntaxException;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -74,8 +75,12 @@ abstract class LogFormat {
       case "regex" -> new RegexLog(text, rest, zone);
       default ->
           throw new IllegalArgumentException(
-              "found the format %s, expected one of: %s, cloudfront, nginx-json, caddy, envoy-json, waf, json:FIELD=NAME,…, csv:FIELD=COLUMN,…, regex:PATTERN"
-                  .formatted(SafeText.quote(text), String.join(", ", TextLog.LAYOUTS.keySet())));
+              "found %s, expected one of trace, %s, cloudfront, nginx-json, caddy, envoy-json, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,..., regex:PATTERN"
+                  .formatted(
+                      SafeText.quote(text),
+                      TextLog.LAYOUTS.keySet().stream()
+                          .sorted()
+                          .collect(Collectors.joining(", "))));
     };
   }
 

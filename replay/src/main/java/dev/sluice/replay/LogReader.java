@@ -224,9 +224,19 @@ final class LogReader implements AutoCloseable {
     private long atNanos = Long.MIN_VALUE;
     private boolean ended;
 
-    File(LogSource source) throws IOException {
+    File(LogSource source) {
       this.source = source;
-      this.in = unpacked(source.open());
+      try {
+        this.in = unpacked(source.open());
+      } catch (IOException e) {
+        throw unreadable(e);
+      }
+    }
+
+    private LogException unreadable(Exception e) {
+      return new LogException(
+          "%s: cannot be read after line %s: %s; is the file complete?"
+              .formatted(source.name(), number, e.getMessage() == null ? e : e.getMessage()));
     }
 
     /** Reads up to the next request; false at the end of the file. */
@@ -318,9 +328,7 @@ final class LogReader implements AutoCloseable {
       try {
         return filled == buffer.length ? 0 : in.read(buffer, filled, buffer.length - filled);
       } catch (IOException | MalformedInputException e) {
-        throw new LogException(
-            "%s: cannot be read after line %s: %s; is the file complete?"
-                .formatted(source.name(), number, e.getMessage()));
+        throw unreadable(e);
       }
     }
   }

@@ -16,6 +16,8 @@ import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleBook.RequestForm;
 import dev.sluice.store.TimeSource;
 import dev.sluice.web.ClientAddress;
+import io.airlift.compress.MalformedInputException;
+import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -541,17 +543,48 @@ public final class Replay {
       long retryInNanos) {}
 
   /**
-   * Whether a stream is a log whose format is recognised, compressed or not.
+   * Whether a stream is a log whose format its first line shows, compressed or not. Reads no more
+   * than that line needs, so it does not wait for the second line of a pipe.
    *
    * @param in the beginning of the log is read from it; its position afterwards is not defined
    * @return false for an empty stream
    * @throws IOException if it cannot be read
    */
   public static boolean isLog(InputStream in) throws IOException {
-    byte[] head = LogReader.unpacked(in).readNBytes(HEAD);
-    byte[] ended = Arrays.copyOf(head, head.length + 1);
-    ended[head.length] = '\n';
-    return LogFormat.recognise(ended, ended.length, ZoneOffset.UTC) != null;
+    InputStream text = LogReader.unpacked(in);
+    try {
+      return hasFormat(text);
+    } catch (IOException | MalformedInputException e) {
+      if (text instanceof BufferedInputStream) {
+        throw e;
+      }
+      return true; // a damaged file that is compressed; reading it says so
+    }
+  }
+
+  private static boolean hasFormat(InputStream text) throws IOException {
+    byte[] line = new byte[HEAD];
+    int length = 0;
+    for (int one = text.read(); one >= 0 && length < HEAD - 1; one = text.read()) {
+      if (one == '\n' && length > 0) {
+        break;
+      }
+      if (one != '\n' && one != '\r') {
+        line[length++] = (byte) one;
+      }
+    }
+    line[length++] = '\n';
+    return line[0] == '#' || LogFormat.recognise(line, length, ZoneOffset.UTC) != null;
+  }
+
+  /**
+   * Requires the name of a format.
+   *
+   * @param name such as {@code combined}
+   * @throws IllegalArgumentException if there is no such format
+   */
+  public static void requireFormat(String name) {
+    LogFormat unused = LogFormat.parse(name, ZoneOffset.UTC);
   }
 
   /**

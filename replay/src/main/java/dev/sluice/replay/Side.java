@@ -22,6 +22,7 @@ import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.VaryBy;
 import dev.sluice.web.WebRequest;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.LinkedHashMap;
@@ -149,8 +150,9 @@ final class Side {
     return counts.isEmpty() ? book.requestRules() : List.of();
   }
 
+  /** The file of the rules, without its folder. */
   String rulesFile() {
-    return book.file();
+    return String.valueOf(Path.of(book.file()).getFileName());
   }
 
   /** What the side charges a request. */
