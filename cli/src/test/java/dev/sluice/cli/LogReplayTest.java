@@ -10,6 +10,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -45,8 +46,12 @@ final class LogReplayTest {
   }
 
   private static String line(String client, int second) {
-    return "%s - - [26/Nov/2026:10:%02d:%02d +0100] \"POST /login HTTP/1.1\" 200 5 \"-\" \"-\"\n"
-        .formatted(client, second / 60, second % 60);
+    return String.format(
+        Locale.ROOT,
+        "%s - - [26/Nov/2026:10:%02d:%02d +0100] \"POST /login HTTP/1.1\" 200 5 \"-\" \"-\"\n",
+        client,
+        second / 60,
+        second % 60);
   }
 
   @Test
@@ -141,7 +146,7 @@ final class LogReplayTest {
         "--count=LoginsPerClient={ip} --store=redis://localhost | --store: "
       })
   void misuse_isRefused(String options, String message) {
-    List<String> all = new ArrayList<>(List.of(options.split(" ")));
+    List<String> all = new ArrayList<>(List.of(options.split(" ", -1)));
     all.add(log);
     Cli run = replay(all.toArray(String[]::new));
     assertThat(run.err()).contains(message.replace("{ip", "ip"));
