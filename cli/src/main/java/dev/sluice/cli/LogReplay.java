@@ -302,7 +302,8 @@ final class LogReplay {
   private static String said(long lines, List<Source> sources, long startNanos) {
     double seconds = (System.nanoTime() - startNanos) / (double) TimeUnit.SECONDS.toNanos(1);
     double share = share(sources);
-    String left = share == 0 ? "" : ", %.0f s left".formatted(seconds / share - seconds);
+    String left =
+        share == 0 ? "" : String.format(Locale.ROOT, ", %.0f s left", seconds / share - seconds);
     return String.format(Locale.ROOT, "%,.0f lines/s", lines / seconds) + left;
   }
 
