@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Replay {
 
-  private static final int REMEMBERED = 1 << 16;
+  private static final int REMEMBERED = 1 << 17;
   private static final int LINES_PER_REPORT = 1 << 14;
   private static final int HEAD = 1 << 14;
   private static final int LISTED = 10;
@@ -60,14 +60,16 @@ public final class Replay {
 
     private final int[] columns;
     private final byte[] key;
+    private final int hash;
     private final String name;
     private final Charges base;
     private final @Nullable Charges other;
     private int client;
 
-    Known(int[] columns, byte[] key, String name, Charges base, @Nullable Charges other) {
+    Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
       this.columns = columns;
-      this.key = key;
+      this.key = key.copy();
+      this.hash = key.hash();
       this.name = name;
       this.base = base;
       this.other = other;
@@ -208,9 +210,11 @@ public final class Replay {
     tally(line.base, decision, isDenied, client);
     if (client >= 0) {
       requests[client]++;
-      denied[client] += isDenied ? 1 : 0;
-      served[client] += isDenied && answered > 0 && answered < FAILED_FROM ? 1 : 0;
-      otherDenied[client] += otherDenies ? 1 : 0;
+      if (isDenied || otherDenies) {
+        denied[client] += isDenied ? 1 : 0;
+        served[client] += isDenied && answered > 0 && answered < FAILED_FROM ? 1 : 0;
+        otherDenied[client] += otherDenies ? 1 : 0;
+      }
     }
     inBin(at, isDenied, otherDenies);
     if (isDenied) {
@@ -252,9 +256,15 @@ public final class Replay {
   /** What the line is charged; the same object for lines with the same values. */
   private Known known(LogEntry entry) {
     key.take(entry, columns);
-    Known found = known[key.hash() & (REMEMBERED - 1)];
-    if (found != null && found.columns == columns && key.is(found.key)) {
-      return found;
+    int slot = key.hash() & (REMEMBERED - 1);
+    for (int i = 0; i < 2; i++) { // two lines with the same slot do not displace each other
+      Known found = known[slot ^ i];
+      if (found != null
+          && found.hash == key.hash()
+          && found.columns == columns
+          && key.is(found.key)) {
+        return found;
+      }
     }
     request.show(entry);
     IpAddress address = options.client.find(request);
@@ -267,7 +277,7 @@ public final class Replay {
       columns = request.used().stream().toArray();
     }
     key.take(entry, columns);
-    Known made = new Known(columns, key.copy(), name, ofBase, ofOther);
+    Known made = new Known(columns, key, name, ofBase, ofOther);
     made.client = clients.number(name);
     room(made.client);
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
@@ -275,7 +285,9 @@ public final class Replay {
     if (other != null && ofOther != null) {
       other.see(ofOther, made.client, hash);
     }
-    known[key.hash() & (REMEMBERED - 1)] = made;
+    int place = key.hash() & (REMEMBERED - 1);
+    known[place ^ 1] = known[place] == null ? known[place ^ 1] : known[place];
+    known[place] = made;
     return made;
   }
 

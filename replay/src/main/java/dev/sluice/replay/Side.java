@@ -2,6 +2,7 @@
 package dev.sluice.replay;
 
 import dev.sluice.Decision;
+import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
@@ -22,6 +23,7 @@ import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.VaryBy;
 import dev.sluice.web.WebRequest;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -50,11 +52,44 @@ final class Side {
     UNUSABLE
   }
 
-  /** What a request is charged. */
-  record Charges(Outcome outcome, List<Transaction> together, List<Tally> tallies, int trials) {
+  /**
+   * What a request is charged.
+   *
+   * @param together the transactions that decide, then those in shadow
+   * @param tallies one for each transaction
+   * @param trials how many of the transactions are in shadow
+   * @param single the only transaction that decides; null if there are several or none
+   */
+  record Charges(
+      Outcome outcome,
+      List<Transaction> together,
+      List<Tally> tallies,
+      int trials,
+      @Nullable Single single) {
 
     private static Charges of(Outcome outcome, List<Tally> tallies) {
-      return new Charges(outcome, List.of(), tallies, 0);
+      return new Charges(outcome, List.of(), tallies, 0, null);
+    }
+  }
+
+  /** A transaction in the form that the limiter decides fastest. */
+  static final class Single {
+
+    private final Limit limit;
+    private final String id;
+    private final byte[] utf8Id;
+    private final long cost;
+
+    Single(Limit limit, String id, long cost) {
+      this.limit = limit;
+      this.id = id;
+      this.utf8Id = id.getBytes(StandardCharsets.UTF_8);
+      this.cost = cost;
+    }
+
+    /** Spends; null if it is allowed. */
+    @Nullable Decision spend() {
+      return limit.trySpend(utf8Id, cost) ? null : limit.check(id, cost);
     }
   }
 
@@ -199,7 +234,19 @@ final class Side {
     for (Transaction transaction : all) {
       theirs.add(tally(line, transaction.name().name(), transaction.isShadow()));
     }
-    return new Charges(Outcome.CHARGED, List.copyOf(all), List.copyOf(theirs), trials.size());
+    return new Charges(
+        Outcome.CHARGED,
+        List.copyOf(all),
+        List.copyOf(theirs),
+        trials.size(),
+        enforced.size() == 1 ? single(enforced.get(0)) : null);
+  }
+
+  private @Nullable Single single(Transaction transaction) {
+    return transaction.quota() == null
+        ? null
+        : new Single(
+            limiter.limit(transaction.name().name()), transaction.id(), transaction.cost());
   }
 
   private Tally tally(int line, String limit, boolean shadow) {
@@ -217,7 +264,7 @@ final class Side {
     }
   }
 
-  /** Decides a request; null if no limit is asked and the request passes. */
+  /** Decides a request; null if it passes and no limit needs to say more. */
   @Nullable Decision decide(Charges charges) {
     List<Transaction> all = charges.together();
     int enforced = all.size() - charges.trials();
@@ -225,11 +272,11 @@ final class Side {
       Decision trial = limiter.spend(all.get(i));
       charges.tallies().get(i).denied += trial.denied() ? 1 : 0;
     }
-    return switch (enforced) {
-      case 0 -> null;
-      case 1 -> limiter.spend(all.get(0));
-      default -> limiter.spend(all.subList(0, enforced));
-    };
+    Single single = charges.single();
+    if (single != null) {
+      return single.spend();
+    }
+    return enforced == 0 ? null : limiter.spend(all.subList(0, enforced));
   }
 
   /** The tally of the limit that decided. */
