@@ -126,11 +126,11 @@ final class ReplayCommand implements Callable<Integer> {
         return Exit.DONE;
       }
       requireMemory();
-      List<LogReplay.Source> sources = new ArrayList<>();
-      sources.add(new LogReplay.Source(first, in));
+      List<LogOptions.Source> sources = new ArrayList<>();
+      sources.add(new LogOptions.Source(first, in));
       recordings.stream()
           .skip(1)
-          .forEach(name -> sources.add(new LogReplay.Source(name, opened(name))));
+          .forEach(name -> sources.add(new LogOptions.Source(name, opened(name))));
       return log.run(files, format, sources, console);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

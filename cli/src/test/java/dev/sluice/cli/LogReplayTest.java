@@ -162,6 +162,36 @@ final class LogReplayTest {
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 
+  @Test
+  void why_showsTheBucketBeforeAndAfterEachRequest() {
+    Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out())
+        .startsWith(
+            "5 requests are charged to LoginsPerClient of 203.0.113.7 (2 per 1m, burst 2); 3 of them are denied.\n")
+        .contains(
+            "2026-11-26T10:00:00  ##########..........  2 -> 1  allowed, answered 200  POST /login",
+            "2026-11-26T10:00:04  ....................  0 -> 0  denied by LoginsPerClient, would pass"
+                + " after 26 s, answered 200  POST /login");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+
+    Cli early =
+        why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", "2026-11-26T10:00:01+01:00");
+    assertThat(early.out().lines()).hasSize(7);
+    Cli other = why("LoginsPerClient", "203.0.113.9", "--log", log);
+    assertThat(other.out()).startsWith("None of 10 requests is charged");
+    assertThat(why("LoginsPerClient", "x", "--log", log).code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", "x").err())
+        .contains("--at: found");
+  }
+
+  private Cli why(String... args) {
+    List<String> all = new ArrayList<>(List.of("why"));
+    all.addAll(List.of(args));
+    all.addAll(List.of("--limits", limits, "--count", "LoginsPerClient={ip}"));
+    return Cli.run(all.toArray(String[]::new));
+  }
+
   private Cli replay(String... args) {
     List<String> all = new ArrayList<>(List.of("replay", "--limits", limits));
     all.addAll(List.of(args));

@@ -3,6 +3,7 @@ package dev.sluice.replay;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
+import dev.sluice.Transaction;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.ReplayResult.Client;
@@ -30,6 +31,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
@@ -65,6 +67,7 @@ public final class Replay {
     private final Charges base;
     private final @Nullable Charges other;
     private int client;
+    private boolean isWatched;
 
     Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
       this.columns = columns;
@@ -82,6 +85,7 @@ public final class Replay {
   private final Clock clock = new Clock();
   private final Side base;
   private final @Nullable Side other;
+  private final @Nullable Transaction watched;
   private final LogRequest.Key key = new LogRequest.Key();
   private final Known[] known = new Known[REMEMBERED];
   private int[] columns = new int[0];
@@ -119,6 +123,10 @@ public final class Replay {
     this.clients = new Clients(options.mostClients);
     this.lateClients = new Clients(options.mostClients);
     this.base = new Side(options.limits, RuleBook.of(options.limits), options.counts, clock);
+    this.watched =
+        options.watchedLimit == null
+            ? null
+            : Transaction.of(options.limits, options.watchedLimit, options.watchedId);
     Limits against = options.against;
     if (against == null) {
       this.other = null;
@@ -193,6 +201,8 @@ public final class Replay {
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
     count(line.base.outcome());
+    boolean isWatched = line.isWatched;
+    long levelBefore = isWatched ? level() : 0;
     Decision decision = base.decide(line.base);
     boolean isDenied = isDenied(line.base, decision);
     Side candidate = other;
@@ -217,6 +227,9 @@ public final class Replay {
       }
     }
     inBin(at, isDenied, otherDenies);
+    if (isWatched) {
+      watch(entry, line, decision, levelBefore);
+    }
     if (isDenied) {
       deniedRequests++;
       inMinute(at, client);
@@ -279,6 +292,10 @@ public final class Replay {
     key.take(entry, columns);
     Known made = new Known(columns, key, name, ofBase, ofOther);
     made.client = clients.number(name);
+    made.isWatched =
+        watched != null
+            && ofBase.together().stream()
+                .anyMatch(one -> one.bucketKey().equals(watched.bucketKey()));
     room(made.client);
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     base.see(ofBase, made.client, hash);
@@ -386,6 +403,27 @@ public final class Replay {
     }
     ofMinute.clear();
     minuteDenied = 0;
+  }
+
+  /** The tokens in the watched bucket. */
+  private long level() {
+    return base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0)).remaining();
+  }
+
+  private void watch(LogEntry entry, Known line, @Nullable Decision decision, long levelBefore) {
+    request.show(entry);
+    boolean isDenied = decision != null && decision.denied();
+    String limit = isDenied ? Side.decisive(line.base, decision).limit : "";
+    options.steps.accept(
+        new Step(
+            entry.atNanos(),
+            line.name,
+            request.requestLine(),
+            entry.number(reader.format().column("status")),
+            levelBefore,
+            level(),
+            limit,
+            isDenied ? decision.retryInNanos() : 0));
   }
 
   private Denial denial(LogEntry entry, Known line, @Nullable Decision decision, long answered) {
@@ -555,6 +593,38 @@ public final class Replay {
       long retryInNanos) {}
 
   /**
+   * A request that the watched bucket decided.
+   *
+   * @param atNanos when, in nanoseconds since the epoch
+   * @param client who sent it
+   * @param request the method and the target; empty if the log has none
+   * @param status what the log says was answered; -1 if it does not say
+   * @param before the tokens in the bucket before the request
+   * @param after the tokens in the bucket after it
+   * @param deniedBy the limit that denied it, which may be another one; empty if it was allowed
+   * @param retryInNanos how long the client would have had to wait
+   */
+  public record Step(
+      long atNanos,
+      String client,
+      String request,
+      long status,
+      long before,
+      long after,
+      String deniedBy,
+      long retryInNanos) {
+
+    /**
+     * Whether the request was denied.
+     *
+     * @return true if a limit denied it
+     */
+    public boolean denied() {
+      return !deniedBy.isEmpty();
+    }
+  }
+
+  /**
    * Whether a stream is a log whose format its first line shows, compressed or not. Reads no more
    * than that line needs, so it does not wait for the second line of a pipe.
    *
@@ -629,6 +699,9 @@ public final class Replay {
     private @Nullable String costField;
     private LongConsumer progress = lines -> {};
     private @Nullable Consumer<Denial> denials;
+    private @Nullable String watchedLimit;
+    private String watchedId = "";
+    private Consumer<Step> steps = step -> {};
     int mostClients = MOST_CLIENTS; // fewer for tests
 
     private Builder(Limits limits, List<? extends LogSource> sources) {
@@ -768,6 +841,22 @@ public final class Replay {
     @CanIgnoreReturnValue
     public Builder denials(@Nullable Consumer<Denial> taker) {
       this.denials = taker;
+      return this;
+    }
+
+    /**
+     * Watches one bucket.
+     *
+     * @param limit the limit's name
+     * @param id the id of the bucket
+     * @param taker takes each request that is charged to the bucket, in the order of the log's time
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder watch(String limit, String id, Consumer<Step> taker) {
+      this.watchedLimit = limit;
+      this.watchedId = id;
+      this.steps = taker;
       return this;
     }
 
