@@ -412,8 +412,7 @@ public final class Replay {
 
   private void watch(LogEntry entry, Known line, @Nullable Decision decision, long levelBefore) {
     request.show(entry);
-    boolean isDenied = decision != null && decision.denied();
-    String limit = isDenied ? Side.decisive(line.base, decision).limit : "";
+    Decision denial = decision == null || decision.allowed() ? null : decision;
     options.steps.accept(
         new Step(
             entry.atNanos(),
@@ -422,8 +421,8 @@ public final class Replay {
             entry.number(reader.format().column("status")),
             levelBefore,
             level(),
-            limit,
-            isDenied ? decision.retryInNanos() : 0));
+            denial == null ? "" : Side.decisive(line.base, denial).limit,
+            denial == null ? 0 : denial.retryInNanos()));
   }
 
   private Denial denial(LogEntry entry, Known line, @Nullable Decision decision, long answered) {
