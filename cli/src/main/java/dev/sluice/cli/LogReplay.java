@@ -8,6 +8,7 @@ import dev.sluice.replay.DenialsCsv;
 import dev.sluice.replay.FailIf;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayJson;
+import dev.sluice.replay.ReplayPage;
 import dev.sluice.replay.ReplayResult;
 import dev.sluice.replay.ReplayText;
 import dev.sluice.rules.RuleBook;
@@ -60,6 +61,12 @@ final class LogReplay {
   @Option(names = "--csv", paramLabel = "FILE", description = "Writes each denial as CSV.")
   private @Nullable Path csv;
 
+  @Option(
+      names = "--report",
+      paramLabel = "FILE",
+      description = "Writes a page with charts that needs no network and no script.")
+  private @Nullable Path report;
+
   /** Whether an option was given that only logs have. */
   boolean isAskedFor() {
     return log.isAskedFor()
@@ -67,7 +74,8 @@ final class LogReplay {
         || !failIf.isEmpty()
         || ids != null
         || json
-        || csv != null;
+        || csv != null
+        || report != null;
   }
 
   /** Runs the replay; returns the exit code. */
@@ -78,6 +86,9 @@ final class LogReplay {
       Console console) {
     List<FailIf> conditions = conditions();
     ClientNames names = names();
+    if (report != null) {
+      SimulateCommand.requireWritable(report);
+    }
     Limits limits = log.limits(files);
     Replay.Builder replay =
         Replay.of(limits, sources).against(against == null ? null : candidate(against, files));
@@ -93,10 +104,14 @@ final class LogReplay {
 
   private int print(
       ReplayResult result, List<FailIf> conditions, ClientNames names, Console console) {
+    String candidate = against == null ? "" : String.valueOf(against.getFileName());
+    if (report != null) {
+      write(report, ReplayPage.html(result, candidate, names));
+      console.err().println("report: " + report);
+    }
     if (json) {
       console.line(ReplayJson.of(result, names));
     } else {
-      String candidate = against == null ? "" : String.valueOf(against.getFileName());
       ReplayText.lines(result, candidate, names).forEach(console::line);
     }
     int code = Exit.DONE;
@@ -108,6 +123,15 @@ final class LogReplay {
       }
     }
     return code;
+  }
+
+  private static void write(Path file, String page) {
+    try {
+      Files.writeString(file, page);
+    } catch (IOException e) {
+      throw new InputException(
+          "--report: %s: can't be written: %s".formatted(file, e.getMessage()));
+    }
   }
 
   /** The candidate, whose names may be declared by the files of the limits in force. */

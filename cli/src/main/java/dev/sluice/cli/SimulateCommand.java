@@ -245,7 +245,8 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  private static void requireWritable(Path file) {
+  /** Requires that a page can be written, before a long run. */
+  static void requireWritable(Path file) {
     Path folder = file.toAbsolutePath().getParent();
     if (Files.isDirectory(file)) {
       throw new InputException("--report: " + file + ": found a directory, expected a file");

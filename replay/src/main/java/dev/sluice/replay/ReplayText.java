@@ -28,7 +28,7 @@ public final class ReplayText {
     List<String> lines = new ArrayList<>();
     lines.add(heading(result));
     lines.add("");
-    lines.addAll(table(result, against));
+    lines.addAll(aligned(cells(result, against)));
     result
         .uncharged()
         .lacking()
@@ -42,7 +42,7 @@ public final class ReplayText {
     return lines;
   }
 
-  private static String heading(ReplayResult result) {
+  static String heading(ReplayResult result) {
     var log = result.log();
     var found = log.found();
     StringBuilder text = new StringBuilder(Words.counted(found.lines(), "line"));
@@ -70,7 +70,8 @@ public final class ReplayText {
     return text.toString();
   }
 
-  private static List<String> table(ReplayResult result, String against) {
+  /** The table, with its heading as the first row. */
+  static List<List<String>> cells(ReplayResult result, String against) {
     List<List<String>> cells = new ArrayList<>();
     Change change = result.change();
     List<String> head =
@@ -108,7 +109,7 @@ public final class ReplayText {
     addCount(cells, "no rule", uncharged.noRule());
     addCount(cells, "nothing charged", uncharged.free());
     addCount(cells, "cannot be charged (400)", uncharged.unusable());
-    return aligned(cells);
+    return cells;
   }
 
   private static void addCount(List<List<String>> cells, String what, long count) {
@@ -167,7 +168,7 @@ public final class ReplayText {
                         clients > 0 ? "more" : "fewer"));
   }
 
-  private static List<String> findings(ReplayResult result, ClientNames names) {
+  static List<String> findings(ReplayResult result, ClientNames names) {
     List<String> lines = new ArrayList<>();
     if (result.totals().denied() == 0) {
       lines.add("No request is denied.");
@@ -199,7 +200,7 @@ public final class ReplayText {
     return lines;
   }
 
-  private static List<String> change(@Nullable Change change, String against) {
+  static List<String> change(@Nullable Change change, String against) {
     if (change == null) {
       return List.of();
     }

@@ -376,6 +376,26 @@ final class ReplayTest {
   }
 
   @Test
+  void page_needsNoNetwork_andEscapesWhatTheLogHas() throws IOException {
+    String evil =
+        "<script>alert(1)</script> - - [26/Nov/2026:00:00:00 +0000] \"GET /login HTTP/1.1\" 200 5 \"-\" \"-\"\n";
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: all}]\n";
+    ReplayResult result =
+        Replay.of(limits(LIMITS, rules), sources(evil.repeat(5))).against(limits(LIMITS, "")).run();
+    String page = ReplayPage.html(result, "<b>.yml", ClientNames.SHOW);
+    assertTrue(page.indexOf("<script") < 0 && page.indexOf("<b>") < 0, page);
+    assertTrue(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), page);
+    assertTrue(!page.matches("(?s).*(src|href)=.*") && page.indexOf("http:") < 0, page);
+    assertTrue(page.contains("Thu") && page.contains("class=\"deny\""), page);
+    assertTrue(
+        ReplayPage.html(
+                Replay.of(limits(LIMITS, rules), sources("")).format("combined").run(),
+                "",
+                ClientNames.SHOW)
+            .contains("No request is denied."));
+  }
+
+  @Test
   void mistakesInOptions_areRefused() {
     for (String count : List.of("Calls", "=x", "Nothing={ip}", "Calls={ipp}", "Calls={path:x}")) {
       assertThrows(
