@@ -78,14 +78,14 @@ class WaitingRoomTest {
     var unused = waits(endNanos + 100, () -> second.complete(true));
     hereNanos = ASKED_NANOS + 2 * HOUR;
     CompletableFuture<Void> looking = CompletableFuture.runAsync(() -> room.look(first));
-    assertThat(second.get(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(second.get(60, TimeUnit.SECONDS)).isTrue();
     released.countDown();
-    looking.get(10, TimeUnit.SECONDS);
+    looking.get(60, TimeUnit.SECONDS);
   }
 
   private static void awaitQuietly(CountDownLatch latch) {
     try {
-      boolean unused = latch.await(10, TimeUnit.SECONDS);
+      boolean unused = latch.await(60, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

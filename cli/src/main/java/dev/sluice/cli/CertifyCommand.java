@@ -58,14 +58,14 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /*
- * Where the protocol carries a limit, the command brings two: one that hardly refills while it
- * looks, and one that refills within a second. The HTTP API has only limits of the server. Their
- * first answer says what they are.
+ * If the protocol carries a limit, the command sends two: one that hardly refills during the check,
+ * and one that refills within a second. The HTTP API has only limits of the server, which its first
+ * answer describes.
  *
- * Time goes on between two questions. So a number of seconds may be smaller than the expected one
- * by what has passed since the bucket was first asked, rounded up.
+ * Time passes between two requests. So a number of seconds may be smaller than expected by the time
+ * since the first request for the bucket, rounded up.
  */
-/** {@code sluice certify}: whether another limiter keeps the law. */
+/** {@code sluice certify}: checks whether another limiter follows GCRA. */
 @Command(
     name = "certify",
     description = {
@@ -137,19 +137,21 @@ final class CertifyCommand implements Callable<Integer> {
     this.console = console;
   }
 
-  /** What became of a check: null for one that the protocol or the limit cannot carry. */
+  /**
+   * The outcome of a check; passed is null if the protocol or the limit does not support the check.
+   */
   private record Check(String name, @Nullable Boolean passed, String detail) {}
 
   /**
-   * An answer.
+   * A decision of the limiter.
    *
-   * @param remaining the tokens that are left
-   * @param retrySeconds rounded up; -1 where no wait helps, or none is needed
-   * @param resetSeconds rounded up; -1 where the protocol does not say it
+   * @param remaining the remaining tokens
+   * @param retrySeconds rounded up; -1 if waiting does not help or is not needed
+   * @param resetSeconds rounded up; -1 if the protocol does not have it
    */
   private record Answer(boolean allowed, long remaining, long retrySeconds, long resetSeconds) {}
 
-  /** A limiter that can be asked. Each thread has its own. */
+  /** A connection to the limiter. Each thread has its own. */
   private interface Target extends AutoCloseable {
 
     Answer spend(String id, long cost, Quota quota);
@@ -157,7 +159,7 @@ final class CertifyCommand implements Callable<Integer> {
     /** Whether two ids pass together; null where the protocol has no batches. */
     @Nullable Boolean spendBoth(String one, String other, Quota quota);
 
-    /** The limit that holds for one that is asked for. */
+    /** Returns the limit that the limiter applies for a requested one. */
     default Quota held(Quota asked) {
       return asked;
     }
@@ -166,7 +168,7 @@ final class CertifyCommand implements Callable<Integer> {
     void close();
   }
 
-  /** An answer that breaks the law. */
+  /** Thrown for an answer that breaks the law of the limiter. */
   private static final class BrokenException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

@@ -16,7 +16,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice convert}: another rate limiter's configuration as files of ours. */
+/** {@code sluice convert}: converts another rate limiter's configuration to Sluice files. */
 @Command(
     name = "convert",
     description = {

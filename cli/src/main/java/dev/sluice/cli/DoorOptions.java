@@ -34,15 +34,15 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options that say where the server listens, and to whom. */
+/** The options for the server's doors: addresses, TLS, and clients. */
 final class DoorOptions {
 
   private static final String USUAL_HTTP = "127.0.0.1:8080";
 
-  /** The header that holds with --trusted-proxies. */
+  /** The default header with --trusted-proxies. */
   static final String USUAL_HEADER = "x-forwarded-for";
 
-  /** The policy that holds with --tls-client-ca. */
+  /** The default policy with --tls-client-ca. */
   static final String USUAL_AUTH = "required";
 
   @Option(
@@ -128,7 +128,7 @@ final class DoorOptions {
               + " 0 to 1 (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
-  /** What throws for a value that is wrong, each on its own, without a look at any file. */
+  /** Returns checks of single values, which throw for a wrong one and read no file. */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
     checks.addAll(
@@ -146,7 +146,7 @@ final class DoorOptions {
     return checks;
   }
 
-  /** What throws for a file that can't be used. */
+  /** Returns a check that throws for an unusable file. */
   Supplier<?> files() {
     return () -> Optional.ofNullable(tls.files());
   }
@@ -166,7 +166,7 @@ final class DoorOptions {
         open || insecure);
   }
 
-  /** The warning about --insecure, if it was given. */
+  /** Returns the warning about --insecure, if it was given. */
   Optional<String> insecure() {
     return insecure
         ? Optional.of(
@@ -184,7 +184,7 @@ final class DoorOptions {
     }
   }
 
-  /** Two doors on one port: the system would say of the second one only that it is in use. */
+  /** Requires a port for each door; the system would only report that the port is in use. */
   private boolean ownPorts() {
     Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
     addDoor("--http", http, doors);
@@ -212,7 +212,7 @@ final class DoorOptions {
         doors.put(option, address);
       }
     } catch (InputException e) {
-      // told by another check
+      // reported by another check
     }
   }
 
@@ -237,7 +237,7 @@ final class DoorOptions {
     return text == null ? null : address(option, text);
   }
 
-  /** In the order in which the service opens its doors. */
+  /** Returns the addresses in the order in which the service opens its doors. */
   String addresses(Service service) {
     String secure = tls.areSet() ? "s" : "";
     List<String> schemes = new ArrayList<>(List.of("http" + secure));
@@ -257,7 +257,7 @@ final class DoorOptions {
 
   private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
 
-  /** What holds if the option is not given: a client that may send one can refill a bucket. */
+  /** Returns the default policy: a client that may send a limit can refill a bucket with it. */
   static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
     return hasTokens || hasClientCa || isOpen ? "ignore" : "allow";
   }
@@ -318,7 +318,7 @@ final class DoorOptions {
     return Double.parseDouble(nearLimit);
   }
 
-  /** The options about clients of the HTTP door: who they are, and whose requests are answered. */
+  /** The options for clients of the HTTP door. */
   private static final class HttpOptions {
 
     private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
@@ -363,7 +363,7 @@ final class DoorOptions {
     @Option(names = "--request-log", description = "Log each request, with the client's address.")
     private boolean requestLog;
 
-    /** What throws for a value that is wrong, each on its own. */
+    /** Returns checks of single values, which throw for a wrong one. */
     List<Supplier<?>> each() {
       List<Supplier<?>> checks = new ArrayList<>();
       hosts.forEach(host -> checks.add(() -> host(host)));
@@ -391,7 +391,7 @@ final class DoorOptions {
       return one("--allow-origin", text, ORIGIN, "an origin such as https://example.com");
     }
 
-    /** A value of a list; there may be spaces around its commas. */
+    /** Checks a value of a list, without the spaces around its commas. */
     private static String one(String option, String text, Pattern form, String expected) {
       String one = text.strip();
       if (!form.matcher(one).matches()) {
@@ -472,7 +472,7 @@ final class DoorOptions {
                 + ").")
     private @Nullable String clientAuth;
 
-    /** The files, null without TLS. */
+    /** Returns the TLS files, null without TLS; requires that they exist. */
     @Nullable TlsFiles files() {
       TlsFiles files = settings();
       if (files != null) {
@@ -481,7 +481,7 @@ final class DoorOptions {
       return files;
     }
 
-    /** The same, without a look at any file. */
+    /** Returns the TLS files without reading any. */
     @Nullable TlsFiles settings() {
       boolean required = isRequired();
       if (clientAuth != null && clientCa == null) {
@@ -524,7 +524,7 @@ final class DoorOptions {
     }
   }
 
-  /** The options of a server that say who may do what, and where changes are noted and kept. */
+  /** The options for access control, the audit log, and kept changes. */
   static final class AccessOptions {
 
     private static final String UNLIMITED = "unlimited";
@@ -568,19 +568,19 @@ final class DoorOptions {
       return tokens != null;
     }
 
-    /** What a server makes of the options. */
+    /** Returns the settings; requires that the file of tokens exists. */
     ServerConfig.Control control(boolean hasTable) {
       requireFiles();
       return settings(hasTable);
     }
 
-    /** Looks whether the files are there that must be. */
+    /** Requires that the files exist. */
     @CanIgnoreReturnValue
     boolean requireFiles() {
       return InputFiles.require("--tokens", tokens);
     }
 
-    /** The same as {@link #control}, without a look at any file. */
+    /** Returns the settings of {@link #control}, without checking files. */
     ServerConfig.Control settings(boolean hasTable) {
       if (overrideStore != null && hasTable) {
         throw new InputException(
@@ -589,12 +589,15 @@ final class DoorOptions {
       return new ServerConfig.Control(tokens, auditLog, overrideStore, perAddress());
     }
 
-    /** What holds if the option is not given. */
+    /** Returns the default of the option. */
     static String perAddress(boolean hasTokens) {
       return hasTokens ? WITH_TOKENS : UNLIMITED;
     }
 
-    /** Without tokens, most clients are proxies, which send the requests of all their clients. */
+    /**
+     * Returns the requests per address; by default unlimited without tokens, since most clients are
+     * then proxies with many clients.
+     */
     private @Nullable Quota perAddress() {
       String text = requestsPerAddress;
       if (text == null) {

@@ -31,7 +31,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice explain-rule}: what a rule book charges a descriptor or a request, and why. */
+/** {@code sluice explain-rule}: explains what a rule book charges a descriptor or a request. */
 @Command(
     name = "explain-rule",
     description = {
@@ -154,7 +154,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  /** By each way in which an application may read the request, as proxies are answered. */
+  /** Explains each way in which an application may read the request, as forward-auth does. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -240,10 +240,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** A trial that cannot be charged refuses nobody: the server leaves it out. */
+  /** Formats a charge; marks a trial that cannot be charged, which the server leaves out. */
   private String shown(RuleCharge charge, Limits limits) {
     try {
-      boolean hasExcess = !entries.isEmpty(); // it says what a cost above the burst comes to
+      boolean hasExcess = !entries.isEmpty(); // excess treats a cost above the burst
       Transaction meant =
           hasExcess || !charge.shadow()
               ? charge.transaction(limits)
@@ -258,14 +258,14 @@ final class ExplainRuleCommand implements Callable<Integer> {
   }
 
   /**
-   * A cost above the burst is a mistake of a request, unless it is in shadow; a descriptor is over
-   * its limit by it.
+   * Refuses a cost above the burst, which is a mistake of a request unless it is in shadow. A
+   * descriptor is over its limit instead.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);
   }
 
-  /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
+  /** Explains a descriptor without a rule, which may name a limit itself at Envoy's door. */
   private int tellNamed(RuleBook book, Limits limits) {
     Transaction named = NamedLimits.find(domain, descriptor(), limits);
     if (named == null) {

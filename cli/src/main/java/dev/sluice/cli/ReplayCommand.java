@@ -39,7 +39,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice replay}: the decisions on recorded traffic, on the recording's own clock. */
+/** {@code sluice replay}: decides on recorded traffic by the recording's clock. */
 @Command(
     name = "replay",
     description = {
@@ -191,8 +191,8 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * Repeats the acts of a trace and prints what is decided on each. Streams: what it holds at a
-   * time is one line and the buckets. For one thread; blocks as the streams do.
+   * Repeats the acts of a trace and prints each decision. Holds only one line and the buckets at a
+   * time. For one thread; blocks if its streams block.
    */
   private static final class TraceReplay {
 
@@ -202,7 +202,7 @@ final class ReplayCommand implements Callable<Integer> {
     private final Limiter limiter;
     private final ReplayTime time;
     private final Limits limits;
-    private final Set<String> disabled = new HashSet<>(); // limits that were warned of
+    private final Set<String> disabled = new HashSet<>(); // limits with a warning
     private long latestNanos;
 
     TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {
@@ -211,7 +211,7 @@ final class ReplayCommand implements Callable<Integer> {
       this.limits = limits;
     }
 
-    /** Replays all lines; those before a broken one have been printed when it is refused. */
+    /** Replays all lines; decisions before a broken line are printed before it is refused. */
     void run(ByteLines lines, String source, Console console) {
       try {
         while (lines.next(console::flush)) {
@@ -262,7 +262,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Once for each limit. The answers keep their form, which has no word for it. */
+    /** Warns once for each disabled limit, since answers have no field for it. */
     private void warnOfDisabled(List<Transaction> transactions, Console console) {
       for (Transaction transaction : transactions) {
         LimitName name = transaction.name();
@@ -277,7 +277,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Returns when the act was recorded; 0 where that is a mistake, which the look-up throws. */
+    /** Returns when the act was recorded; 0 after a mistake, which the request throws later. */
     private long at(WireRequest act) {
       Long at = act.at();
       if (at == null || at < 0) {
@@ -321,7 +321,7 @@ final class ReplayCommand implements Callable<Integer> {
     }
   }
 
-  /** The recording's clock: stands at the act that is being replayed. For one thread. */
+  /** The recording's clock, set to the time of the current act. For one thread. */
   private static final class ReplayTime implements TimeSource {
 
     private long nowNanos;
@@ -337,9 +337,8 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * The lines of a stream as they are: bytes in a buffer that the next line reuses. Bounded by the
-   * longest line that is allowed, whatever the length of the stream. For one thread; {@link #next}
-   * blocks as the stream does.
+   * The lines of a stream, as bytes in a buffer that the next line reuses. Its size is bounded by
+   * the longest allowed line. For one thread; {@link #next} blocks if the stream blocks.
    */
   private static final class ByteLines {
 
@@ -360,9 +359,9 @@ final class ReplayCommand implements Callable<Integer> {
     }
 
     /**
-     * Goes to the next line.
+     * Moves to the next line.
      *
-     * @param beforeWaiting called before more is read, which may take long
+     * @param beforeWaiting called before a read, which may block
      * @return false at the end
      * @throws InputException if the line is too long
      */
@@ -397,7 +396,7 @@ final class ReplayCommand implements Callable<Integer> {
       return true;
     }
 
-    /** Moves the unfinished line to the front; returns by how far. */
+    /** Moves the incomplete line to the front; returns the distance. */
     private int makeRoom() {
       int moved = start;
       if (moved > 0) {
@@ -424,7 +423,7 @@ final class ReplayCommand implements Callable<Integer> {
       return length;
     }
 
-    /** The number of the line, from 1. */
+    /** Returns the number of the line, from 1. */
     long number() {
       return number;
     }

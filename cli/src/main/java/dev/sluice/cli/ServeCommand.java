@@ -47,7 +47,7 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice serve}: the server, until it is told to stop. */
+/** {@code sluice serve}: runs the server until it gets a signal. */
 @Command(
     name = "serve",
     description = {
@@ -205,7 +205,7 @@ final class ServeCommand implements Callable<Integer> {
     log.say(console, "stopped: " + service.farewell());
   }
 
-  /** The checks that look at nothing but the settings. */
+  /** Returns the checks that use only the settings. */
   private List<Supplier<?>> withoutFiles() {
     List<Supplier<?>> checks = new ArrayList<>(doors.each(access, table.isSet()));
     checks.addAll(storage.each(environment));
@@ -219,7 +219,7 @@ final class ServeCommand implements Callable<Integer> {
     return checks;
   }
 
-  /** The others, which may read files. */
+  /** Returns the checks that may read files. */
   private List<Supplier<?>> withFiles() {
     List<Supplier<?>> checks = new ArrayList<>();
     if (!limitsCopy.startsWithLastGood()) { // then files that are missing are broken limits, too
@@ -271,7 +271,10 @@ final class ServeCommand implements Callable<Integer> {
         new Telemetry(topDenied, otlp.settings(environment)));
   }
 
-  /** With the last good ones at hand, files that are missing are mistakes of the limits. */
+  /**
+   * Returns the limit files; with a copy of the last good load, missing files count as mistakes of
+   * the limits.
+   */
   private ServerConfig.Files limitFiles() {
     boolean lastGood = limitsCopy.startsWithLastGood();
     if (!lastGood) {
@@ -310,10 +313,10 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** The server runs without its store, by the failure rules; an operator should know at once. */
+  /** Warns the operator at the start if the store is away and the failure rules decide. */
   private void sayIfAway(Service service) {
     String failure = "";
-    for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first may take longer than a time-out
+    for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first ping may take longer than a time-out
       try {
         service.ping();
         return;
@@ -324,7 +327,7 @@ final class ServeCommand implements Callable<Integer> {
     log.warn(console, "sluice: the store does not answer yet: " + failure);
   }
 
-  /** The options of {@code sluice serve} under headings, instead of in one list. Stateless. */
+  /** Shows the options of {@code sluice serve} under headings. */
   private static final class ServeHelp {
 
     private static final Map<String, List<String>> GROUPS = groups();
@@ -402,7 +405,7 @@ final class ServeCommand implements Callable<Integer> {
       return groups;
     }
 
-    /** Makes a command show its options in groups. */
+    /** Groups the options in the help of a command. */
     static void apply(CommandLine serve) {
       serve.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, ServeHelp::list);
     }
@@ -430,7 +433,7 @@ final class ServeCommand implements Callable<Integer> {
    * whatever one does. The class has been there, exported by jdk.unsupported, in every JDK; it is
    * looked up, so that a runtime without that module still starts the server.
    */
-  /** The signal SIGHUP, which tells a server to read its files again. Stateless. */
+  /** Handles the signal SIGHUP, on which a server reads its files again. */
   private static final class SighupReload {
 
     private SighupReload() {}
@@ -474,12 +477,12 @@ final class ServeCommand implements Callable<Integer> {
             && !(e.getCause() instanceof IllegalArgumentException)) {
           throw new IllegalStateException(e);
         }
-        return false; // there is no such signal, as on Windows
+        return false; // the system has no such signal, such as Windows
       }
     }
   }
 
-  /** {@code --log-format}: how the log of a command looks that runs for long. */
+  /** The option {@code --log-format} of commands that log. */
   private static final class LogOptions {
 
     private static final Logger log = LoggerFactory.getLogger(ServeCommand.class);
@@ -535,7 +538,7 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** The options of a server that say how it starts while its limit files have mistakes. */
+  /** The options for a start while the limit files have mistakes. */
   private static final class LimitsCopyOptions {
 
     private static final String REFUSE = "refuse";
@@ -562,12 +565,12 @@ final class ServeCommand implements Callable<Integer> {
       return broken.equals(LAST_GOOD);
     }
 
-    /** The copy, null for none. */
+    /** Returns the copy, null for none. */
     @Nullable Copy copy() {
       return file == null ? null : new Copy(file, startsWithLastGood());
     }
 
-    /** The same, for certain limit files; without a look at any file. */
+    /** Returns the copy for certain limit files, without reading any file. */
     @Nullable Copy settings(LimitFileOptions files) {
       if (!broken.equals(REFUSE) && !startsWithLastGood()) {
         throw new InputException(
@@ -583,7 +586,7 @@ final class ServeCommand implements Callable<Integer> {
       return copy();
     }
 
-    /** Looks whether the copy could be written. */
+    /** Requires that the copy can be written. */
     @CanIgnoreReturnValue
     boolean requireFolder() {
       Path folder = file == null ? null : file.toAbsolutePath().getParent();

@@ -20,7 +20,7 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How a command asks a server: its own token and certificate, and whom it trusts over TLS. */
+/** The options for requests to a server: token, certificate, and trusted authorities. */
 final class ServerClientOptions {
 
   static final String TOKEN = "--token-file";
@@ -56,7 +56,7 @@ final class ServerClientOptions {
       description = "The key of that certificate, as PEM without a password.")
   private @Nullable Path key;
 
-  /** The options that are set, for a message; null if there are none. */
+  /** Returns an option that is set, for a message; null if none is. */
   @Nullable String given() {
     return token != null
         ? TOKEN
@@ -64,7 +64,7 @@ final class ServerClientOptions {
   }
 
   /**
-   * A client of a server.
+   * Returns a client of a server.
    *
    * @param url the server's address, {@code http://host:port}
    */
@@ -73,7 +73,7 @@ final class ServerClientOptions {
         url, InputFiles.secret(TOKEN, token, "SLUICE_TOKEN"), context(), console);
   }
 
-  /** What connections to a server are made with; null for Java's own. */
+  /** Returns the TLS context of connections; null for Java's default. */
   private @Nullable SSLContext context() {
     if ((certificate == null) != (key == null)) {
       throw new InputException(

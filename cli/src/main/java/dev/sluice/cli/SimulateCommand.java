@@ -39,7 +39,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice simulate}: the same traffic against several algorithms or several limits. */
+/** {@code sluice simulate}: runs the same traffic against several algorithms or several limits. */
 @Command(
     name = "simulate",
     description = {
@@ -74,7 +74,7 @@ final class SimulateCommand implements Callable<Integer> {
 
   private static final List<Algorithm> OF_THE_ESSAY =
       List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
-  private static final int USUAL_FILLS = 4; // so that a reset is seen three times
+  private static final int USUAL_FILLS = 4; // shows three resets
 
   private final Console console;
 
@@ -236,7 +236,7 @@ final class SimulateCommand implements Callable<Integer> {
     return outcomes;
   }
 
-  /** The lab refuses by the words of its own parts, which are those of the options. */
+  /** Runs work of the lab, whose messages use the names of the options. */
   private static <T> T orRefused(String option, Supplier<T> work) {
     try {
       return work.get();
@@ -268,7 +268,7 @@ final class SimulateCommand implements Callable<Integer> {
     console.err().println("report: " + file);
   }
 
-  /** The command, for a shell. */
+  /** Returns the command for a shell. */
   private String asTyped() {
     return spec.root().commandLine().getParseResult().originalArgs().stream()
         .map(
@@ -292,7 +292,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** How the process runs that drains leaky buckets. */
+  /** The options of the process that drains leaky buckets. */
   private static final class DripOptions {
 
     @Option(
@@ -314,7 +314,7 @@ final class SimulateCommand implements Callable<Integer> {
         description = "When it does not run: 1h+30m is half an hour, from the first hour on.")
     private List<String> stalls = List.of();
 
-    /** Only one algorithm has such a process: without it, nothing that is said of it could hold. */
+    /** Refuses these options without the only algorithm that has such a process. */
     void requireLeakyBucket(boolean isThere) {
       if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
         throw new InputException(
@@ -359,7 +359,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** The limits that are simulated: as they are typed, or by their names in a limit file. */
+  /** The simulated limits: as typed, or by their names in a limit file. */
   private static final class SimulatedLimits {
 
     private static final String USUAL = "100/1h";
@@ -386,7 +386,7 @@ final class SimulateCommand implements Callable<Integer> {
         description = "Declares names: number, id format, message.")
     private @Nullable Path names;
 
-    /** At least one. */
+    /** Returns at least one quota. */
     List<Quota> quotas() {
       List<String> texts = limits.isEmpty() ? List.of(USUAL) : limits;
       boolean named = !texts.stream().allMatch(Quantities::isQuota);
@@ -395,7 +395,7 @@ final class SimulateCommand implements Callable<Integer> {
       return texts.stream().map(text -> quota(text, known)).toList();
     }
 
-    /** A file that nothing is taken from is a slip. */
+    /** Refuses a limit file if no limit is taken from it. */
     private void requireNoFileForNothing(boolean named) {
       if (file != null && !named) {
         throw new InputException(
@@ -448,12 +448,12 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   /**
-   * One line on a terminal that says how far a long run is, and is gone when it has ended. Prints
-   * nothing if standard error is not a terminal, or if the run ends at once. For one thread.
+   * A line on a terminal that shows the progress of a long run, and is removed at the end. Prints
+   * nothing if standard error is not a terminal, or if the run is short. For one thread.
    */
   static final class ProgressLine {
 
-    private static final String TERMINAL = "sluice.terminal"; // said by the launcher
+    private static final String TERMINAL = "sluice.terminal"; // set by the launcher
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long BETWEEN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int CELLS = 30;
@@ -476,7 +476,7 @@ final class SimulateCommand implements Callable<Integer> {
       this.drawnNanos = ticker.getAsLong() + PATIENCE_NANOS - BETWEEN_NANOS;
     }
 
-    /** Prints the progress, 0 to 1, unless it was printed a moment ago. */
+    /** Prints the progress, 0 to 1, unless it was just printed. */
     void at(String what, double share) {
       long now = ticker.getAsLong();
       if (!watched || now - drawnNanos < BETWEEN_NANOS) {

@@ -22,9 +22,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/**
- * The options of a server about its buckets: where they are, and what holds while they are away.
- */
+/** The options for the buckets: the store, and the failure rules. */
 final class StorageOptions {
 
   static final String USUAL_SNAPSHOT_INTERVAL = "1m";
@@ -86,12 +84,12 @@ final class StorageOptions {
       })
   private List<String> onFailure = List.of();
 
-  /** The address of the store, without secrets. */
+  /** Returns the address of the store, without secrets. */
   String shown() {
     return Stores.shown(store);
   }
 
-  /** What a server makes of the options. Reads files with secrets. */
+  /** Returns the settings. Reads files with secrets. */
   Storage storage() {
     Map<String, FailureRule> byLimit = rules();
     FailureRule others = byLimit.remove("");
@@ -105,7 +103,7 @@ final class StorageOptions {
   }
 
   /**
-   * What throws for a value that is wrong, each on its own, without a look at any file.
+   * Returns checks of single values, which throw for a wrong one and read no file.
    *
    * @param environment all variables of the process
    */
@@ -123,7 +121,7 @@ final class StorageOptions {
     return passwords.access(store);
   }
 
-  /** The secret of the tokens of reservations; a random one if none is given. */
+  /** Returns the key of reservation tokens; a random one if none is given. */
   TokenKey tokenKey() {
     String secret = InputFiles.secret(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
     try {

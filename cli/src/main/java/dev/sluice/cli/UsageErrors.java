@@ -103,7 +103,10 @@ final class UsageErrors {
         .formatted(shown(found), name, taken.isEmpty() ? "options only" : taken);
   }
 
-  /** The library tells first what is missing, though a misspelt option may be the reason. */
+  /**
+   * Returns the first unknown option; null if there is none. The library would instead report what
+   * is missing, perhaps because of the misspelling.
+   */
   private static @Nullable String unknownOption(CommandSpec command) {
     boolean isValue = false;
     for (String word : command.root().commandLine().getParseResult().originalArgs()) {

@@ -426,6 +426,14 @@ final class SettingsTest {
   }
 
   @Test
+  void keyBesideAnOption_isShown() throws IOException {
+    Path file = file("http: 127.0.0.1:0\nzebra: p\nquagga: p\n");
+    assertThat(settings(flags("--config", file.toString()), Map.of()).mistakes())
+        .containsExactly(
+            file + ":2:1: unknown option \"zebra\"", file + ":3:1: unknown option \"quagga\"");
+  }
+
+  @Test
   void fileOfCommentsOnly_holdsNoOption_andAnEmptyOneIsRefused() throws IOException {
     Path comments = file("# http: :80\n\n  # resp: :81\n");
     assertThat(settings(flags("--config", comments.toString()), Map.of()).mistakes()).isEmpty();

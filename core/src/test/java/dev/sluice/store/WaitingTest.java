@@ -143,11 +143,11 @@ class WaitingTest {
                   charge(table, 0, Op.CHECK);
                 }
               });
-      assertThat(others).succeedsWithin(Duration.ofSeconds(20));
+      assertThat(others).succeedsWithin(Duration.ofMinutes(1));
       assertThat(waiting).isNotDone();
       over.countDown();
-      assertThat(keeping).succeedsWithin(Duration.ofSeconds(20));
-      assertThat(waiting).succeedsWithin(Duration.ofSeconds(20));
+      assertThat(keeping).succeedsWithin(Duration.ofMinutes(1));
+      assertThat(waiting).succeedsWithin(Duration.ofMinutes(1));
     } finally {
       over.countDown();
       List<Runnable> unused = executor.shutdownNow();

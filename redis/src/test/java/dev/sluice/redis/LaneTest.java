@@ -3,7 +3,6 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.store.Charge;
 import dev.sluice.store.TimeSource;
@@ -35,7 +34,7 @@ final class LaneTest {
           told.add(server + " " + result);
         }
       };
-  private final Timing timing = new SystemTiming();
+  private final ManualTiming timing = new ManualTiming();
   private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
   private Breaker breaker = breaker("there");
   private @Nullable Error error;
@@ -90,13 +89,13 @@ final class LaneTest {
     return submit(lane, timeout);
   }
 
-  private static Request submit(Lane lane, Duration timeout) {
+  private Request submit(Lane lane, Duration timeout) {
     return submit(lane, Charges.spend("1:a"), timeout);
   }
 
-  private static Request submit(Lane lane, List<Charge> charges, Duration timeout) {
+  private Request submit(Lane lane, List<Charge> charges, Duration timeout) {
     List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
-    long deadline = System.nanoTime() + timeout.toNanos();
+    long deadline = timing.nanoTime() + timeout.toNanos();
     Request request = new Request(charges, keys, deadline, deadline);
     lane.submit(request);
     return request;
@@ -120,11 +119,12 @@ final class LaneTest {
     fail(3, "TRYAGAIN moving");
     fail(4, "CLUSTERDOWN gone");
     assertThatThrownBy(fourth::join).hasMessageContaining("CLUSTERDOWN");
-    await().until(() -> calls.size() == 6);
+    timing.pass(SHORT);
+    assertThat(calls).hasSize(6);
     assertThat(calls.get(5).isAbandoned()).isFalse();
     fail(5, "ERR third");
     assertThatThrownBy(third::join).hasMessageContaining("ERR third");
-    await().until(() -> calls.size() == 7); // the place is free for the fifth only now
+    assertThat(calls).as("the place is free for the fifth only now").hasSize(7);
     assertThat(second).isNotDone();
     assertThat(fifth).isNotDone();
   }
@@ -133,7 +133,7 @@ final class LaneTest {
   void sweep_comesForWhatIsDueFirst() {
     Request later = submit(LONG);
     Request sooner = submit(SHORT);
-    await().until(sooner::isDone);
+    timing.pass(SHORT);
     assertThatThrownBy(sooner::join).hasMessageContaining("timed out");
     assertThat(later).isNotDone();
   }
@@ -151,7 +151,9 @@ final class LaneTest {
     error = null;
     assertThat(submit(LONG)).isNotDone();
     assertThat(calls).hasSize(1);
-    assertThatThrownBy(submit(SHORT)::join).hasMessageContaining("timed out");
+    Request last = submit(SHORT);
+    timing.pass(SHORT);
+    assertThatThrownBy(last::join).hasMessageContaining("timed out");
   }
 
   /** It would be charged, and nobody would be there any more to be told. */
@@ -167,46 +169,15 @@ final class LaneTest {
 
   private static final long MILLI = 1_000_000;
 
-  /** A time that only a test moves, and whose timers never ring. */
-  private static final class Standing implements Timing {
-    private long nanos;
-
-    @Override
-    public long nanoTime() {
-      return nanos;
-    }
-
-    @Override
-    public void after(long nanos, Runnable task) {}
-
-    @Override
-    public void every(long nanos, Runnable task) {}
-
-    @Override
-    public <T> T await(CompletableFuture<T> future, long nanos) {
-      throw new UnsupportedOperationException();
-    }
-
-    @Override
-    public void elsewhere(Runnable task) {
-      task.run();
-    }
-
-    @Override
-    public void close() {}
-  }
-
-  private final Standing standing = new Standing();
-
   private Lane standingLane(long timeoutMillis) {
     Lane.Options options = new Lane.Options(100, 100, timeoutMillis * MILLI, null);
-    return new Lane(new Told(), options, new AtomicInteger(), standing, observer);
+    return new Lane(new Told(), options, new AtomicInteger(), timing, observer);
   }
 
-  /** It waits at the standing time for so long at most. */
+  /** It waits for so long at most. */
   private Request submit(Lane to, List<Charge> charges, long forMillis) {
     List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
-    long deadline = standing.nanos + forMillis * MILLI;
+    long deadline = timing.nanoTime() + forMillis * MILLI;
     Request request = new Request(charges, keys, deadline, deadline);
     to.submit(request);
     return request;
@@ -257,7 +228,8 @@ final class LaneTest {
     List<Request> given = List.of(submit(SHORT), submit(SHORT));
     given.forEach(request -> request.cancel(false));
     Request next = submit(LONG);
-    await().until(() -> calls.size() == 3);
+    timing.pass(SHORT);
+    assertThat(calls).hasSize(3);
     assertThat(next).isNotDone();
   }
 
@@ -319,7 +291,8 @@ final class LaneTest {
     fail(2, "TRYAGAIN moving");
     assertThat(calls).as("the refund alone").hasSize(4);
     fail(3, "TRYAGAIN moving");
-    await().until(() -> calls.size() == 5);
+    timing.pass(SHORT);
+    assertThat(calls).hasSize(5);
     fail(4, "ERR no");
     assertThat(refund).isCompletedExceptionally();
     assertThat(calls).as("the reset").hasSize(6);
@@ -349,11 +322,13 @@ final class LaneTest {
     breaker = first;
     Request request = submit(SHORT);
     breaker = second;
+    timing.pass(SHORT);
     assertThatThrownBy(request::join).hasMessageContaining("timed out on there");
     assertThat(told).containsExactly("there TIMED_OUT");
     first.requireUp();
     second.requireUp();
     Request next = submit(SHORT);
+    timing.pass(SHORT);
     assertThatThrownBy(next::join).hasMessageContaining("timed out on elsewhere");
     assertThatThrownBy(second::requireUp).hasMessageContaining("elsewhere is marked down");
   }
@@ -362,13 +337,14 @@ final class LaneTest {
   @Test
   void callThatIsRefusedForItsKeys_andThenTimesOut_saysThatItsServerIsThere() {
     breaker = breaker("there", 1);
-    // Long enough to be sent before its time is up, on a machine whose threads pause for long.
-    Request refused = submit(Duration.ofSeconds(2));
+    Request refused = submit(SHORT);
     fail(0, "TRYAGAIN moving");
+    timing.pass(SHORT);
     assertThatThrownBy(refused::join).hasMessageContaining("timed out on there");
     assertThat(told).containsExactly("there TIMED_OUT");
     breaker.requireUp();
     Request unanswered = submit(SHORT);
+    timing.pass(SHORT);
     assertThatThrownBy(unanswered::join).hasMessageContaining("timed out on there");
     assertThatThrownBy(breaker::requireUp).hasMessageContaining("there is marked down");
   }

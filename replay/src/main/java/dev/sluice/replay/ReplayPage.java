@@ -71,7 +71,10 @@ public final class ReplayPage {
     ReplayText.findings(result, names).forEach(this::paragraph);
     ReplayText.change(result.change(), against).forEach(this::paragraph);
     if (!result.series().bins().isEmpty()) {
-      overTime();
+      overTime(false);
+      if (result.series().bins().stream().anyMatch(bin -> bin.denied() + bin.otherDenied() > 0)) {
+        overTime(true);
+      }
       deniedByClient();
       heatMap();
     }
@@ -145,7 +148,7 @@ public final class ReplayPage {
     return columns;
   }
 
-  private void overTime() {
+  private void overTime(boolean onlyDenied) {
     List<Bin> bins = result.series().bins();
     long binNanos = result.series().binNanos();
     long first = bins.get(0).atNanos();
@@ -153,21 +156,27 @@ public final class ReplayPage {
     long inColumn = Math.max(1, (length / binNanos + COLUMNS - 1) / COLUMNS);
     long columnNanos = inColumn * binNanos;
     List<Bin> columns = columns(columnNanos);
-    long most = columns.stream().mapToLong(Bin::requests).max().orElse(1);
+    long most =
+        columns.stream()
+            .mapToLong(
+                bin -> onlyDenied ? Math.max(bin.denied(), bin.otherDenied()) : bin.requests())
+            .max()
+            .orElse(1);
     long count = (length + columnNanos - 1) / columnNanos;
     double width = (double) (WIDTH - LEFT) / count;
-    heading("Requests, each " + Words.duration(columnNanos));
+    heading(
+        (onlyDenied ? "Denied requests, each " : "Requests, each ") + Words.duration(columnNanos));
+    out.append("<p>");
+    if (!onlyDenied) {
+      key("pass", "admitted");
+    }
+    key("deny", "denied");
+    if (onlyDenied && result.change() != null) {
+      key("other", "denied with " + against);
+    }
+    out.append("</p>\n<div class=\"scroll\">");
     out.append(
-        """
-        <p><span class="key" style="color:var(--pass)">admitted</span><span class="key" style="color:var(--deny)">denied</span>%s</p>
-        """
-            .formatted(
-                result.change() == null
-                    ? ""
-                    : "<span class=\"key\" style=\"color:var(--other)\">denied with %s</span>"
-                        .formatted(escaped(against))));
-    out.append(
-        "<svg viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"Requests over time: at most %s, of which the denied ones are drawn at the bottom\">\n"
+        "<svg viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"Over time, at most %s in a column\">\n"
             .formatted(WIDTH, PLOT_HEIGHT + 40, Words.whole(most)));
     out.append(
         "<text x=\"%s\" y=\"%s\" text-anchor=\"end\">%s</text><text x=\"%1$s\" y=\"%s\" text-anchor=\"end\">0</text>\n"
@@ -177,13 +186,14 @@ public final class ReplayPage {
       long number = (column.atNanos() - first) / columnNanos;
       double x = LEFT + width * number;
       double deny = (double) PLOT_HEIGHT * column.denied() / most;
-      double pass = (double) PLOT_HEIGHT * (column.requests() - column.denied()) / most;
+      long admitted = onlyDenied ? 0 : column.requests() - column.denied();
+      double pass = (double) PLOT_HEIGHT * admitted / most;
       rectangle("deny", x, TOP + PLOT_HEIGHT - deny, width, deny);
       rectangle("pass", x, TOP + PLOT_HEIGHT - deny - pass, width, pass);
       double other = TOP + PLOT_HEIGHT - (double) PLOT_HEIGHT * column.otherDenied() / most;
       line.append(String.format(Locale.ROOT, "%.1f,%.1f ", x + width / 2, other));
     }
-    if (result.change() != null) {
+    if (result.change() != null && onlyDenied) {
       out.append("<polyline class=\"other\" points=\"").append(line).append("\"/>\n");
     }
     out.append(
@@ -191,7 +201,7 @@ public final class ReplayPage {
             .formatted(LEFT, TOP + PLOT_HEIGHT, WIDTH));
     var zone = result.log().zone();
     out.append(
-        "<text x=\"%s\" y=\"%s\">%s %s</text><text x=\"%s\" y=\"%2$s\" text-anchor=\"end\">%s %s</text>\n</svg>\n"
+        "<text x=\"%s\" y=\"%s\">%s %s</text><text x=\"%s\" y=\"%2$s\" text-anchor=\"end\">%s %s</text>\n</svg></div>\n"
             .formatted(
                 LEFT,
                 TOP + PLOT_HEIGHT + 18,
@@ -200,6 +210,12 @@ public final class ReplayPage {
                 WIDTH,
                 Words.date(first + length, zone),
                 Words.minute(first + length, zone)));
+  }
+
+  private void key(String colour, String text) {
+    out.append("<span class=\"key\" style=\"color:var(--%s)\">".formatted(colour))
+        .append(escaped(text))
+        .append("</span>");
   }
 
   private void rectangle(String kind, double x, double y, double width, double height) {
@@ -224,7 +240,7 @@ public final class ReplayPage {
     long most = result.mostDenied().get(0).denied();
     out.append(
         "<div class=\"scroll\"><table class=\"bars\">\n<tr><th>client</th><th class=\"number\">requests</th>"
-            + "<th class=\"number\">denied</th><th class=\"number\">of these, answered without an error</th><th></th></tr>\n");
+            + "<th class=\"number\">denied</th><th class=\"number\">of these, served</th><th></th></tr>\n");
     for (Client client : result.mostDenied()) {
       out.append(
           String.format(

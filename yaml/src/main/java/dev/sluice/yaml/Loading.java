@@ -432,7 +432,7 @@ final class Loading {
       if (rest instanceof Node.Mapping map) {
         for (Node.Entry one : map.entries()) {
           problems.unknownKey(
-              one.key(), "found %s outside of the sections" + expected, Sections.ALL);
+              one.key(), "found %s outside of the sections" + expected, map, Sections.ALL);
         }
       } else if (!(rest instanceof Node.Broken)) {
         problems.wrongKind(rest, "sections" + hint);

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * logs, and over HTTP to everybody. So messages quote a file's text only if the file has something
  * that a file of Sluice has: the name of a limit, or a map with several known fields. That is known
  * only after the file was read, so each problem that quotes text has a second message without it.
+ * An unknown key is quoted beside one known field too: where that stands, keys are no secrets.
  */
 /**
  * Collects the problems of one file, so that all are reported in one run. Messages are made
@@ -105,14 +106,18 @@ public final class Problems {
   }
 
   /**
-   * Adds the mistake that a key is unknown.
+   * Adds the mistake that a key is unknown. Shows the key if it resembles a known one, or if its
+   * map has a known one.
    *
-   * @param key the key; shown if it resembles a known one
+   * @param key the key
    * @param message what was found and expected, with one {@code %s} for the key
-   * @param known the known keys
+   * @param map where the key stands
+   * @param known the keys that the map may have
    */
-  public void unknownKey(Node.Scalar key, String message, Collection<String> known) {
-    unknownKey(key, message, known, suggestion(key, known));
+  public void unknownKey(
+      Node.Scalar key, String message, Node.Mapping map, Collection<String> known) {
+    boolean isOurs = map.entries().stream().anyMatch(one -> known.contains(one.key().text()));
+    unknownKey(key, message, known, suggestion(key, known), isOurs);
   }
 
   /** Returns a hint at the key that was meant; empty when no more problems are kept. */
@@ -122,10 +127,20 @@ public final class Problems {
 
   /** Adds the mistake that a key is unknown, with a suggestion made by the caller. */
   void unknownKey(Node.Scalar key, String message, Collection<String> known, String suggestion) {
+    unknownKey(key, message, known, suggestion, false);
+  }
+
+  private void unknownKey(
+      Node.Scalar key,
+      String message,
+      Collection<String> known,
+      String suggestion,
+      boolean isShown) {
     String meant = suggestion.isEmpty() ? sharingWords(key.text(), known) : suggestion;
     String shown = message.replace("%s", showKey(key)) + meant;
-    String hidden = message.replace("%s", "(not shown, as the file may be another one)") + meant;
-    mistake(key.line(), key.column(), shown, meant.isEmpty() ? hidden : null);
+    String hidden = message.replace("%s", "(not shown, as the file may be another one)");
+    boolean mayHide = meant.isEmpty() && !isShown;
+    mistake(key.line(), key.column(), shown, mayHide ? hidden : null);
   }
 
   /** Suggests a known key with more or fewer words, such as tokens for tokens-file. */

@@ -545,7 +545,9 @@ class LimitFilesWatcherTest {
     assertThat(calls).hasValue(1);
     answer.countDown();
     FileAccess patient = new FileAccess(Duration.ofSeconds(30));
-    await().until(() -> patient.call(defaults, () -> "there", reason -> reason).equals("there"));
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> patient.call(defaults, () -> "there", reason -> reason).equals("there"));
   }
 
   @Test
@@ -574,9 +576,11 @@ class LimitFilesWatcherTest {
     LimitFilesWatcher threaded = files().watch(target, Duration.ofMillis(5), told);
     try (threaded) {
       TestFiles.write(defaults, defaults(3));
-      await().until(() -> burst(target.get()) == 3);
+      await().atMost(Duration.ofMinutes(1)).until(() -> burst(target.get()) == 3);
       TestFiles.write(defaults, "junk");
-      await().until(() -> told.list.stream().anyMatch(e -> e.startsWith("failed")));
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> told.list.stream().anyMatch(e -> e.startsWith("failed")));
       assertThat(burst(target.get())).isEqualTo(3);
     }
     assertThat(threaded.reloadNow()).isFalse();

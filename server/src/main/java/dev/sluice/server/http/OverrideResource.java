@@ -69,7 +69,7 @@ final class OverrideResource extends AdminResource {
             .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period())));
   }
 
-  /** As limit files are read: where a value is missing, each of the others is judged alone. */
+  /** Reads the quota as limit files do: if a value is missing, the others are still checked. */
   private static Quota quota(AdminBody body) {
     Long burst = body.number("burst");
     Long count = body.number("count");

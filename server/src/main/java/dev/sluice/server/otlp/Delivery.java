@@ -88,7 +88,7 @@ final class Delivery {
     }
   }
 
-  /** Exporters that tell a {@link Delivery} of each outcome. Stateless. */
+  /** Makes exporters that report each outcome to a {@link Delivery}. */
   static final class WatchedExporters {
 
     private WatchedExporters() {}

@@ -13,8 +13,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Spends of one limit that came in one read of one connection, and are decided together. Belongs to
- * a thread; its connections use it one after the other.
+ * A run of spends of one limit, received in one read of one connection and decided together.
+ * Belongs to a thread, whose connections use it one after the other.
  */
 abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
 
@@ -29,16 +29,16 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
   }
 
   /**
-   * Adds a spend, after deciding on those before it if there is no room.
+   * Adds a spend; if there is no room, decides the earlier ones first.
    *
-   * @param id which argument of the request is the id
-   * @param quota in place of the limit's own, null for that
+   * @param id the index of the argument that is the id
+   * @param quota the quota, null for the limit's own
    * @param cost tokens
-   * @return its place; -1 if the limiter itself has to decide, nothing was added then
+   * @return the index of the spend; -1 if nothing was added, and the limiter itself has to decide
    */
   final int add(Replies replies, Request request, int id, @Nullable Quota quota, long cost) {
     if (owner != replies) {
-      spends.clear(); // a connection that broke may have left some
+      spends.clear(); // a broken connection may have left some
     } else if (spends.size() == Spends.CAPACITY) {
       replies.settle();
     }
@@ -51,7 +51,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     return place;
   }
 
-  /** Where the replies go while they are decided. */
+  /** Returns the writer of the replies, during the decision. */
   final ReplyWriter writer() {
     return writer;
   }
@@ -73,7 +73,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     ErrorReplies.write(failure, writer);
   }
 
-  /** Spends from a limit that is configured. */
+  /** A run of spends from a configured limit. */
   static final class LimitRun extends SpendRun {
 
     private static final int ID = 2;
@@ -105,7 +105,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     boolean add(Replies replies, Request request, long cost) {
       try {
         return add(replies, request, ID, null, cost) >= 0;
-      } catch (UnknownLimitException e) { // it was there when the run was made
+      } catch (UnknownLimitException e) { // removed since the run was made
         return false;
       }
     }
@@ -141,20 +141,22 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     }
   }
 
-  /** The runs of a thread, a few limits' at a time, found by the bytes of a name. */
+  /**
+   * The runs of a thread, for a few limits at a time, looked up by the bytes of the limit's name.
+   */
   static final class LimitRuns {
 
     private static final int SLOTS = 64;
 
     private final Limiter limiter;
     private final @Nullable LimitRun[] slots = new @Nullable LimitRun[SLOTS];
-    private boolean none; // the store does not answer at once
+    private boolean none; // the store may not answer at once
 
     LimitRuns(Limiter limiter) {
       this.limiter = limiter;
     }
 
-    /** The run of the limit that an argument names; null if there is none. */
+    /** Returns the run for the limit that an argument names; null if there is none. */
     @Nullable LimitRun find(Request request, int index) {
       if (none) {
         return null;
@@ -204,7 +206,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     }
   }
 
-  /** Commands whose quotas the caller sent. */
+  /** A run of commands with quotas of the caller. */
   static final class ThrottleRun extends SpendRun {
 
     private static final int KEY = 1;
@@ -220,7 +222,8 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
      * Adds a command.
      *
      * @param cost tokens, at most the quota's burst
-     * @param fitting false for a command whose quantity is over the limit: it reads the bucket only
+     * @param fitting false for a command whose quantity is above the limit, which only reads the
+     *     bucket
      * @return false if the limiter itself has to decide; nothing was added then
      */
     boolean add(

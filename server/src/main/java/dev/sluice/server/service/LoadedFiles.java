@@ -41,9 +41,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the watched files of a server say, by their {@linkplain Kind kind}. Each kind is loaded and
- * watched apart: neither a mistake nor a slow disk of one kind holds up another. For one thread;
- * the limits that it returns are thread-safe.
+ * The watched files of a server, by their {@linkplain Kind kind}. Each kind is loaded and watched
+ * on its own, so a mistake or a slow disk of one kind does not delay another. For one thread; the
+ * limits that it returns are thread-safe.
  */
 final class LoadedFiles {
 
@@ -189,7 +189,7 @@ final class LoadedFiles {
     return limits;
   }
 
-  /** What the files of a kind say; the sample where there are no limit files. */
+  /** Returns the content of the files of a kind; the samples if there are no limit files. */
   CurrentLimits of(Kind kind) {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }

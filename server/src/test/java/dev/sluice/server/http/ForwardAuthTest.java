@@ -139,7 +139,7 @@ final class ForwardAuthTest {
         HttpRequest.newBuilder(
                 URI.create(
                     "http://" + HostPort.format(server.address()) + "/v1/forward-auth" + path))
-            .timeout(Duration.ofSeconds(20))
+            .timeout(Duration.ofMinutes(1))
             .method(method, BodyPublishers.noBody());
     if (headers.length > 0) {
       request.headers(headers);

@@ -138,7 +138,7 @@ class ServiceTest {
     List<String> alive = new ArrayList<>();
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
       if (thread.getName().startsWith("sluice-") && !before.contains(thread)) {
-        thread.join(Duration.ofSeconds(10).toMillis());
+        thread.join(Duration.ofMinutes(1).toMillis());
         if (thread.isAlive()) {
           alive.add(thread.getName());
         }
