@@ -154,6 +154,17 @@ final class LogReplayTest {
   }
 
   @Test
+  void pipe_isRead() throws IOException, InterruptedException {
+    Path pipe = folder.resolve("pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    Process writer = new ProcessBuilder("sh", "-c", "cat '%s' >'%s'".formatted(log, pipe)).start();
+    Cli run = replay("--count", "LoginsPerClient={ip}", pipe.toString());
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).startsWith("10 lines, ");
+    assertThat(writer.waitFor()).isZero();
+  }
+
+  @Test
   void damagedLog_isRefused_withItsName() throws IOException {
     Path packed = folder.resolve("cut.gz");
     Files.write(packed, new byte[] {0x1f, (byte) 0x8b, 8, 0, 0, 0});
