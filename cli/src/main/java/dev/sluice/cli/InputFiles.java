@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -68,8 +69,22 @@ final class InputFiles {
     return opened(file);
   }
 
+  /** Opens a stream; that of a pipe would throw where it is asked how many bytes it has. */
+  private static InputStream stream(Path file) throws IOException {
+    InputStream in = Files.newInputStream(file);
+    if (Files.isRegularFile(file)) {
+      return in;
+    }
+    return new FilterInputStream(in) {
+      @Override
+      public int available() {
+        return 0;
+      }
+    };
+  }
+
   private static InputStream opened(Path file) {
-    FutureTask<InputStream> opening = new FutureTask<>(() -> Files.newInputStream(file));
+    FutureTask<InputStream> opening = new FutureTask<>(() -> stream(file));
     Thread thread = new Thread(opening, "sluice-open");
     thread.setDaemon(true); // an interrupt does not end such a call
     thread.start();

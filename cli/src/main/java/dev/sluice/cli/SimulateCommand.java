@@ -93,7 +93,7 @@ final class SimulateCommand implements Callable<Integer> {
       split = ",",
       description =
           "One of ${COMPLETION-CANDIDATES}; several with commas. If not given: time-bucket,"
-              + " leaky-bucket, gcra.",
+              + " leaky-bucket, gcra for one limit, and gcra for several limits.",
       completionCandidates = Names.class)
   private List<String> algorithms = List.of();
 
@@ -165,7 +165,7 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   private List<Subject> subjects(List<Quota> quotas, Drip drip) {
-    List<Algorithm> kinds = kinds();
+    List<Algorithm> kinds = kinds(quotas.size());
     drips.requireLeakyBucket(kinds.contains(Algorithm.LEAKY_BUCKET));
     List<Subject> subjects = new ArrayList<>();
     for (Quota quota : quotas) {
@@ -176,9 +176,10 @@ final class SimulateCommand implements Callable<Integer> {
     return subjects.stream().distinct().toList();
   }
 
-  private List<Algorithm> kinds() {
+  /** Several limits are compared with each other, so each needs only the product's algorithm. */
+  private List<Algorithm> kinds(int limitCount) {
     if (algorithms.isEmpty()) {
-      return OF_THE_ESSAY;
+      return limitCount > 1 ? List.of(Algorithm.GCRA) : OF_THE_ESSAY;
     }
     return algorithms.stream()
         .flatMap(name -> orRefused("--algorithm: ", () -> Algorithm.parse(name)).stream())
@@ -244,7 +245,8 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  private static void requireWritable(Path file) {
+  /** Requires that a page can be written, before a long run. */
+  static void requireWritable(Path file) {
     Path folder = file.toAbsolutePath().getParent();
     if (Files.isDirectory(file)) {
       throw new InputException("--report: " + file + ": found a directory, expected a file");

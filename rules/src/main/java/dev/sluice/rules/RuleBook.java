@@ -162,6 +162,18 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
+   * Returns the rules for requests, in order.
+   *
+   * @return one for each rule; empty if all rules are for descriptors
+   */
+  public List<RequestForm> requestRules() {
+    return rules.stream()
+        .filter(RequestRule.class::isInstance)
+        .map(rule -> ((RequestRule) rule).form())
+        .toList();
+  }
+
+  /**
    * Whether a domain is mapped by rules only, so that a descriptor without a matching rule is not
    * looked up as the name of a limit.
    *
@@ -361,6 +373,28 @@ public final class RuleBook implements RequestRules {
      * @param detail what is missing or unusable, in the words of the answer to the client
      */
     public record Unusable(int line, String detail) {}
+  }
+
+  /**
+   * A rule for requests, for people and for readers of logs.
+   *
+   * @param line where the rule starts in the file, from 1
+   * @param paths its paths, joined with a comma
+   * @param words what it uses of a request, in the words of placeholders, such as {@code ip},
+   *     {@code method} or {@code header:x-api-key}; without the header of a cost
+   */
+  public record RequestForm(int line, String paths, Set<String> words) {
+
+    /**
+     * Makes a form.
+     *
+     * @param line from 1
+     * @param paths joined with a comma
+     * @param words copied
+     */
+    public RequestForm {
+      words = Set.copyOf(words);
+    }
   }
 
   /**

@@ -287,6 +287,15 @@ final class Template<C> {
     return nearest.toString();
   }
 
+  /** Returns the placeholders, without their braces. */
+  List<String> placeholders() {
+    return parts.stream()
+        .flatMap(List::stream)
+        .filter(piece -> piece.source() != null)
+        .map(piece -> piece.text().substring(1, piece.text().length() - 1))
+        .toList();
+  }
+
   /** Returns the text of the template. */
   @Override
   public String toString() {
