@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.cli.SimulateCommand.ProgressLine;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.LogException;
@@ -10,7 +11,6 @@ import dev.sluice.replay.LogSource;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayResult;
 import dev.sluice.rules.RuleBook;
-import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.ProxyHeader;
 import java.io.FilterInputStream;

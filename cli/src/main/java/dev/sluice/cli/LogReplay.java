@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.ClientNames;
@@ -13,7 +14,6 @@ import dev.sluice.replay.ReplayResult;
 import dev.sluice.replay.ReplayText;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.service.ServerConfig.BundledNames;
-import dev.sluice.text.SafeText;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.io.Writer;

@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
@@ -9,7 +10,6 @@ import dev.sluice.limit.Limits;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.Replay.Step;
 import dev.sluice.replay.ReplayResult;
-import dev.sluice.text.SafeText;
 import java.io.InputStream;
 import java.nio.file.Path;
 import java.time.DateTimeException;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.replay;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.replay.Replay.Denial;
-import dev.sluice.text.SafeText;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;

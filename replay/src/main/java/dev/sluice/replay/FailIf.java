@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.replay;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.replay.ReplayResult.Change;
 import dev.sluice.replay.ReplayResult.Totals;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import java.math.BigDecimal;
 import java.util.List;
 import java.util.regex.Matcher;

@@ -2,7 +2,7 @@
 package dev.sluice.replay;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneId;
 import java.util.ArrayList;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.replay;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.replay.ReplayResult.Lines;
-import dev.sluice.text.SafeText;
 import io.airlift.compress.MalformedInputException;
 import io.airlift.compress.zstd.ZstdInputStream;
 import java.io.BufferedInputStream;
