@@ -463,6 +463,23 @@ final class LogReaderTest {
   }
 
   @Test
+  void hourThatRepeats_isReadForEachFileApart() throws IOException {
+    byte[] file = bytes("2026-10-25T02:10:00 a", "2026-10-25T02:59:59 a", "2026-10-25T02:20:00 a");
+    LogReader reader =
+        new LogReader(
+            "regex:(?<time>\\S+) (?<client>\\S+)",
+            ZoneId.of("Europe/Berlin"),
+            List.of(source("a", file), source("b", file)),
+            WINDOW,
+            true);
+    List<String> times = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      times.add(Words.instant(entry.atNanos()).toString().substring(11, 16));
+    }
+    assertEquals(List.of("00:10", "00:10", "00:59", "00:59", "01:20", "01:20"), times);
+  }
+
+  @Test
   void unknownFormat_isRefused_withThoseThatExist() {
     String message =
         assertThrows(IllegalArgumentException.class, () -> reader("comboned", "")).getMessage();
