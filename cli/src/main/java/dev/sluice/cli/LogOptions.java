@@ -75,7 +75,8 @@ final class LogOptions {
       names = "--cost-field",
       paramLabel = "NAME",
       description =
-          "The log's column with the cost of a request, where a rule does not set the cost.")
+          "The log's column with the cost of a request, where a rule does not set the cost. A"
+              + " request without a whole number there costs 1, and is counted.")
   private @Nullable String costField;
 
   @Option(
@@ -136,7 +137,7 @@ final class LogOptions {
           .costField(costField)
           .progress(lines -> progress.at(said(lines, sources, startNanos), share(sources)))
           .run();
-    } catch (LogException | IllegalArgumentException e) {
+    } catch (LogException e) {
       throw new InputException(String.valueOf(e.getMessage()));
     } catch (IOException e) {
       throw new InputException("can't read the log: " + e.getMessage());
@@ -180,7 +181,11 @@ final class LogOptions {
                   "--proxy-header: found %s, expected x-forwarded-for or forwarded"
                       .formatted(SafeText.quote(name)));
         };
-    return ClientAddress.behind(header, trustedProxies.toArray(String[]::new));
+    try {
+      return ClientAddress.behind(header, trustedProxies.toArray(String[]::new));
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--trusted-proxies: " + e.getMessage());
+    }
   }
 
   private static double share(List<Source> sources) {

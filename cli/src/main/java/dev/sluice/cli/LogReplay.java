@@ -92,10 +92,11 @@ final class LogReplay {
     Limits limits = log.limits(files);
     Replay.Builder replay =
         Replay.of(limits, sources).against(against == null ? null : candidate(against, files));
-    try (Writer table = csv == null ? Writer.nullWriter() : Files.newBufferedWriter(csv)) {
-      if (csv != null) {
-        replay.denials(new DenialsCsv(table, names));
-      }
+    if (csv == null) {
+      return print(log.run(replay, format, sources, console), conditions, names, console);
+    }
+    try (Writer table = Files.newBufferedWriter(csv)) {
+      replay.denials(new DenialsCsv(table, names));
       return print(log.run(replay, format, sources, console), conditions, names, console);
     } catch (IOException | UncheckedIOException e) {
       throw new InputException("--csv: %s: can't be written: %s".formatted(csv, e.getMessage()));

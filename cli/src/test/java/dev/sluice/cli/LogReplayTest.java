@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
@@ -142,6 +143,10 @@ final class LogReplayTest {
         "--count=Logins={ip} | Logins",
         "--count=LoginsPerClient={ipp} | {ip",
         "--count=LoginsPerClient={ip} --format=haproxy --strict | access.log:1: ",
+        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | access.log:1: this is no line of",
+        "--count=LoginsPerClient={ip} --cost-field=tokns | \"tokns\"",
+        "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts of LoginsPerClient",
+        "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
         "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
         "--count=LoginsPerClient={ip} --store=redis://localhost | --store: "
       })
@@ -162,6 +167,25 @@ final class LogReplayTest {
     assertThat(run.err()).isEmpty();
     assertThat(run.out()).startsWith("10 lines, ");
     assertThat(writer.waitFor()).isZero();
+  }
+
+  @Test
+  void zstdLog_isRead_withoutItsFormat() throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    packed.writeBytes(new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd, 0, 0x58}); // window: 2 MiB
+    int blocks = 20;
+    for (int i = 1; i <= blocks; i++) { // each has its size, and is not compressed
+      byte[] block = line("203.0.113." + i, i).repeat(1000).getBytes(StandardCharsets.UTF_8);
+      int header = block.length << 3 | (i == blocks ? 1 : 0);
+      packed.writeBytes(new byte[] {(byte) header, (byte) (header >> 8), (byte) (header >> 16)});
+      packed.writeBytes(block);
+    }
+    Path file = Files.write(folder.resolve("access.log.zst"), packed.toByteArray());
+    String rules = "rules:\n  - path: /login\n    limits: [{limit: LoginsPerClient, id: '{ip}'}]\n";
+    limits = write("with-rules.yml", LIMITS + rules);
+    Cli run = replay(file.toString());
+    assertThat(run.out()).startsWith("20,000 lines, ");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
   }
 
   @Test

@@ -2,6 +2,7 @@
 package dev.sluice.replay;
 
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.IpAddress;
 import java.nio.charset.StandardCharsets;
 import java.security.InvalidKeyException;
 import java.security.NoSuchAlgorithmException;
@@ -46,13 +47,14 @@ public enum ClientNames {
   }
 
   private static String masked(String name) {
-    int dot = name.lastIndexOf('.');
-    if (name.matches("[0-9]+([.][0-9]+){3}")) {
-      return name.substring(0, dot + 1) + "x";
-    }
-    String[] groups = name.split(":", -1);
-    if (groups.length > 2) { // an IPv6 address
-      return groups[0] + ":" + groups[1] + ":x";
+    IpAddress address = IpAddress.parse(name.split("/", 2)[0]); // an id may be a range
+    if (address != null) {
+      String text = address.toString();
+      int dot = text.lastIndexOf('.');
+      String[] groups = text.split(":", -1);
+      return groups.length > 2
+          ? groups[0] + ":" + groups[1] + ":x"
+          : text.substring(0, dot + 1) + "x";
     }
     return name.substring(0, Math.min(MASK_SHOWS, name.length() / 2)) + "…";
   }

@@ -66,6 +66,7 @@ final class JsonLog extends LogFormat {
           Map.entry("referer", "header:referer"));
 
   private static final List<String> HEADERS = List.of("request.headers.", "httprequest.headers.");
+  private static final String HEADER = "header:";
   private static final int DEEPEST = 8;
 
   private final JsonFactory json = new JsonFactory();
@@ -77,7 +78,7 @@ final class JsonLog extends LogFormat {
     if (given.isEmpty()) {
       shared.putAll(KNOWN);
     }
-    given.forEach((key, field) -> shared.put(key.toLowerCase(Locale.ROOT), field));
+    given.forEach((key, field) -> shared.put(key, field));
     Map<String, Integer> byField = new HashMap<>();
     shared.forEach(
         (key, field) -> {
@@ -85,13 +86,14 @@ final class JsonLog extends LogFormat {
           alias(key, column);
           columns.put(key, column);
         });
+    byField.forEach(this::inHeaders);
     declare("header:host");
   }
 
   @Override
   int column(String wanted) {
     int column = super.column(wanted);
-    boolean open = wanted.startsWith("field:") || wanted.startsWith("header:");
+    boolean open = wanted.startsWith("field:") || wanted.startsWith(HEADER);
     if (column >= 0 || !open) {
       return column;
     }
@@ -99,10 +101,16 @@ final class JsonLog extends LogFormat {
     String key = wanted.substring(wanted.indexOf(':') + 1).toLowerCase(Locale.ROOT);
     int added = add(key, wanted.toLowerCase(Locale.ROOT));
     columns.put(key, added);
-    if (wanted.startsWith("header:")) {
-      HEADERS.forEach(before -> columns.put(before + key, added));
-    }
+    inHeaders(wanted, added);
     return added;
+  }
+
+  /** Reads a header also where a server writes all headers of the request. */
+  private void inHeaders(String field, int column) {
+    if (field.startsWith(HEADER)) {
+      String name = field.substring(HEADER.length()).toLowerCase(Locale.ROOT);
+      HEADERS.forEach(before -> columns.putIfAbsent(before + name, column));
+    }
   }
 
   @Override

@@ -8,6 +8,7 @@ import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -25,11 +26,6 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class LogFormat {
 
-  /** The columns that a replay must have, each by the columns that may stand for it. */
-  private static final Map<String, List<String>> NEEDED =
-      Map.of(
-          "time", List.of("time", "date"), "client", List.of("client", "header:x-forwarded-for"));
-
   /** What {@link #recognise} tries; the first one wins a tie. */
   private static final List<String> RECOGNISED =
       List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");
@@ -39,6 +35,13 @@ abstract class LogFormat {
   /** The year 1990; an earlier time is a number that means something else. */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
+  /** What the headings of one file say about its lines. */
+  static final class Headings {
+
+    private int[] columns = new int[0]; // the column of each value in a line
+    private boolean found;
+  }
+
   private final String name;
   private final List<String> natives = new ArrayList<>();
   private final Map<String, Integer> byName = new HashMap<>();
@@ -46,6 +49,7 @@ abstract class LogFormat {
   private int timesOf = -1;
   private int time = -1;
   private int date = -1;
+  private Headings headings = new Headings();
 
   LogFormat(String name, ZoneId zone) {
     this.name = name;
@@ -99,8 +103,8 @@ abstract class LogFormat {
       LogFormat format = parse(candidate, zone);
       LogEntry entry = new LogEntry(format);
       int understood = 0;
-      int start = 0;
-      for (int i = 0; i < length && start < RECOGNISED_BY; i++) {
+      int start = afterByteOrderMark(head, 0, length);
+      for (int i = start; i < length && start < RECOGNISED_BY; i++) {
         if (head[i] == '\n') {
           int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
           boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
@@ -117,6 +121,16 @@ abstract class LogFormat {
     return best;
   }
 
+  /** Where the text begins: behind the mark that some editors put before UTF-8. */
+  static int afterByteOrderMark(byte[] text, int from, int to) {
+    boolean marked =
+        to - from >= 3
+            && text[from] == (byte) 0xef
+            && text[from + 1] == (byte) 0xbb
+            && text[from + 2] == (byte) 0xbf;
+    return marked ? from + 3 : from;
+  }
+
   private static Map<String, String> assignments(String text) {
     Map<String, String> columns = new HashMap<>();
     for (String one : text.isEmpty() ? List.<String>of() : List.of(text.split(",", -1))) {
@@ -126,7 +140,9 @@ abstract class LogFormat {
             "found %s in the format, expected FIELD=NAME such as time=ts"
                 .formatted(SafeText.quote(one)));
       }
-      columns.put(one.substring(equals + 1), one.substring(0, equals));
+      columns.put(
+          one.substring(equals + 1).toLowerCase(Locale.ROOT),
+          one.substring(0, equals).toLowerCase(Locale.ROOT));
     }
     return columns;
   }
@@ -173,6 +189,15 @@ abstract class LogFormat {
   /** Says that a column will be asked for; formats that have any column read no others. */
   final void declare(String wanted) {
     int unused = column(wanted);
+  }
+
+  /** Goes on with a file, whose headings hold for its lines only. */
+  final void enter(Headings ofFile) {
+    this.headings = ofFile;
+  }
+
+  final Headings headings() {
+    return headings;
   }
 
   /** The columns by their own names, for messages. */
@@ -222,16 +247,6 @@ abstract class LogFormat {
         : TimeText.NONE;
   }
 
-  /** Why this format cannot be replayed; null if it can. */
-  @Nullable String missing() {
-    for (Map.Entry<String, List<String>> needed : NEEDED.entrySet()) {
-      if (needed.getValue().stream().allMatch(column -> column(column) < 0)) {
-        return needed.getKey();
-      }
-    }
-    return null;
-  }
-
   /*
    * A text log is a row of values between spaces. A value may stand in quotes or in brackets, which are not part of it.
    */
@@ -261,7 +276,7 @@ abstract class LogFormat {
                 + " received_bytes sent_bytes request=request user_agent=header:user-agent ssl_cipher"
                 + " ssl_protocol target_group trace_id domain=host");
 
-    private static final Pattern ESCAPE = Pattern.compile("\\\\(x[0-9A-Fa-f]{2}|.)");
+    private static final Pattern ESCAPE = Pattern.compile("((?:\\\\x[0-9A-Fa-f]{2})+)|\\\\(.)");
     private static final byte[] SYSLOG = "]: ".getBytes(StandardCharsets.US_ASCII);
 
     private final boolean behindSyslog;
@@ -353,11 +368,12 @@ abstract class LogFormat {
       StringBuilder plain = new StringBuilder();
       Matcher escape = ESCAPE.matcher(text);
       while (escape.find()) {
-        String code = escape.group(1);
+        String codes = escape.group(1); // the bytes of a text in UTF-8
         String meant =
-            code.length() == 3 && code.startsWith("x")
-                ? Character.toString((char) Integer.parseInt(code.substring(1), 16))
-                : code;
+            codes == null
+                ? escape.group(2)
+                : new String(
+                    HexFormat.of().parseHex(codes.replace("\\x", "")), StandardCharsets.UTF_8);
         escape.appendReplacement(plain, Matcher.quoteReplacement(meant));
       }
       return escape.appendTail(plain).toString();
@@ -386,7 +402,6 @@ abstract class LogFormat {
 
     private final char separator;
     private final Map<String, String> shared;
-    private boolean named;
 
     DelimitedLog(String name, char separator, Map<String, String> columns, ZoneId zone) {
       super(name, zone);
@@ -396,23 +411,30 @@ abstract class LogFormat {
 
     @Override
     boolean isHeading(byte[] line, int from, int to) {
-      if (separator == '\t' ? to > from && line[from] == '#' : !named) {
+      Headings ofFile = headings();
+      if (separator == '\t' ? to > from && line[from] == '#' : !ofFile.found) {
         String text = new String(line, from, to - from, StandardCharsets.UTF_8).strip();
         boolean names = separator != '\t' || text.startsWith(FIELDS);
-        if (names && !named) {
-          named = true;
-          String[] columns =
+        if (names) {
+          ofFile.found = true;
+          String[] titles =
               separator == '\t'
                   ? text.substring(FIELDS.length()).strip().split("[ \t]+", -1)
                   : text.split(",", -1);
-          for (String column : columns) {
-            String key = column.replace("\"", "").strip().toLowerCase(Locale.ROOT);
-            add(key, shared.getOrDefault(key, separator == '\t' || !shared.isEmpty() ? null : key));
-          }
+          ofFile.columns = Arrays.stream(titles).mapToInt(this::columnOf).toArray();
         }
         return true;
       }
       return false;
+    }
+
+    /** The column of a title, which is a new one unless another file had it. */
+    private int columnOf(String title) {
+      String key = title.replace("\"", "").strip().toLowerCase(Locale.ROOT);
+      int known = column("field:" + key);
+      return known >= 0
+          ? known
+          : add(key, shared.getOrDefault(key, separator == '\t' || !shared.isEmpty() ? null : key));
     }
 
     @Override
@@ -420,7 +442,7 @@ abstract class LogFormat {
       byte[] line = entry.bytes();
       int end = entry.length();
       int at = 0;
-      for (int column = 0; column < columns(); column++) {
+      for (int column : headings().columns) {
         if (at > end) {
           return false;
         }
@@ -430,7 +452,9 @@ abstract class LogFormat {
         while (stop < end && (quoted ? !isClosing(line, stop, end) : line[stop] != separator)) {
           stop += quoted && line[stop] == '"' ? 2 : 1;
         }
-        entry.set(column, start, Math.min(stop, end));
+        if (!entry.has(column)) { // of columns with the same title, the first counts
+          entry.set(column, start, Math.min(stop, end));
+        }
         at = quoted ? stop + 2 : stop + 1;
       }
       return at >= end;

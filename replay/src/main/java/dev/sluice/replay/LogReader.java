@@ -47,6 +47,7 @@ final class LogReader implements AutoCloseable {
   private long lines;
   private long unread;
   private @Nullable String firstUnread;
+  private String firstUnreadText = "";
   private long late;
   private long mostLateNanos;
 
@@ -169,6 +170,29 @@ final class LogReader implements AutoCloseable {
     held[(first + place) & mask] = entry;
   }
 
+  private String notOfTheFormat(String where, String line) {
+    return "%s: this is no line of the format %s: %s"
+        .formatted(where, format.name(), SafeText.quote(line));
+  }
+
+  /**
+   * Refuses logs of which no line was understood, when all are read.
+   *
+   * @throws LogException with the first line
+   */
+  void requireUnderstood() {
+    if (firstUnread != null && unread == lines) {
+      throw new LogException(
+          "%s; no other line is one either. %s"
+              .formatted(
+                  notOfTheFormat(firstUnread, firstUnreadText),
+                  format.column("time") >= 0
+                      ? "Name the format with --format"
+                      : "The format names no column for the time; found the columns "
+                          + String.join(", ", format.natives())));
+    }
+  }
+
   /** What was found so far. */
   Lines found() {
     return new Lines(lines, unread, firstUnread, late, mostLateNanos);
@@ -187,13 +211,23 @@ final class LogReader implements AutoCloseable {
     buffered.mark(4);
     byte[] magic = buffered.readNBytes(4);
     buffered.reset();
-    if (magic.length >= 2 && magic[0] == 0x1f && magic[1] == (byte) 0x8b) {
+    if (isGzip(magic)) {
       return new GZIPInputStream(new NeverEmpty(buffered), 1 << 16);
     }
-    boolean zstd =
-        magic.length == 4
-            && Arrays.equals(magic, new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd});
-    return zstd ? new ZstdInputStream(buffered) : buffered;
+    return isZstd(magic) ? new ZstdInputStream(buffered) : buffered;
+  }
+
+  /** Whether the first four bytes are those of a compressed file. */
+  static boolean isPacked(byte[] magic) {
+    return isGzip(magic) || isZstd(magic);
+  }
+
+  private static boolean isGzip(byte[] magic) {
+    return magic.length >= 2 && magic[0] == 0x1f && magic[1] == (byte) 0x8b;
+  }
+
+  private static boolean isZstd(byte[] magic) {
+    return Arrays.equals(magic, new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd});
   }
 
   /**
@@ -221,7 +255,8 @@ final class LogReader implements AutoCloseable {
     private int start;
     private int filled;
     private long number;
-    private long atNanos = Long.MIN_VALUE;
+    private final LogFormat.Headings headings = new LogFormat.Headings();
+    private long atNanos = TimeText.NONE;
     private boolean ended;
 
     File(LogSource source) {
@@ -241,11 +276,17 @@ final class LogReader implements AutoCloseable {
 
     /** Reads up to the next request; false at the end of the file. */
     boolean read(LogEntry entry) throws IOException {
+      format.enter(headings);
+      format.times.after(atNanos);
       int length = line();
       while (length >= 0) {
-        int from = start - 1 - length;
-        boolean cr = length > 0 && buffer[from + length - 1] == '\r';
-        int size = cr ? length - 1 : length;
+        int to = start - 1;
+        int from = to - length;
+        if (number == 1) {
+          from = LogFormat.afterByteOrderMark(buffer, from, to);
+        }
+        boolean cr = to > from && buffer[to - 1] == '\r';
+        int size = cr ? to - 1 - from : to - from;
         if (size > 0 && !format.isHeading(buffer, from, from + size)) {
           lines++;
           if (size <= LONGEST_LINE && format.read(buffer, from, size, entry)) {
@@ -263,15 +304,17 @@ final class LogReader implements AutoCloseable {
     private void refuse(int from, int size) {
       String where = source.name() + ":" + number;
       if (strict) {
-        String line = new String(buffer, from, Math.min(size, SHOWN), StandardCharsets.UTF_8);
-        throw new LogException(
-            "%s: this is no line of the format %s: %s"
-                .formatted(where, format.name(), SafeText.quote(line)));
+        throw new LogException(notOfTheFormat(where, shown(from, size)));
       }
       unread++;
       if (firstUnread == null) {
         firstUnread = where;
+        firstUnreadText = shown(from, size);
       }
+    }
+
+    private String shown(int from, int size) {
+      return new String(buffer, from, Math.min(size, SHOWN), StandardCharsets.UTF_8);
     }
 
     /** Goes behind the next line; its length without the line's end, -1 at the end. */

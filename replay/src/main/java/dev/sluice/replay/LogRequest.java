@@ -5,6 +5,9 @@ import dev.sluice.limit.IpAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.BitSet;
@@ -191,6 +194,9 @@ final class LogRequest implements WebRequest {
   /** The values of the columns that anything has read, for a comparison with other lines. */
   static final class Key {
 
+    private static final VarHandle INTS =
+        MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
     private byte[] bytes = new byte[64];
     private int length;
     private int hash;
@@ -202,12 +208,13 @@ final class LogRequest implements WebRequest {
       for (int column : columns) {
         int start = entry.has(column) ? entry.start(column) : 0;
         int size = entry.has(column) ? entry.end(column) - start : 0;
-        if (bytes.length < length + size + 1) {
-          bytes = Arrays.copyOf(bytes, 2 * (length + size + 1));
+        if (bytes.length < length + Integer.BYTES + size) {
+          bytes = Arrays.copyOf(bytes, 2 * (length + Integer.BYTES + size));
         }
+        INTS.set(bytes, length, entry.has(column) ? size : -1);
+        length += Integer.BYTES;
         System.arraycopy(entry.bytes(), start, bytes, length, size);
         length += size;
-        bytes[length++] = entry.has(column) ? (byte) '\n' : (byte) '\r'; // no line contains these
       }
       for (int i = 0; i < length; i++) {
         hash = 31 * hash + bytes[i];
@@ -215,6 +222,10 @@ final class LogRequest implements WebRequest {
       hash ^= hash >>> 15;
       hash *= 0x2c1b3c6d;
       hash ^= hash >>> 13;
+    }
+
+    int length() {
+      return length;
     }
 
     int hash() {

@@ -4,6 +4,8 @@ package dev.sluice.replay;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.ReplayResult.Client;
@@ -17,7 +19,7 @@ import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleBook.RequestForm;
 import dev.sluice.store.TimeSource;
 import dev.sluice.web.ClientAddress;
-import io.airlift.compress.MalformedInputException;
+import dev.sluice.web.ProxyHeader;
 import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -30,12 +32,15 @@ import java.util.Arrays;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.function.Consumer;
+import java.util.function.IntSupplier;
 import java.util.function.LongConsumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -49,6 +54,8 @@ import org.jspecify.annotations.Nullable;
 public final class Replay {
 
   private static final int REMEMBERED = 1 << 17;
+  private static final int LONGEST_REMEMBERED = 1 << 10; // so that the table is bounded in bytes
+  private static final int SHOWN = 80;
   private static final int LINES_PER_REPORT = 1 << 14;
   private static final int HEAD = 1 << 14;
   private static final int LISTED = 10;
@@ -56,6 +63,7 @@ public final class Replay {
   private static final long MINUTE = Duration.ofMinutes(1).toNanos();
   private static final int FAILED_FROM = 400;
   private static final String FIELD = "field:";
+  private static final Pattern DIGITS = Pattern.compile("[0-9]+");
 
   /** What lines with the same values come to. */
   private static final class Known {
@@ -68,6 +76,7 @@ public final class Replay {
     private final @Nullable Charges other;
     private int client;
     private boolean isWatched;
+    private boolean lacksCost;
 
     Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
       this.columns = columns;
@@ -111,6 +120,7 @@ public final class Replay {
   private long noRule;
   private long free;
   private long unusable;
+  private long lackedCost;
   private long deniedRequests;
   private long otherDeniedRequests;
   private long newlyDenied;
@@ -133,7 +143,11 @@ public final class Replay {
     } else {
       RuleBook own = RuleBook.of(against);
       RuleBook rules = own.hasRequestRules() ? own : RuleBook.of(options.limits);
-      this.other = new Side(against, rules, options.counts, clock);
+      try {
+        this.other = new Side(against, rules, options.counts, clock);
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException("the candidate: " + e.getMessage(), e);
+      }
     }
     this.reader =
         new LogReader(
@@ -144,19 +158,33 @@ public final class Replay {
 
   /** Asks for the columns before the first line is read: a JSON log reads no others. */
   private void declareColumns() {
-    for (RequestForm rule : base.rules()) {
-      rule.words().forEach(word -> reader.format().declare(column(word)));
+    for (Side side : sides()) {
+      for (RequestForm rule : side.rules()) {
+        rule.words().forEach(word -> reader.format().declare(column(word)));
+      }
     }
     for (String count : options.counts) {
-      int at = count.indexOf('{');
-      for (; at >= 0; at = count.indexOf('{', at + 1)) {
-        String word = count.substring(at + 1, Math.max(at + 1, count.indexOf('}', at)));
-        reader.format().declare(column(word));
-      }
+      words(count).forEach(word -> reader.format().declare(column(word)));
+    }
+    for (ProxyHeader header : ProxyHeader.values()) {
+      reader.format().declare("header:" + header.name().toLowerCase(Locale.ROOT).replace('_', '-'));
     }
     if (options.costField != null) {
       reader.format().declare(FIELD + options.costField);
     }
+  }
+
+  private List<Side> sides() {
+    return other == null ? List.of(base) : List.of(base, other);
+  }
+
+  /** The placeholders of a count. */
+  private static List<String> words(String count) {
+    List<String> words = new ArrayList<>();
+    for (int at = count.indexOf('{'); at >= 0; at = count.indexOf('{', at + 1)) {
+      words.add(count.substring(at + 1, Math.max(at + 1, count.indexOf('}', at))));
+    }
+    return words;
   }
 
   /** The column that a word of a rule needs. */
@@ -188,8 +216,37 @@ public final class Replay {
           decide(entry, answered);
         }
       }
+      reader.requireUnderstood();
+      requireCost();
+      requireCharges();
       endMinute();
       return result();
+    }
+  }
+
+  private void requireCost() {
+    String field = options.costField;
+    if (field != null && decided > 0 && request.lacks(FIELD + field)) {
+      List<String> others =
+          reader.format().natives().stream().filter(one -> !one.equalsIgnoreCase(field)).toList();
+      throw new LogException(
+          "no request has the field %s for its cost%s"
+              .formatted(SafeText.quote(field), Suggestion.didYouMean(field, others)));
+    }
+  }
+
+  /** A log whose requests all lack what they are charged by shows nothing about limits. */
+  private void requireCharges() {
+    long uncharged = options.counts.isEmpty() ? unusable : unusable + free; // a rule may be free
+    if (decided > 0 && uncharged == decided) {
+      List<String> absent =
+          lacking().stream().map(ReplayResult.Lacking::word).distinct().sorted().toList();
+      throw new LogException(
+          "none of the requests can be charged%s"
+              .formatted(
+                  absent.isEmpty()
+                      ? ": a server would answer 400 to each"
+                      : "; the log does not have " + String.join(", ", absent)));
     }
   }
 
@@ -201,15 +258,17 @@ public final class Replay {
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
     count(line.base.outcome());
+    lackedCost += line.lacksCost ? 1 : 0;
+    IntSupplier numbered = () -> numbered(line, true);
     boolean isWatched = line.isWatched;
     long levelBefore = isWatched ? level() : 0;
-    Decision decision = base.decide(line.base);
+    Decision decision = base.decide(line.base, numbered);
     boolean isDenied = isDenied(line.base, decision);
     Side candidate = other;
     Charges candidateCharges = line.other;
     boolean otherDenies = isDenied;
     if (candidate != null && candidateCharges != null) {
-      Decision second = candidate.decide(candidateCharges);
+      Decision second = candidate.decide(candidateCharges, numbered);
       otherDenies = isDenied(candidateCharges, second);
       tally(candidateCharges, second, otherDenies, numbered(line, otherDenies));
       otherDeniedRequests += otherDenies ? 1 : 0;
@@ -282,8 +341,9 @@ public final class Replay {
     request.show(entry);
     IpAddress address = options.client.find(request);
     String peer = address == null ? request.peer() : null;
-    String name = address != null ? address.toString() : peer == null ? "?" : peer;
-    long hits = hits();
+    String name = address != null ? address.toString() : peer == null ? "?" : shortened(peer);
+    long cost = cost();
+    long hits = cost < 0 ? 1 : cost;
     Charges ofBase = base.charges(request, options.client, hits);
     Charges ofOther = other == null ? null : other.charges(request, options.client, hits);
     if (request.used().cardinality() != columns.length) {
@@ -292,6 +352,7 @@ public final class Replay {
     key.take(entry, columns);
     Known made = new Known(columns, key, name, ofBase, ofOther);
     made.client = clients.number(name);
+    made.lacksCost = cost < 0;
     made.isWatched =
         watched != null
             && ofBase.together().stream()
@@ -302,23 +363,37 @@ public final class Replay {
     if (other != null && ofOther != null) {
       other.see(ofOther, made.client, hash);
     }
+    if (key.length() > LONGEST_REMEMBERED) {
+      return made;
+    }
     int place = key.hash() & (REMEMBERED - 1);
     known[place ^ 1] = known[place] == null ? known[place ^ 1] : known[place];
     known[place] = made;
     return made;
   }
 
-  private long hits() {
+  /** A name of bounded length, since the names of all clients are kept. */
+  private static String shortened(String name) {
+    return name.length() <= LONGEST_REMEMBERED
+        ? name
+        : name.substring(0, SHOWN)
+            + "…"
+            + Long.toHexString(Sketch.hash(name.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** What the log says that the request costs; -1 if it says no whole number. */
+  private long cost() {
     String field = options.costField;
     if (field == null) {
       return 1;
     }
     String text = request.field(FIELD + field);
-    if (text == null) {
-      return 0;
+    if (text == null || !DIGITS.matcher(text).matches()) {
+      return -1;
     }
     byte[] digits = text.getBytes(StandardCharsets.US_ASCII);
-    return Math.max(0, TimeText.digits(digits, 0, digits.length));
+    long cost = TimeText.digits(digits, 0, digits.length);
+    return cost < 0 ? Long.MAX_VALUE : cost; // more than any burst
   }
 
   /** The client's number; one that is denied gets a number even where the first table is full. */
@@ -421,7 +496,9 @@ public final class Replay {
             entry.number(reader.format().column("status")),
             levelBefore,
             level(),
-            denial == null ? "" : Side.decisive(line.base, denial).limit,
+            denial != null
+                ? Side.decisive(line.base, denial).limit
+                : isDenied(line.base, null) ? line.base.tallies().get(0).limit : "",
             denial == null ? 0 : denial.retryInNanos()));
   }
 
@@ -435,7 +512,9 @@ public final class Replay {
         line.name,
         tally.line,
         tally.limit,
-        transaction == null ? "" : transaction.id(),
+        transaction != null
+            ? transaction.id()
+            : line.base.together().stream().findFirst().map(Transaction::id).orElse(""),
         request.requestLine(),
         answered,
         decision == null ? 0 : decision.retryInNanos());
@@ -485,7 +564,7 @@ public final class Replay {
         log,
         totals,
         rows(base),
-        new ReplayResult.Uncharged(noRule, free, unusable, lacking()),
+        new ReplayResult.Uncharged(noRule, free, unusable, lackedCost, lacking()),
         mostDenied(all),
         worst,
         change,
@@ -518,14 +597,23 @@ public final class Replay {
 
   private List<ReplayResult.Lacking> lacking() {
     List<ReplayResult.Lacking> lacking = new ArrayList<>();
-    for (RequestForm rule : base.rules()) {
-      for (String word : rule.words().stream().sorted().toList()) {
-        if (isLacking(word)) {
-          lacking.add(new ReplayResult.Lacking(base.rulesFile() + ":" + rule.line(), word));
+    for (Side side : sides()) {
+      for (RequestForm rule : side.rules()) {
+        for (String word : rule.words().stream().sorted().toList()) {
+          if (isLacking(word)) {
+            lacking.add(new ReplayResult.Lacking(side.rulesFile() + ":" + rule.line(), word));
+          }
         }
       }
     }
-    return lacking;
+    for (String count : options.counts) {
+      for (String word : words(count)) {
+        if (isLacking(word)) {
+          lacking.add(new ReplayResult.Lacking("the count " + count, word));
+        }
+      }
+    }
+    return lacking.stream().distinct().toList();
   }
 
   private boolean isLacking(String word) {
@@ -579,7 +667,7 @@ public final class Replay {
    * @param id the id of the bucket; empty likewise
    * @param request the method and the target; empty if the log has none
    * @param status what the log says was answered; -1 if it does not say
-   * @param retryInNanos how long the client would have had to wait
+   * @param retryInNanos how long the client would have had to wait; 0 if waiting does not help
    */
   public record Denial(
       long atNanos,
@@ -624,23 +712,19 @@ public final class Replay {
   }
 
   /**
-   * Whether a stream is a log whose format its first line shows, compressed or not. Reads no more
-   * than that line needs, so it does not wait for the second line of a pipe.
+   * Whether a stream is compressed, or a log whose format its first line shows. Reads no more than
+   * that line needs, so it does not wait for the second line of a pipe.
    *
    * @param in the beginning of the log is read from it; its position afterwards is not defined
    * @return false for an empty stream
    * @throws IOException if it cannot be read
    */
   public static boolean isLog(InputStream in) throws IOException {
-    InputStream text = LogReader.unpacked(in);
-    try {
-      return hasFormat(text);
-    } catch (IOException | MalformedInputException e) {
-      if (text instanceof BufferedInputStream) {
-        throw e;
-      }
-      return true; // a damaged file that is compressed; reading it says so
-    }
+    InputStream text = new BufferedInputStream(in, 1 << 10);
+    text.mark(4);
+    boolean isPacked = LogReader.isPacked(text.readNBytes(4));
+    text.reset();
+    return isPacked || hasFormat(text);
   }
 
   private static boolean hasFormat(InputStream text) throws IOException {
@@ -810,7 +894,8 @@ public final class Replay {
     /**
      * Takes the cost of a request from the log.
      *
-     * @param field the log's own name of a column with whole numbers; null for 1, the default
+     * @param field the log's own name of a column with whole numbers; a request without one costs
+     *     1. Null for 1, the default
      * @return this
      */
     @CanIgnoreReturnValue
@@ -868,11 +953,16 @@ public final class Replay {
      *
      * @return what came of it
      * @throws IOException if a log cannot be read
-     * @throws LogException if a log is not of the format
-     * @throws IllegalArgumentException for an option with a mistake
+     * @throws LogException if a log is not of the format, or an option has a mistake
      */
     public ReplayResult run() throws IOException {
-      return new Replay(this).run();
+      Replay replay;
+      try {
+        replay = new Replay(this);
+      } catch (IllegalArgumentException e) {
+        throw new LogException(String.valueOf(e.getMessage()));
+      }
+      return replay.run();
     }
   }
 }

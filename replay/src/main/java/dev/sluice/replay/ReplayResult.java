@@ -93,7 +93,8 @@ public record ReplayResult(
    * @param denied those that this limit denied
    * @param clients the clients that sent them
    * @param deniedClients the clients that this limit denied
-   * @param longestWaitNanos the longest time that a denied client would have had to wait
+   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if
+   *     waiting does not help
    */
   public record Row(
       String rule,
@@ -107,14 +108,16 @@ public record ReplayResult(
       long longestWaitNanos) {}
 
   /**
-   * Requests that no limit decided.
+   * Requests that no limit decided, or that the log says too little about.
    *
    * @param noRule no rule matches
    * @param free the rule charges nothing, or the request has no value for the id
    * @param unusable the request cannot be charged: a server would answer 400
-   * @param lacking what rules use and the log does not have
+   * @param lackingCost the field of the cost has no whole number: the request is taken to cost 1
+   * @param lacking what rules or counts use and the log does not have
    */
-  public record Uncharged(long noRule, long free, long unusable, List<Lacking> lacking) {
+  public record Uncharged(
+      long noRule, long free, long unusable, long lackingCost, List<Lacking> lacking) {
 
     /**
      * Makes the counts.
@@ -122,6 +125,7 @@ public record ReplayResult(
      * @param noRule no rule matches
      * @param free nothing is charged
      * @param unusable cannot be charged
+     * @param lackingCost without a cost
      * @param lacking copied
      */
     public Uncharged {
@@ -130,9 +134,9 @@ public record ReplayResult(
   }
 
   /**
-   * A value that a rule uses and the log does not have.
+   * A value that a rule or a count uses and the log does not have.
    *
-   * @param rule the file and the line of the rule
+   * @param rule the file and the line of the rule, or the count
    * @param word the value, such as {@code header:x-api-key}
    */
   public record Lacking(String rule, String word) {}

@@ -109,6 +109,7 @@ public final class ReplayText {
     addCount(cells, "no rule", uncharged.noRule());
     addCount(cells, "nothing charged", uncharged.free());
     addCount(cells, "cannot be charged (400)", uncharged.unusable());
+    addCount(cells, "no cost in the log, taken as 1", uncharged.lackingCost());
     return cells;
   }
 
@@ -129,7 +130,7 @@ public final class ReplayText {
         row.limit().isEmpty() ? "(denies all)" : row.limit() + (row.shadow() ? " (shadow)" : ""),
         withShare(row.denied(), row.requests()),
         withShare(row.deniedClients(), row.clients()),
-        row.denied() == 0 ? "-" : Words.duration(row.longestWaitNanos()));
+        row.longestWaitNanos() == 0 ? "-" : Words.duration(row.longestWaitNanos()));
   }
 
   private static String withShare(long part, long whole) {

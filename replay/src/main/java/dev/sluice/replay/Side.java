@@ -5,16 +5,20 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.rules.RequestTemplate;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleBook.RequestForm;
 import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.RuleCharge;
 import dev.sluice.rules.RuleMatch.Verdict;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.TimeSource;
@@ -30,6 +34,7 @@ import java.util.BitSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -46,7 +51,7 @@ final class Side {
     /** A rule matches, and charges nothing: it is unlimited, or its id has no value. */
     FREE,
     NO_RULE,
-    /** A rule denies all of its requests. */
+    /** A rule denies all of its requests, or the cost is above the burst. */
     DENIED,
     /** A rule cannot use the request, which a server would answer with a 400. */
     UNUSABLE
@@ -55,8 +60,10 @@ final class Side {
   /**
    * What a request is charged.
    *
-   * @param together the transactions that decide, then those in shadow
-   * @param tallies one for each transaction
+   * @param together the transactions that decide, then those in shadow; of a denied request the one
+   *     whose cost is above the burst, if that is why
+   * @param tallies one for each transaction, then those in shadow whose cost is above the burst; of
+   *     a denied request, the first one denies
    * @param trials how many of the transactions are in shadow
    * @param single the only transaction that decides; null if there are several or none
    */
@@ -141,7 +148,15 @@ final class Side {
     this.limits = limits;
     this.book = rules;
     for (String one : counted) {
-      counts.add(count(one));
+      Count count = count(one);
+      if (counts.stream().anyMatch(other -> other.limit().equals(count.limit()))) {
+        throw new IllegalArgumentException(
+            "found two counts of %s, expected one for each limit".formatted(count.limit()));
+      }
+      counts.add(count);
+    }
+    if (counts.isEmpty()) {
+      rules.requirements().forEach(this::require);
     }
     this.limiter =
         Limiter.builder(new CurrentLimits(limits), MemoryStore.builder().time(time).build())
@@ -156,7 +171,8 @@ final class Side {
           "found %s, expected LIMIT=TEMPLATE such as CallsPerClient={ip}"
               .formatted(SafeText.quote(text)));
     }
-    LimitName name = limits.configured(text.substring(0, equals));
+    LimitName name = limits.catalogue().get(text.substring(0, equals));
+    require(new Requirement(name.name(), "a count", MissingDefault.REFUSE));
     return new Count(
         name.name(),
         RequestTemplate.parse(
@@ -166,6 +182,13 @@ final class Side {
                 word.startsWith(FIELD)
                     ? VaryBy.function(word, r -> field(r, word)).orSkip()
                     : null));
+  }
+
+  /** Refuses a limit that would end the run at the first request for it. */
+  private void require(Requirement needed) {
+    if (!needed.isMetBy(limits)) {
+      throw new IllegalArgumentException(needed.message());
+    }
   }
 
   private static @Nullable String field(WebRequest request, String word) {
@@ -202,15 +225,28 @@ final class Side {
   }
 
   private Charges ofCounts(RequestFacts facts, long hits) {
-    List<Transaction> together = new ArrayList<>(counts.size());
+    Map<String, Transaction> together = new LinkedHashMap<>();
     for (Count count : counts) {
       LimitName name = limits.catalogue().get(count.limit());
       for (List<String> parts : count.id().ids(facts)) {
         String id = name.id().join(parts, Strictness.LENIENT);
-        together.add(Transaction.of(limits, count.limit(), id).withCost(hits));
+        Transaction one = Transaction.of(limits, count.limit(), id);
+        if (isAboveBurst(one, hits)) {
+          return denied(one, tally(0, count.limit(), false));
+        }
+        together.put(one.bucketKey(), one.withCost(hits));
       }
     }
-    return charged(0, together, List.of());
+    return charged(0, List.copyOf(together.values()), List.of(), List.of());
+  }
+
+  private static boolean isAboveBurst(Transaction transaction, long cost) {
+    Quota quota = transaction.quota();
+    return quota != null && cost > quota.burst();
+  }
+
+  private static Charges denied(Transaction tooCostly, Tally tally) {
+    return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
   }
 
   private Charges ofRules(LogRequest request, ClientAddress address, long hits) {
@@ -221,11 +257,32 @@ final class Side {
     if (match.verdict() == Verdict.DENIES) {
       return Charges.of(Outcome.DENIED, List.of(tally(match.line(), "", false)));
     }
-    return charged(match.line(), match.enforced(limits, hits), match.trials(limits, hits));
+    List<Tally> hopeless = new ArrayList<>();
+    for (RuleCharge charge : match.charges()) {
+      Transaction one;
+      try {
+        one = charge.transaction(limits);
+      } catch (InvalidRequestException e) {
+        if (charge.shadow()) {
+          continue; // a trial refuses nobody
+        }
+        throw e;
+      }
+      if (isAboveBurst(one, charge.cost(hits))) {
+        Tally tally = tally(match.line(), charge.limit(), charge.shadow());
+        if (!charge.shadow()) {
+          return denied(one, tally);
+        }
+        hopeless.add(tally);
+      }
+    }
+    return charged(
+        match.line(), match.enforced(limits, hits), match.trials(limits, hits), hopeless);
   }
 
-  private Charges charged(int line, List<Transaction> enforced, List<Transaction> trials) {
-    if (enforced.isEmpty() && trials.isEmpty()) {
+  private Charges charged(
+      int line, List<Transaction> enforced, List<Transaction> trials, List<Tally> hopeless) {
+    if (enforced.isEmpty() && trials.isEmpty() && hopeless.isEmpty()) {
       return Charges.of(Outcome.FREE, List.of());
     }
     List<Transaction> all = new ArrayList<>(enforced);
@@ -234,6 +291,7 @@ final class Side {
     for (Transaction transaction : all) {
       theirs.add(tally(line, transaction.name().name(), transaction.isShadow()));
     }
+    theirs.addAll(hopeless);
     return new Charges(
         Outcome.CHARGED,
         List.copyOf(all),
@@ -264,13 +322,26 @@ final class Side {
     }
   }
 
-  /** Decides a request; null if it passes and no limit needs to say more. */
-  @Nullable Decision decide(Charges charges) {
+  /**
+   * Decides a request; null if no limit needs to say more.
+   *
+   * @param client the client's number, asked for if a trial denies
+   */
+  @Nullable Decision decide(Charges charges, IntSupplier client) {
+    if (charges.outcome() == Outcome.DENIED) {
+      return null;
+    }
     List<Transaction> all = charges.together();
+    List<Tally> theirs = charges.tallies();
     int enforced = all.size() - charges.trials();
     for (int i = enforced; i < all.size(); i++) {
       Decision trial = limiter.spend(all.get(i));
-      charges.tallies().get(i).denied += trial.denied() ? 1 : 0;
+      if (trial.denied()) {
+        theirs.get(i).deny(trial.retryInNanos(), client.getAsInt());
+      }
+    }
+    for (int i = all.size(); i < theirs.size(); i++) {
+      theirs.get(i).deny(0, client.getAsInt());
     }
     Single single = charges.single();
     if (single != null) {

@@ -48,6 +48,11 @@ final class TimeText {
     this.zone = zone;
   }
 
+  /** Goes on with a file: the latest time of it that was read, {@link #NONE} before the first. */
+  void after(long nanos) {
+    lastNanos = nanos;
+  }
+
   /** The offset that the first time named; the zone of times that name none otherwise. */
   ZoneId shown() {
     return shown == null ? zone : shown;

@@ -172,6 +172,117 @@ final class LogReaderTest {
     assertTrue(!Replay.isLog(stream(trace)) && !Replay.isLog(stream("")));
     assertTrue(
         Replay.isLog(stream(COMBINED)) && Replay.isLog(new ByteArrayInputStream(gzip(COMBINED))));
+    assertTrue(Replay.isLog(new ByteArrayInputStream(zstd(COMBINED))));
+  }
+
+  @Test
+  void logOfWhichNoLineIsUnderstood_isRefused_withItsFirstLine() throws IOException {
+    LogReader reader = reader("combined", "what?\nthat.");
+    assertNull(reader.next());
+    String message = assertThrows(LogException.class, reader::requireUnderstood).getMessage();
+    assertTrue(message.startsWith("log:1: ") && message.contains("what?"), message);
+
+    LogReader noTime = reader("csv:client=ip", "ts,ip\n2026-11-26T00:00:03Z,203.0.113.7");
+    assertNull(noTime.next());
+    message = assertThrows(LogException.class, noTime::requireUnderstood).getMessage();
+    assertTrue(message.contains("no column for the time") && message.contains("ts, ip"), message);
+  }
+
+  @Test
+  void headings_holdForTheirFile_whateverTheirCase() throws IOException {
+    String mark = "\ufeff";
+    LogReader csv =
+        new LogReader(
+            "csv:time=Timestamp,client=IP,method=Verb",
+            ZoneOffset.UTC,
+            List.of(
+                source(
+                    "a", bytes(mark + "Timestamp,IP,verb", "2026-11-26T00:00:01Z,203.0.113.1,A")),
+                source("b", bytes("x,ip,timestamp", "?,203.0.113.2,2026-11-26T00:00:02Z"))),
+            WINDOW,
+            true);
+    assertEquals(List.of("203.0.113.1 A", "203.0.113.2 null"), values(csv, "client", "method"));
+    LogReader cloudfront =
+        new LogReader(
+            null,
+            ZoneOffset.UTC,
+            List.of(
+                source(
+                    "a",
+                    bytes("#Fields: date time c-ip sc-status", "2026-11-26\t00:00:01\t::1\t200")),
+                source(
+                    "b",
+                    bytes(
+                        "#Version: 1.0",
+                        "#Fields: time date sc-status c-ip",
+                        "00:00:02\t2026-11-26\t404\t::2",
+                        "#Fields: date time c-ip",
+                        "2026-11-26\t00:00:03\t::3"))),
+            WINDOW,
+            true);
+    assertEquals(List.of("::1 200", "::2 404", "::3 null"), values(cloudfront, "client", "status"));
+    assertEquals(
+        1,
+        values(reader("combined", mark + COMBINED), "client", "status").stream()
+            .filter("203.0.113.7 200"::equals)
+            .count());
+    byte[] head = (mark + COMBINED + "\n").getBytes(StandardCharsets.UTF_8);
+    assertEquals("combined", LogFormat.recognise(head, head.length, ZoneOffset.UTC));
+  }
+
+  private static List<String> values(LogReader reader, String one, String two) throws IOException {
+    LogRequest request = new LogRequest(reader.format(), null);
+    List<String> values = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      request.show(entry);
+      values.add(request.field(one) + " " + request.field(two));
+    }
+    return values;
+  }
+
+  @Test
+  void headersOfARequest_areReadFromJson() throws IOException {
+    String caddy =
+        "{\"ts\":1764111603.25,\"request\":{\"remote_ip\":\"203.0.113.7\",\"method\":\"GET\",\"uri\":"
+            + "\"/x\",\"headers\":{\"User-Agent\":[\"curl\"],\"Referer\":[\"r\"],\"X-Forwarded-For\":"
+            + "[\"::1\"]}},\"status\":404}";
+    String waf =
+        "{\"timestamp\":1764111603123,\"httpRequest\":{\"clientIp\":\"203.0.113.7\",\"headers\":["
+            + "{\"name\":\"user-agent\",\"value\":\"curl\"},{\"name\":\"Referer\",\"value\":\"r\"},"
+            + "{\"name\":\"X-Forwarded-For\",\"value\":\"::1\"}],\"uri\":\"/x\",\"httpMethod\":\"GET\"}}";
+    for (String text : List.of(caddy, waf)) {
+      LogReader reader = reader("json", text);
+      LogRequest request = new LogRequest(reader.format(), null);
+      request.show(reader.next());
+      assertEquals(List.of("curl"), request.headers("User-Agent"));
+      assertEquals(List.of("r"), request.headers("Referer"));
+      assertEquals(List.of("::1"), request.headers("X-Forwarded-For"));
+    }
+  }
+
+  @Test
+  void escapedBytes_areUtf8() throws IOException {
+    LogReader reader =
+        reader("combined", COMBINED.replace("\\x41", "\\xC3\\xA9t\\xc3\\xa9 \\\\x41"));
+    LogRequest request = new LogRequest(reader.format(), null);
+    request.show(reader.next());
+    assertEquals(List.of("Moz \"quoted\" été \\x41"), request.headers("User-Agent"));
+  }
+
+  @Test
+  void valuesWithLineEnds_makeDifferentKeys() throws IOException {
+    List<byte[]> keys = new ArrayList<>();
+    for (String values : List.of("\"a\\nb\",\"method\":\"c\"", "\"a\",\"method\":\"b\\nc\"")) {
+      LogReader reader =
+          reader("json", "{\"time\":\"2026-11-26T00:00:03Z\",\"host\":" + values + "}");
+      LogEntry entry = reader.next();
+      assertNotNull(entry);
+      LogRequest.Key key = new LogRequest.Key();
+      int[] columns = {reader.format().column("host"), reader.format().column("method")};
+      key.take(entry, columns);
+      keys.add(key.copy());
+    }
+    assertTrue(!Arrays.equals(keys.get(0), keys.get(1)));
   }
 
   @Test
@@ -349,6 +460,23 @@ final class LogReaderTest {
             Instant.parse("2026-10-25T01:30:00Z"),
             Instant.parse("2026-10-25T02:00:00Z")),
         times);
+  }
+
+  @Test
+  void hourThatRepeats_isReadForEachFileApart() throws IOException {
+    byte[] file = bytes("2026-10-25T02:10:00 a", "2026-10-25T02:59:59 a", "2026-10-25T02:20:00 a");
+    LogReader reader =
+        new LogReader(
+            "regex:(?<time>\\S+) (?<client>\\S+)",
+            ZoneId.of("Europe/Berlin"),
+            List.of(source("a", file), source("b", file)),
+            WINDOW,
+            true);
+    List<String> times = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      times.add(Words.instant(entry.atNanos()).toString().substring(11, 16));
+    }
+    assertEquals(List.of("00:10", "00:10", "00:59", "00:59", "01:20", "01:20"), times);
   }
 
   @Test

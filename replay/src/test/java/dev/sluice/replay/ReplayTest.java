@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.replay;
 
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -20,6 +22,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -217,9 +220,160 @@ final class ReplayTest {
             .counts(List.of("PerKey={field:tenant}"))
             .costField("tokens")
             .run();
-    assertEquals(1, result.totals().denied(), result.uncharged() + " " + result.rows());
+    // one for the tokens that are left, one for a cost above the burst
+    assertEquals(2, result.totals().denied(), result.uncharged() + " " + result.rows());
     assertEquals(1, result.uncharged().free());
-    assertEquals(1, result.uncharged().unusable()); // above the burst
+    assertEquals(0, result.uncharged().unusable());
+  }
+
+  @Test
+  void costField_thatNoRequestHas_isRefused() {
+    String log = "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"tokens\":2}\n";
+    for (String text : List.of(log, "time,client,tokens\n2026-11-26T00:00:00Z,203.0.113.1,2\n")) {
+      Replay.Builder replay =
+          Replay.of(assertDoesNotThrow(() -> limits(LIMITS, "")), sources(text))
+              .format(text.equals(log) ? "json" : "csv")
+              .counts(List.of("Calls={ip}"))
+              .costField("tokns");
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.contains("\"tokns\""), message);
+    }
+  }
+
+  @Test
+  void costThatIsNoNumber_isTakenAs1_andCounted() throws IOException {
+    StringBuilder log = new StringBuilder();
+    for (String cost : List.of("7", "-", "many", "", "1.5", "-3", "12345678901234567890", "7")) {
+      log.append("2026-11-26T00:00:00Z,203.0.113.1,").append(cost).append('\n');
+    }
+    ReplayResult result =
+        Replay.of(limits(LIMITS, ""), sources("time,client,tokens\n" + log))
+            .format("csv")
+            .counts(List.of("Calls={ip}"))
+            .costField("tokens")
+            .run();
+    assertEquals(5, result.uncharged().lackingCost());
+    assertEquals(1, result.totals().denied()); // the huge cost; the others are 19 of 20
+    String text = String.join("\n", ReplayText.lines(result, "", ClientNames.SHOW));
+    assertTrue(text.contains("no cost in the log, taken as 1"), text);
+  }
+
+  @Test
+  void costAboveTheBurstOfTheCandidate_isADenial() throws IOException {
+    String log =
+        """
+        {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","request":"GET /api/x HTTP/1.1","tokens":9}
+        {"time":"2026-11-26T00:01:00Z","client":"203.0.113.2","request":"GET /api/x HTTP/1.1","tokens":1}
+        """;
+    Limits candidate = limits(LIMITS.replace("Calls: {burst: 20,", "Calls: {burst: 5,"), "");
+    List<Denial> denials = new ArrayList<>();
+    for (List<String> counts : List.of(List.<String>of(), List.of("Calls={ip}"))) {
+      ReplayResult result =
+          Replay.of(limits(LIMITS, RULES), sources(log))
+              .counts(counts)
+              .costField("tokens")
+              .against(candidate)
+              .run();
+      ReplayResult.Change change = result.change();
+      assertNotNull(change);
+      assertEquals(0, result.totals().denied());
+      assertEquals(1, change.newlyDenied(), result.toString());
+      assertEquals(1, change.newlyDeniedClients());
+      Row row = change.rows().get(0);
+      assertEquals("Calls 1 1", row.limit() + " " + row.denied() + " " + row.deniedClients());
+      var unused =
+          Replay.of(candidate, sources(log))
+              .counts(List.of("Calls={ip}"))
+              .costField("tokens")
+              .denials(denials::add)
+              .run();
+      assertEquals("Calls 203.0.113.1", denials.get(0).limit() + " " + denials.get(0).id());
+    }
+  }
+
+  @Test
+  void limitThatTheCandidateLacks_isRefusedBeforeTheRun() throws IOException {
+    Limits base = limits(LIMITS, RULES);
+    String absent = LIMITS.replace("  Calls: {burst: 20, count: 20, period: 10s}\n", "");
+    String unknown = absent.replace("  - {number: 1002, name: Calls, id: ipAddress}\n", "");
+    for (String candidate : List.of(absent, unknown)) {
+      for (List<String> counts : List.of(List.<String>of(), List.of("Calls={ip}"))) {
+        Replay.Builder replay =
+            Replay.of(base, sources(traffic(1, 10)))
+                .counts(counts)
+                .against(limits(candidate, ""))
+                .denials(denial -> fail("the run has begun"));
+        String message = assertThrows(LogException.class, replay::run).getMessage();
+        assertTrue(message.startsWith("the candidate: ") && message.contains("Calls"), message);
+      }
+    }
+  }
+
+  @Test
+  void trialThatDenies_hasClientsAndAWait() throws IOException {
+    ReplayResult result = Replay.of(limits(LIMITS, RULES), sources(traffic(1, 1000))).run();
+    Row trial = result.rows().stream().filter(Row::shadow).findFirst().orElseThrow();
+    assertTrue(trial.denied() > 0);
+    assertEquals(6, trial.deniedClients());
+    assertTrue(trial.longestWaitNanos() > Duration.ofMinutes(50).toNanos(), trial.toString());
+  }
+
+  @Test
+  void logWhoseRequestsLackWhatIsCounted_isRefused() throws IOException {
+    Limits limits = limits(LIMITS, "");
+    String log = "time,client\n2026-11-26T00:00:00Z,203.0.113.1\n";
+    Replay.Builder noClient =
+        Replay.of(limits, sources(log)).format("csv:time=time").counts(List.of("Calls={ip}"));
+    assertTrue(assertThrows(LogException.class, noClient::run).getMessage().endsWith("have ip"));
+    Replay.Builder noField =
+        Replay.of(limits, sources(log)).format("csv").counts(List.of("PerKey={field:tenant}"));
+    assertTrue(
+        assertThrows(LogException.class, noField::run).getMessage().endsWith("field:tenant"));
+  }
+
+  @Test
+  void columnsOfTheCandidatesRules_areReadFromTheFirstLine() throws IOException {
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: '{header:x-key}'}]\n";
+    String line =
+        "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"request\":\"GET /api/x"
+            + " HTTP/1.1\",\"x-key\":\"a\"}\n";
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(line.repeat(3)))
+            .against(limits(LIMITS, rules))
+            .run();
+    ReplayResult.Change change = result.change();
+    assertNotNull(change);
+    assertEquals(2, change.newlyDenied(), change.toString());
+    ReplayResult lacking =
+        Replay.of(limits(LIMITS, RULES), sources(line.replace("x-key", "y-key")))
+            .against(limits(LIMITS, rules))
+            .run();
+    assertEquals("header:x-key", lacking.uncharged().lacking().get(0).word());
+  }
+
+  @Test
+  void hugeValues_areNotKept_andClientsStayDistinct() throws IOException {
+    StringBuilder log = new StringBuilder("time,client\n");
+    for (int i = 0; i < 4; i++) {
+      log.append("2026-11-26T00:00:00Z,").append("x".repeat(5000)).append(i % 2).append('\n');
+    }
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: all}]\n";
+    ReplayResult result =
+        Replay.of(limits(LIMITS, rules), sources(log.toString()))
+            .format("csv")
+            .counts(List.of("PerKey=all"))
+            .run();
+    assertEquals(2, result.totals().clients());
+    assertEquals(3, result.totals().denied());
+    assertTrue(result.mostDenied().get(0).name().length() < 200);
+  }
+
+  @Test
+  void mask_hidesTheEndOfAddresses_andOfOtherNames() {
+    assertEquals("203.0.113.x", ClientNames.MASK.of("203.0.113.7"));
+    assertEquals("203.0.113.x", ClientNames.MASK.of("203.0.113.7/32"));
+    assertEquals("2001:db8:x", ClientNames.MASK.of("2001:db8:1:2::/64"));
+    assertEquals("use…", ClientNames.MASK.of("user:alice:admin"));
   }
 
   @ParameterizedTest
@@ -399,10 +553,16 @@ final class ReplayTest {
   void mistakesInOptions_areRefused() {
     for (String count : List.of("Calls", "=x", "Nothing={ip}", "Calls={ipp}", "Calls={path:x}")) {
       assertThrows(
-          IllegalArgumentException.class,
+          LogException.class,
           () -> Replay.of(limits(LIMITS, ""), sources(traffic(1, 1))).counts(List.of(count)).run(),
           count);
     }
+    assertThrows(
+        LogException.class,
+        () ->
+            Replay.of(limits(LIMITS, ""), sources(traffic(1, 1)))
+                .counts(List.of("Calls={ip}", "Calls={ip}"))
+                .run());
     for (String condition : List.of("", "denied > 1", "denied-clients < 1", "denied-clients > x")) {
       assertThrows(IllegalArgumentException.class, () -> FailIf.parse(condition), condition);
     }

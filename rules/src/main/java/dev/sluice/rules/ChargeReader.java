@@ -147,7 +147,7 @@ final class ChargeReader<C> {
 
   private @Nullable Cost<C> cost(@Nullable Node node, @Nullable LimitName name) {
     if (node == null) {
-      return ofDescriptors ? context -> null : context -> 1L;
+      return context -> null; // a request counts as one hit, unless a log says more
     }
     if (node instanceof Node.Mapping map) {
       return headerCost(node, Fields.of(map, node, COST_FIELDS, problems));
