@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.wire.DecisionWriter;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -22,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param json the answer on one line
  * @param allowed whether the act was allowed; true for a reset
  * @param burst the burst, null if no limit applies
- * @param message the message of a denial, otherwise empty
+ * @param message the message of a denial, safe to print; otherwise empty
  * @param penaltyUntil the end of a penalty that makes the bucket count as empty, null for none
  */
 record ActAnswer(
@@ -78,7 +79,7 @@ record ActAnswer(
           case "burst" -> burst = value == JsonToken.VALUE_NULL ? null : parser.getLongValue();
           case "retryInNanos" -> retryInNanos = parser.getLongValue();
           case "resetInNanos" -> resetInNanos = parser.getLongValue();
-          case "message" -> message = parser.getText();
+          case "message" -> message = SafeText.printable(parser.getText());
           case "penaltyUntil" -> penaltyUntil = Instant.parse(parser.getText());
           default -> parser.skipChildren();
         }

@@ -6,11 +6,14 @@ import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.cli.CertifyTarget.Answer;
+import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.cli.RecordedSteps.Recording;
 import dev.sluice.cli.RecordedSteps.Run;
 import dev.sluice.cli.RecordedSteps.Step;
+import dev.sluice.cli.ServerClientOptions.Tls;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
+import io.lettuce.core.RedisURI;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -26,6 +29,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -61,9 +65,9 @@ import picocli.CommandLine.Parameters;
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:every check passed, or the protocol cannot carry it",
-      "1:a check failed",
-      "2:wrong usage, or an answer that is none of the protocol",
-      "3:the limiter could not be reached"
+      "1:a check failed, also by an error in place of an answer",
+      "2:wrong usage, or a first answer that is an error or none of the protocol",
+      "3:the limiter could not be reached at first"
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -82,6 +86,7 @@ final class CertifyCommand implements Callable<Integer> {
   private static final int SEQUENCES = 30;
   private static final int STEPS = 12;
   private static final int THREADS = 8;
+  private static final int LARGEST_PORT = 65_535;
   private static final long MOST_AT_ONCE = 1_000;
 
   private final Console console;
@@ -156,10 +161,15 @@ final class CertifyCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    try (CertifyTarget asked = open()) {
+    Supplier<CertifyTarget> connect = connect();
+    try (CertifyTarget asked = connect.get()) {
+      // Once the limiter has answered, an error is a failed check of the report.
+      Answer unused = asked.spend(id(), 1, asked.held(SLOW));
       check("the recorded vectors", () -> recorded(asked));
       check("a sequence of costs is decided as by GCRA, with its numbers", () -> sequences(asked));
-      check("never over: threads together get what the limit allows", () -> neverOver(asked));
+      check(
+          "never over: threads together get what the limit allows",
+          () -> neverOver(asked, connect));
       check(
           "a cost above the burst is denied, without a wait, and takes nothing",
           () -> tooMuch(asked));
@@ -176,7 +186,7 @@ final class CertifyCommand implements Callable<Integer> {
       checks.add(new Check(name, true, law.holds()));
     } catch (SkippedException e) {
       checks.add(new Check(name, null, String.valueOf(e.getMessage())));
-    } catch (BrokenException e) {
+    } catch (BrokenException | ExitException e) {
       checks.add(new Check(name, false, String.valueOf(e.getMessage())));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -213,6 +223,7 @@ final class CertifyCommand implements Callable<Integer> {
         Decision expected = model.spend(id, cost);
         Answer found = asked.spend(id, cost, quota);
         requireSame(
+            quota,
             "sequence %s, step %s, cost %s: found ".formatted(i + 1, step, cost),
             found,
             new Expected(
@@ -240,6 +251,7 @@ final class CertifyCommand implements Callable<Integer> {
       for (Step step : run.steps()) {
         if (step.cost() > 0 || asked.hasCostZero()) {
           requireSame(
+              quota,
               "burst %s, cost %s (line %s of the recording): found "
                   .formatted(run.burst(), step.cost(), step.line()),
               asked.spend(id, step.cost(), quota),
@@ -262,14 +274,16 @@ final class CertifyCommand implements Callable<Integer> {
   /** A decision of GCRA at one moment. */
   private record Expected(boolean allowed, long remaining, long retryNanos, long resetNanos) {}
 
-  private static void requireSame(String at, Answer found, Expected expected, long start) {
+  private static void requireSame(
+      Quota quota, String at, Answer found, Expected expected, long start) {
+    requireNoRefill(quota, start);
     long passed = (System.nanoTime() - start) / NANOS + 1;
     require(
         found.allowed() == expected.allowed,
         (at + "%s, expected %s")
             .formatted(
                 found.allowed() ? "allowed" : "denied", expected.allowed ? "allowed" : "denied"));
-    if (expected.allowed || found.remaining() != 0) { // Envoy's answer is 0 for a denial
+    if (found.remaining() != null) {
       require(
           found.remaining() == expected.remaining,
           (at + "%s remaining, expected %s").formatted(found.remaining(), expected.remaining));
@@ -278,8 +292,15 @@ final class CertifyCommand implements Callable<Integer> {
       requireSeconds(
           at + "a wait of", Math.max(0, found.retrySeconds()), expected.retryNanos, passed);
     }
-    if (found.resetSeconds() >= 0) {
+    if (found.resetSeconds() != null) {
       requireSeconds(at + "a reset in", found.resetSeconds(), expected.resetNanos, passed);
+    }
+  }
+
+  /** Skips a check that took so long that a token may have been refilled meanwhile. */
+  private static void requireNoRefill(Quota quota, long start) {
+    if (System.nanoTime() - start >= quota.intervalNanos()) {
+      throw new SkippedException("the limiter answers too slowly for its limit");
     }
   }
 
@@ -294,7 +315,8 @@ final class CertifyCommand implements Callable<Integer> {
     return nanos / NANOS + (nanos % NANOS > 0 ? 1 : 0);
   }
 
-  private String neverOver(CertifyTarget asked) throws InterruptedException {
+  private String neverOver(CertifyTarget asked, Supplier<CertifyTarget> connect)
+      throws InterruptedException {
     Quota quota = asked.held(SLOW);
     if (quota.burst() > MOST_AT_ONCE) {
       throw new SkippedException("the burst is above " + MOST_AT_ONCE);
@@ -307,7 +329,7 @@ final class CertifyCommand implements Callable<Integer> {
     try {
       List<Future<Integer>> all = new ArrayList<>();
       for (int i = 0; i < THREADS; i++) {
-        all.add(threads.submit(() -> spendMany(id, each, quota)));
+        all.add(threads.submit(() -> spendMany(connect, id, each, quota)));
       }
       for (Future<Integer> one : all) {
         granted += one.get();
@@ -323,9 +345,9 @@ final class CertifyCommand implements Callable<Integer> {
     return "";
   }
 
-  private int spendMany(String id, int times, Quota quota) {
+  private static int spendMany(Supplier<CertifyTarget> connect, String id, int times, Quota quota) {
     int granted = 0;
-    try (CertifyTarget own = open()) {
+    try (CertifyTarget own = connect.get()) {
       for (int i = 0; i < times; i++) {
         granted += own.spend(id, 1, quota).allowed() ? 1 : 0;
       }
@@ -357,8 +379,9 @@ final class CertifyCommand implements Callable<Integer> {
           first.allowed(),
           (round == 0 ? "denied at first" : "denied after the wait of %s s").formatted(wait));
       long start = System.nanoTime();
-      if (first.remaining() > 0) {
-        require(asked.spend(id, first.remaining(), quota).allowed(), "denied what was left");
+      Long left = first.remaining();
+      if (left != null && left > 0) {
+        require(asked.spend(id, left, quota).allowed(), "denied what was left");
       }
       Answer denied = asked.spend(id, 1, quota);
       for (int i = 0; i < 5; i++) {
@@ -384,11 +407,13 @@ final class CertifyCommand implements Callable<Integer> {
     Quota quota = asked.held(SLOW);
     String spent = id();
     String fresh = id();
+    long start = System.nanoTime();
     require(asked.spend(spent, quota.burst(), quota).allowed(), "denied at first");
     Boolean both = asked.spendBoth(fresh, spent, quota);
     if (both == null) {
       throw new SkippedException("the protocol has no batches");
     }
+    requireNoRefill(quota, start);
     require(!both, "a batch passed although its second part does not fit");
     require(
         asked.spend(fresh, quota.burst(), quota).allowed(),
@@ -410,7 +435,7 @@ final class CertifyCommand implements Callable<Integer> {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
       json.writeStartObject();
-      json.writeStringField("target", target);
+      json.writeStringField("target", shownTarget());
       json.writeBooleanField("passed", passed);
       json.writeArrayFieldStart("checks");
       for (Check one : checks) {
@@ -429,36 +454,52 @@ final class CertifyCommand implements Callable<Integer> {
     return text.toString();
   }
 
-  private CertifyTarget open() {
+  /** Reads the target, the token and the certificates once, for all connections. */
+  private Supplier<CertifyTarget> connect() {
     URI uri;
     try {
       uri = URI.create(target);
+      if (target.startsWith("redis")) {
+        RedisURI unused = RedisURI.create(uri); // refuses a database that is not a number
+      }
     } catch (IllegalArgumentException e) {
       throw wrongTarget();
     }
     String scheme = uri.getScheme() == null ? "" : uri.getScheme();
-    boolean http = scheme.startsWith("http");
     if (uri.getHost() == null
+        || uri.getPort() == 0
+        || uri.getPort() > LARGEST_PORT
         || (uri.getPort() < 0 && scheme.startsWith("grpc"))
-        || (http && uri.getUserInfo() != null)) {
+        || (!scheme.startsWith("redis") && (uri.getUserInfo() != null || uri.getQuery() != null))
+        || uri.getFragment() != null) {
       throw wrongTarget();
     }
-    String token = http ? null : client.token();
-    if (token != null && (scheme.equals("redis") || scheme.equals("grpc"))) {
+    if (scheme.equals("http") || scheme.equals("https")) {
+      ServerClient server = client.client(target, console);
+      return () -> new CertifyTarget.Http(server, limit);
+    }
+    String token = client.token();
+    Tls tls = client.tls();
+    boolean hasPassword = String.valueOf(uri.getUserInfo()).contains(":");
+    if ((token != null || hasPassword) && (scheme.equals("redis") || scheme.equals("grpc"))) {
       ServerClient.warnOfToken(uri, scheme + "s", console);
     }
     return switch (scheme) {
-      case "redis", "rediss" -> new CertifyTarget.Throttle(uri, token, client.tls());
-      case "grpc", "grpcs" -> new CertifyTarget.Envoy(uri, domain, token, client.tls());
-      case "http", "https" -> new CertifyTarget.Http(client.client(target, console), limit);
+      case "redis", "rediss" -> () -> new CertifyTarget.Throttle(uri, token, tls);
+      case "grpc", "grpcs" -> () -> new CertifyTarget.Envoy(uri, domain, token, tls);
       default -> throw wrongTarget();
     };
+  }
+
+  /** Returns the target without its password. */
+  private String shownTarget() {
+    return target.replaceFirst("(?s)^((?:[a-z]+://)?+[^:@]*):.*@", "$1:***@");
   }
 
   private InputException wrongTarget() {
     return new InputException(
         ("found the target %s, expected redis://HOST:PORT, grpc://HOST:PORT or http://HOST:PORT, or"
                 + " rediss://, grpcs:// or https:// for TLS")
-            .formatted(SafeText.quote(target)));
+            .formatted(SafeText.quote(shownTarget())));
   }
 }

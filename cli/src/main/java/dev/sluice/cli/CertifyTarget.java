@@ -10,6 +10,7 @@ import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.RequestHeadersBuilder;
 import dev.sluice.LimiterObserver.Act;
@@ -62,17 +63,18 @@ interface CertifyTarget extends AutoCloseable {
   /**
    * A decision of the limiter.
    *
-   * @param remaining the remaining tokens
+   * @param remaining the remaining tokens; null if the protocol does not have them
    * @param retrySeconds rounded up; -1 if waiting does not help or is not needed
-   * @param resetSeconds rounded up; -1 if the protocol does not have it
+   * @param resetSeconds rounded up; null if the protocol does not have it
    */
-  record Answer(boolean allowed, long remaining, long retrySeconds, long resetSeconds) {}
+  record Answer(
+      boolean allowed, @Nullable Long remaining, long retrySeconds, @Nullable Long resetSeconds) {}
 
   /**
    * Spends.
    *
-   * @throws InputException if the limiter refuses to decide, or the answer cannot be read
-   * @throws ExitException if there was no answer
+   * @throws InputException if the limiter refuses to decide
+   * @throws ExitException if there was no answer, or it cannot be read
    */
   Answer spend(String id, long cost, Quota quota);
 
@@ -96,8 +98,8 @@ interface CertifyTarget extends AutoCloseable {
     return new InputException("the limiter answers " + SafeText.quote(answer));
   }
 
-  private static InputException unreadable(String what) {
-    return new InputException("the limiter's answer is " + what);
+  private static ExitException unreadable(String what) {
+    return new ExitException(Exit.BROKEN_INPUT, "the limiter's answer is " + what, null);
   }
 
   private static ExitException away(Throwable e) {
@@ -105,11 +107,13 @@ interface CertifyTarget extends AutoCloseable {
     while (cause.getCause() != null) {
       cause = cause.getCause();
     }
-    String message = cause.getMessage();
-    return new ExitException(
-        Exit.UNREACHABLE,
-        "the limiter could not be reached: " + (message == null ? cause : message),
-        e);
+    String message = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+    return cause instanceof RedisCommandExecutionException
+        ? refused(message)
+        : new ExitException(
+            Exit.UNREACHABLE,
+            "the limiter could not be reached: " + SafeText.printable(message),
+            e);
   }
 
   /** {@code CL.THROTTLE} over the protocol of Redis. */
@@ -137,9 +141,11 @@ interface CertifyTarget extends AutoCloseable {
       server.setLibraryName(""); // a limiter may know CL.THROTTLE alone
       server.setLibraryVersion("");
       if (token != null) {
-        String user = uri.getUserInfo() == null ? null : uri.getUserInfo().replaceFirst(":.*", "");
+        String user =
+            uri.getUserInfo() == null ? "" : uri.getUserInfo().replaceFirst("(?s):.*", "");
         server.setCredentialsProvider(
-            new StaticCredentialsProvider(RedisCredentials.just(user, token.toCharArray())));
+            new StaticCredentialsProvider(
+                RedisCredentials.just(user.isEmpty() ? null : user, token.toCharArray())));
       }
       SslOptions.Builder ssl = SslOptions.builder().jdkSslProvider().handshakeTimeout(TIMEOUT);
       if (tls.trust() != null) {
@@ -175,15 +181,13 @@ interface CertifyTarget extends AutoCloseable {
               .add(quota.count())
               .add(quota.period().toSeconds())
               .add(cost);
-      List<Object> reply;
+      @Nullable List<Object> reply;
       try {
         reply = connection.sync().dispatch(COMMAND, new ArrayOutput<>(StringCodec.UTF8), words);
-      } catch (RedisCommandExecutionException e) {
-        throw refused(String.valueOf(e.getMessage()));
       } catch (RedisException e) {
         throw away(e);
       }
-      if (reply.size() != 5 || !reply.stream().allMatch(Long.class::isInstance)) {
+      if (reply == null || reply.size() != 5 || !reply.stream().allMatch(Long.class::isInstance)) {
         throw unreadable("not an array of five integers");
       }
       List<Long> numbers = reply.stream().map(Long.class::cast).toList();
@@ -301,6 +305,9 @@ interface CertifyTarget extends AutoCloseable {
       byte[] body = response.content().array();
       String status =
           response.trailers().get("grpc-status", response.headers().get("grpc-status", "0"));
+      if (!response.status().equals(HttpStatus.OK)) {
+        throw refused("HTTP status " + response.status());
+      }
       if (!status.equals("0") || body.length < FRAME) {
         String why =
             response.trailers().get("grpc-message", response.headers().get("grpc-message", ""));
@@ -325,13 +332,11 @@ interface CertifyTarget extends AutoCloseable {
         throw unreadable(
             "without a limit: the server must accept limits in descriptors (--rls-overrides allow)");
       }
-      long seconds =
-          status.hasDurationUntilReset() ? status.getDurationUntilReset().getSeconds() : -1;
-      return new Answer(
-          allowed,
-          Integer.toUnsignedLong(status.getLimitRemaining()),
-          allowed ? -1 : seconds,
-          allowed ? seconds : -1);
+      Long seconds =
+          status.hasDurationUntilReset() ? status.getDurationUntilReset().getSeconds() : null;
+      return allowed
+          ? new Answer(true, Integer.toUnsignedLong(status.getLimitRemaining()), -1, seconds)
+          : new Answer(false, null, seconds == null ? -1 : seconds, null);
     }
 
     @Override
@@ -367,7 +372,13 @@ interface CertifyTarget extends AutoCloseable {
           throw new InputException(
               "--limit: expected a limit that applies to a new IP address and has a burst");
         }
-        held = Quota.of(burst, 1, Duration.ofNanos(first.resetInNanos()));
+        try {
+          held = Quota.of(burst, 1, Duration.ofNanos(first.resetInNanos()));
+        } catch (IllegalArgumentException e) {
+          throw unreadable(
+              "that of no limit: a burst of %s, and a reset in %s ns after one token"
+                  .formatted(burst, first.resetInNanos()));
+        }
       }
       return held;
     }

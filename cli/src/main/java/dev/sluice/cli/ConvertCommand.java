@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.convert.Conversion;
 import dev.sluice.rules.convert.Conversion.Renaming;
+import dev.sluice.server.service.ServerConfig.BundledNames;
+import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
+import dev.sluice.yaml.Severity;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -93,7 +99,32 @@ final class ConvertCommand implements Callable<Integer> {
     }
     console.flush();
     write(conversion.files());
+    requireLinted(conversion.files().keySet());
     return conversion.notExpressed().isEmpty() ? Exit.DONE : Exit.NO;
+  }
+
+  /** Converted files can break bounds of Sluice that the configuration keeps. */
+  private void requireLinted(Set<String> names) {
+    LimitFiles.Builder files =
+        BundledNames.files()
+            .defaults(out.resolve("limits.yml"))
+            .companion(out.resolve("rules.yml"), RuleBook.reader());
+    if (names.contains("names.yml")) {
+      files.names(out.resolve("names.yml"));
+    }
+    if (names.contains("overrides.yml")) {
+      files.overrides(out.resolve("overrides.yml"));
+    }
+    List<Problem> mistakes =
+        files.build().lint().stream().filter(one -> one.severity() == Severity.MISTAKE).toList();
+    if (!mistakes.isEmpty()) {
+      mistakes.forEach(mistake -> console.line(mistake.toString()));
+      throw new ExitException(
+          Exit.NO,
+          "the files that were written have mistakes, and a server refuses them; change the"
+              + " configuration, and convert it again",
+          null);
+    }
   }
 
   private void write(Map<String, String> files) {

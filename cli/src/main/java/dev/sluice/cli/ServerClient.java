@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.internal.text.SafeText;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -110,8 +111,10 @@ final class ServerClient {
       console
           .err()
           .printf(
-              "warning: the token is sent to %s unencrypted; use %s:// if the server has TLS%n",
-              server, encrypted);
+              "warning: the token is sent to %s://%s unencrypted; use %s:// if the server has TLS%n",
+              server.getScheme(),
+              String.valueOf(server.getRawAuthority()).replaceFirst("^.*@", ""),
+              encrypted);
     }
   }
 
@@ -387,7 +390,7 @@ final class ServerClient {
   }
 
   private static ExitException noAnswer(String message, @Nullable Throwable cause) {
-    return new ExitException(Exit.UNREACHABLE, message, cause);
+    return new ExitException(Exit.UNREACHABLE, SafeText.printable(message), cause);
   }
 
   /**
@@ -400,7 +403,7 @@ final class ServerClient {
     return detail.startsWith(field + ": ") ? "--" + detail : "--%s: %s".formatted(field, detail);
   }
 
-  /** Returns a text field of a problem; null if there is none. */
+  /** Returns a text field of a problem, safe to print; null if there is none. */
   private static @Nullable String field(String body, String wanted) {
     try (JsonParser parser = JSON.createParser(body)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
@@ -409,7 +412,7 @@ final class ServerClient {
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
         boolean found = parser.currentName().equals(wanted);
         if (parser.nextToken() == JsonToken.VALUE_STRING && found) {
-          return parser.getText();
+          return SafeText.printable(parser.getText());
         }
         parser.skipChildren();
       }
@@ -419,7 +422,7 @@ final class ServerClient {
     return null;
   }
 
-  /** Returns all mistakes of a request with several. */
+  /** Returns all mistakes of a request with several, safe to print. */
   private static List<String> errors(String body) {
     List<String> errors = new ArrayList<>();
     try (JsonParser parser = JSON.createParser(body)) {
@@ -430,7 +433,7 @@ final class ServerClient {
         } else if (inside
             && token == JsonToken.VALUE_STRING
             && "detail".equals(parser.currentName())) {
-          errors.add(parser.getText());
+          errors.add(SafeText.printable(parser.getText()));
         }
       }
     } catch (IOException e) {

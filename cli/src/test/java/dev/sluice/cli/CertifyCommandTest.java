@@ -2,8 +2,10 @@
 package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.sun.net.httpserver.HttpServer;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -19,11 +21,13 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -31,6 +35,8 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Sluice by each of its doors, a GCRA in Lua on a Redis, and limiters that are wrong. */
 @Tag("slow")
@@ -138,10 +144,14 @@ final class CertifyCommandTest {
   }
 
   private static String eval(LocalRedis redis, List<String> words) {
+    return reply(evaluated(redis, words));
+  }
+
+  private static long[] evaluated(LocalRedis redis, List<String> words) {
     List<String> command = new ArrayList<>(List.of("EVAL", GCRA, "1"));
     command.addAll(words.subList(1, words.size()));
     List<?> reply = (List<?>) redis.command(command.toArray(String[]::new));
-    return reply(reply.stream().mapToLong(number -> (Long) number).toArray());
+    return reply.stream().mapToLong(number -> (Long) number).toArray();
   }
 
   @Test
@@ -253,6 +263,147 @@ final class CertifyCommandTest {
               "FAILED  waits",
               "does not pass");
     }
+  }
+
+  /** GCRA in Lua, whose answers something changes. */
+  private static Cli certifiedWith(UnaryOperator<long[]> change) throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        Server server = new Server(words -> reply(change.apply(evaluated(redis, words))))) {
+      return Cli.run("certify", server.uri());
+    }
+  }
+
+  @Test
+  void denialThatSaysNothingRemains_fails() throws Exception {
+    Cli run =
+        certifiedWith(
+            found -> {
+              found[2] = found[0] == 0 ? found[2] : 0;
+              return found;
+            });
+    assertThat(run.out()).contains("FAILED  a sequence of costs", "0 remaining, expected ");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
+  void answerWithoutAReset_fails() throws Exception {
+    Cli run =
+        certifiedWith(
+            found -> {
+              found[4] = -1;
+              return found;
+            });
+    assertThat(run.out()).contains("FAILED  a sequence of costs", "a reset in -1 s, expected ");
+  }
+
+  @Test
+  void errorInTheMiddle_isAFailedCheck_andTheReportIsPrinted() throws Exception {
+    AtomicLong asked = new AtomicLong();
+    try (Server server =
+        new Server(
+            words ->
+                asked.incrementAndGet() > 1 ? "-ERR \u001b[31m busy\r\n" : reply(0, 8, 7, -1, 1))) {
+      Cli run = Cli.run("certify", server.uri());
+      assertThat(run.out())
+          .contains("FAILED  the recorded vectors: the limiter answers \"ERR \\u001b[31m busy\"")
+          .endsWith("the limiter does not pass\n");
+      assertThat(run.code()).isEqualTo(Exit.NO);
+    }
+  }
+
+  @Test
+  void passwordThatIsRefused_isToldAsTheLimiterSaysIt() throws Exception {
+    try (Server server = new Server(words -> "-WRONGPASS \u001b[31m invalid\r\n")) {
+      Cli run = Cli.run("certify", server.uri().replace("//", "//app:secret@"));
+      assertThat(run.err())
+          .contains("the limiter answers \"WRONGPASS \\u001b[31m invalid\"")
+          .doesNotContain("\u001b", "secret", "could not be reached");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    }
+  }
+
+  @Test
+  void tokenOfAPipe_isReadOnce_andNoPasswordIsPrinted(@TempDir Path folder) throws Exception {
+    Path pipe = folder.resolve("token");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    Server.daemon(() -> Files.writeString(pipe, "token\n"));
+    try (Server server =
+        new Server(words -> words.get(0).equals("AUTH") ? "+OK\r\n" : reply(0, 8, 7, -1, 1))) {
+      String target = server.uri().replace("//", "//app:secret@");
+      Cli run =
+          assertTimeoutPreemptively(
+              Duration.ofMinutes(1),
+              () -> Cli.run("certify", target, "--json", "--token-file", pipe.toString()));
+      assertThat(run.out()).contains("\"target\":\"redis://app:***@127.0.0.1:", "never over");
+      assertThat(run.out() + run.err()).doesNotContain("secret");
+    }
+  }
+
+  /** Certifies a server that answers each HTTP request in the same way. */
+  private static Cli certifiedHttp(int status, String answer) throws Exception {
+    byte[] body = answer.getBytes(StandardCharsets.UTF_8);
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(status, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    server.start();
+    try {
+      return Cli.run("certify", "http://127.0.0.1:" + server.getAddress().getPort());
+    } finally {
+      server.stop(0);
+    }
+  }
+
+  private static final String ALLOWED =
+      "{\"allowed\":true,\"remaining\":0,\"burst\":1,\"retryInNanos\":0,\"resetInNanos\":%s}";
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "-5", "\"x\"", "1e30", "null"})
+  void answerWithAResetThatIsNone_isTold(String reset) throws Exception {
+    Cli run = certifiedHttp(200, ALLOWED.formatted(reset));
+    assertThat(run.err()).contains("answer").doesNotContain("internal error");
+    assertThat(run.code()).isIn(Exit.BROKEN_INPUT, Exit.UNREACHABLE);
+  }
+
+  @Test
+  void batchThatPasses_sinceTheLimitRefillsMeanwhile_isNoFailure() throws Exception {
+    Cli run = certifiedHttp(200, ALLOWED.formatted(1));
+    assertThat(run.out()).contains("skipped a batch is all or nothing: the limiter answers too");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {400, 500})
+  void textOfAnErrorAnswer_cannotSteerATerminal(int status) throws Exception {
+    String text = "\\u001b[31mred";
+    Cli run =
+        certifiedHttp(status, "{\"detail\":\"%s\",\"incident\":\"%s\"}".formatted(text, text));
+    assertThat(run.err()).contains("\\u001b[31mred").doesNotContain("\u001b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://127.0.0.1/abc",
+        "redis://127.0.0.1:99999",
+        "redis://127.0.0.1:0",
+        "redis://app:secret@127.0.0.1:x",
+        "grpc://127.0.0.1:99999",
+        "grpc://app:secret@127.0.0.1:1",
+        "http://127.0.0.1:99999",
+        "http://app:secret@127.0.0.1",
+        "ftp://app:sec/ret@127.0.0.1"
+      })
+  void targetThatCannotBe_isTold_withoutItsPassword(String target) {
+    Cli run = Cli.run("certify", target);
+    assertThat(run.err())
+        .startsWith("sluice: found the target \"" + target.substring(0, 6))
+        .doesNotContain("sec");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 
   @Test

@@ -59,6 +59,9 @@ final class DomainWriter {
   private final IdentityHashMap<Rate, String> names = new IdentityHashMap<>();
   private final IdentityHashMap<List<Branch>, Level> levels = new IdentityHashMap<>();
 
+  /** The paths of "unmatched" rules, by their first descriptor. */
+  private final Map<Branch, List<List<Branch>>> guards = new HashMap<>();
+
   /**
    * Makes a writer.
    *
@@ -291,6 +294,11 @@ final class DomainWriter {
         known.add(rest);
         List<Branch> path = new ArrayList<>(plus(before, specific));
         path.addAll(rest);
+        List<List<Branch>> earlier = guards.computeIfAbsent(path.get(0), key -> new ArrayList<>());
+        if (earlier.stream().anyMatch(one -> covers(one, path))) {
+          continue; // an inner list has a guard that decides first
+        }
+        earlier.add(path);
         String entries = entries(path);
         files.rule(
             () ->

@@ -82,7 +82,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     }
     Node.Entry kind = entry(map, "kind");
     return kind != null && "ConfigMap".equals(text(kind.value()))
-        ? configMap(kind, entry(map, "data"), file, limits, problems)
+        ? configMap(kind, map, file, limits, problems)
         : configuration(root, map, file, limits, problems);
   }
 
@@ -122,7 +122,12 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
 
   /** Reads a manifest of Kubernetes, each of whose data is a file. */
   private @Nullable Domains configMap(
-      Node.Entry kind, Node.@Nullable Entry data, String file, Limits limits, Problems problems) {
+      Node.Entry kind, Node.Mapping map, String file, Limits limits, Problems problems) {
+    Node.Entry binary = entry(map, "binaryData");
+    if (binary != null) {
+      problems.warning(binary.key(), "binaryData is not read: move its files to data, as text");
+    }
+    Node.Entry data = entry(map, "data");
     if (data == null
         || !(data.value() instanceof Node.Mapping files)
         || files.entries().isEmpty()) {
@@ -138,7 +143,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         problems.wrong(one.value(), "the text of a file");
         continue;
       }
-      String name = "%s, data.%s".formatted(file, one.key().text());
+      String name = "%s, data.%s".formatted(file, SafeText.printable(one.key().text()));
       Limits earlier = joined(limits, all);
       Domains read =
           problems.embedded(name, text, (root, own) -> read(root, name, earlier, true, own));

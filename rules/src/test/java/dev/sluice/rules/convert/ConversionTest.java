@@ -659,6 +659,25 @@ final class ConversionTest {
   }
 
   @Test
+  void configMap_withBinaryData_warnsThatItIsNotRead() throws IOException {
+    Conversion conversion =
+        conversion(IN_CLUSTER.formatted("plan") + "binaryData: {x.yaml: eA==}\n");
+    assertThat(conversion.notExpressed().toString())
+        .contains("config.yaml:12:1: warning: binaryData is not read");
+  }
+
+  @Test
+  void valueThatNoLimitFileCanHold_isAMistake() {
+    assertThatThrownBy(
+            () ->
+                conversion(
+                    "{domain: d, descriptors: [{key: a, value: %s, rate_limit: {unlimited: true}}]}"
+                        .formatted("v".repeat(70_000))))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining("found a value of 70000 characters, expected at most 65536");
+  }
+
+  @Test
   void configMap_whoseFilesHaveADescriptorTwice_namesBothPlaces() {
     assertThatThrownBy(() -> conversion(IN_CLUSTER.formatted("user")))
         .isInstanceOf(LimitFilesException.class)
@@ -684,6 +703,7 @@ final class ConversionTest {
         "{kind: ConfigMap, metadata: {name: rl}} | 1:2: found a ConfigMap without files, expected them in its field data",
         "{kind: ConfigMap, data: {a.yaml: [x]}} | 1:34: found a list, expected the text of a file",
         "{kind: ConfigMap, data: {a.yaml: x}} | , data.a.yaml:1:1: found a text, expected a map with the fields domain and descriptors",
+        "{kind: ConfigMap, data: {\"a\\e\": x}} | , data.a\\u001b:1:1: found a text",
         "{domain: d, descriptors: *a} | 1:26: found the alias *a, expected an anchor &a before it",
         "{domain: d, descriptors: &a [*a]} | found the alias *a, expected an anchor &a before it"
       })
