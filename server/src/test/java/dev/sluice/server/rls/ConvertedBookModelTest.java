@@ -32,7 +32,8 @@ import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Converted configurations beside a model of envoyproxy/ratelimit's look-up, on random files and
- * descriptors. Each build has a fresh seed. A failure names it; {@code -Dsluice.seed=N} repeats it.
+ * descriptors. Each build has the same seed, and each night a fresh one. A failure names it; {@code
+ * -Dsluice.seed=N} repeats it.
  *
  * <p>The model walks down the tree as the reference does. It compares the limit, and which
  * descriptors share a count. There is one difference: the reference joins an entry's key and value
@@ -52,7 +53,7 @@ final class ConvertedBookModelTest {
 
   @TempDir private Path folder;
 
-  private final long seed = Long.getLong("sluice.seed", System.nanoTime());
+  private final long seed = Long.getLong("sluice.seed", 1);
   private final SplittableRandom random = new SplittableRandom(seed);
 
   @RegisterExtension
