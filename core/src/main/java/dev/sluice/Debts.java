@@ -72,7 +72,7 @@ final class Debts {
    *
    * @param lowering sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks may differ: a TAT beyond the depth by at most this
-   *     many nanoseconds is no debt
+   *     many nanoseconds does not count as a debt
    */
   Debts(
       BiFunction<BucketStore, Charge, CompletionStage<List<Reading>>> lowering,

@@ -168,8 +168,8 @@ final class Engine {
    * Decides on independent spends within one call, many of them concurrently. The first spend is
    * made alone and blocking, since a store may refuse a thread that must not wait.
    *
-   * @throws StoreException the first failure, once no spend is in flight; or if the caller is
-   *     interrupted
+   * @throws StoreException the first failure that no failure rule decides, once no spend is in
+   *     flight. An interrupt is such a failure too: the spends without an answer are given up
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();

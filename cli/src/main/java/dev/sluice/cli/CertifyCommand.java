@@ -297,7 +297,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** Skips a check that took so long that a token may have been refilled meanwhile. */
+  /** Skips a check during which a token may have been refilled. */
   private static void requireNoRefill(Quota quota, long start) {
     if (System.nanoTime() - start >= quota.intervalNanos()) {
       throw new SkippedException("the limiter answers too slowly for its limit");

@@ -3,6 +3,7 @@ package dev.sluice.replay;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.internal.text.SafeText;
+import java.io.ByteArrayOutputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.ZoneId;
 import java.util.ArrayList;
@@ -466,7 +467,27 @@ abstract class LogFormat {
 
     @Override
     String unescaped(String text) {
-      return separator == ',' ? text.replace("\"\"", "\"") : WebText.decoded(text);
+      return separator == ',' ? text.replace("\"\"", "\"") : decoded(text);
+    }
+
+    /** The text with each {@code %XX} decoded; a percent sign without two digits stays. */
+    private static String decoded(String text) {
+      if (text.indexOf('%') < 0) {
+        return text;
+      }
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      ByteArrayOutputStream plain = new ByteArrayOutputStream(bytes.length);
+      for (int i = 0; i < bytes.length; i++) {
+        int high = i + 2 < bytes.length ? Character.digit(bytes[i + 1], 16) : -1;
+        int low = high < 0 ? -1 : Character.digit(bytes[i + 2], 16);
+        if (bytes[i] == '%' && low >= 0) {
+          plain.write(16 * high + low);
+          i += 2;
+        } else {
+          plain.write(bytes[i]);
+        }
+      }
+      return plain.toString(StandardCharsets.UTF_8);
     }
   }
 

@@ -61,11 +61,11 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The text of many limits is larger than a small heap: 20 to 40 MB for 10,000 limits in use.
- * Compressed, it is a twentieth of that. So a scrape is compressed and sent in pieces, each when
- * the client has read the one before. For a client that does not accept gzip, each piece is
- * expanded when it is sent. The memory for one client is charged before the first byte: an answer
- * is complete, or a 503.
+ * The text of many limits takes a large part of a small heap, once for each client that reads it:
+ * 6 MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
+ * and sent in pieces, each when the client has read the one before. For a client that does not
+ * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
+ * the first byte: an answer is complete, or a 503.
  *
  * All clients of a scrape share its compressed text, which is held until the last of them has read
  * it. So slow clients could hold many scrapes. While they hold too much, no new scrape begins, and
