@@ -270,7 +270,7 @@ interface Door {
     }
 
     /**
-     * Makes the services and a first call before the door reports that it listens, since a proxy
+     * Makes the services and the first calls before the door reports that it listens, since a proxy
      * may wait only 20 ms even for its first answer. Uses its own threads, as other code may block
      * the common pool.
      */
@@ -290,9 +290,9 @@ interface Door {
 
     private static void callFirst() {
       try {
-        FirstCall.make();
+        FirstCalls.make();
       } catch (IOException | RuntimeException e) {
-        // Then the first call of a client takes longer.
+        // Then the first calls of clients take longer.
       }
     }
 
