@@ -75,7 +75,7 @@ public interface SpendPipeline {
      *
      * @param index its place, from 0
      * @param rule its word: {@code local}, {@code allow} or {@code deny}
-     * @param quota what it was held to
+     * @param quota the whole quota of the limit, also where the rule {@code local} holds to a share
      * @param allowed whether it may pass
      * @param remaining whole tokens; unknown but to the rule {@code local}
      * @param retryInNanos until the same cost may be spent (again)

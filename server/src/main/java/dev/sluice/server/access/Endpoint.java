@@ -15,9 +15,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A path with its service, the permission that a caller needs, and what the audit log notes of a
- * request before it is answered. A service that is neither an endpoint nor {@link Guarded} needs
- * the role {@code admin}. Not thread-safe until it is added to a server.
+ * A path with its service, the permission that a caller needs, and the act that the audit log names
+ * when the caller lacks it. A service that is neither an endpoint nor {@link Guarded} needs the
+ * role {@code admin}. Not thread-safe until it is added to a server.
  */
 public final class Endpoint extends SimpleDecoratingHttpService {
 
@@ -67,23 +67,25 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Makes the audit log note each POST.
+   * Names the act of a POST, for the audit log's line if the caller lacks the permission. The line
+   * of an act that is done is written by the service.
    *
    * @param what the act, such as {@code reload}
    * @return this
    */
-  public Endpoint noting(String what) {
+  public Endpoint act(String what) {
     act = what;
     return this;
   }
 
   /**
-   * Makes the audit log note each PUT and DELETE, with the limit and the id in the path.
+   * Names what a PUT sets and a DELETE removes, for the audit log's line if the caller lacks the
+   * permission; the line also has the limit and the id in the path.
    *
    * @param what the setting, such as {@code override}
    * @return this
    */
-  public Endpoint notingSet(String what) {
+  public Endpoint setting(String what) {
     setting = what;
     return this;
   }

@@ -116,11 +116,9 @@ public final class HttpPart implements Part {
     new Endpoint(CHECK, DECIDE, new ActResource(Act.CHECK, acts)).addTo(server);
     new Endpoint("/v1/spend", DECIDE, new ActResource(Act.SPEND, acts)).addTo(server);
     new Endpoint("/v1/refund", ADMIN, new ActResource(Act.REFUND, acts))
-        .noting("refund")
+        .act("refund")
         .addTo(server);
-    new Endpoint("/v1/reset", ADMIN, new ActResource(Act.RESET, acts))
-        .noting("reset")
-        .addTo(server);
+    new Endpoint("/v1/reset", ADMIN, new ActResource(Act.RESET, acts)).act("reset").addTo(server);
     new Endpoint("/v1/decisions", DECIDE, new DecisionsResource(acts))
         .addWithoutBound(server); // bounds its body itself, to report a large one in its stream
     new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
@@ -130,7 +128,7 @@ public final class HttpPart implements Part {
         .addTo(server);
     new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
     new Endpoint("/v1/admin/reload", ADMIN, new ReloadResource(generations, audit, reloads))
-        .noting("reload")
+        .act("reload")
         .addTo(server);
     problems.addTo(server);
   }
@@ -169,14 +167,14 @@ public final class HttpPart implements Part {
       new Endpoint(
               OverridesResource.PATH + "/*", READ, new OverrideResource(limits, audit, changes))
           .writing(ADMIN)
-          .notingSet("override")
+          .setting("override")
           .addTo(server);
       new Endpoint(PenaltiesResource.PATH, READ, new PenaltiesResource(limits))
           .writing(ADMIN)
           .addTo(server);
       new Endpoint(PenaltiesResource.PATH + "/*", READ, new PenaltyResource(limits, audit, changes))
           .writing(ADMIN)
-          .notingSet("penalty")
+          .setting("penalty")
           .addTo(server);
     }
   }

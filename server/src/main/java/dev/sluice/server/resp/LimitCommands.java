@@ -44,7 +44,6 @@ final class LimitCommands {
   private static final int ARGUMENTS_OF_ONE = 4;
   private static final int FIRST_OF_BATCH = 2;
   private static final int MOST_NOTED = 10;
-  static final int FIELDS = 7;
   static final String STORE = DecidedBy.STORE.word();
   private static final String LOCAL = DecidedBy.LOCAL.word();
   private static final long UNLIMITED = -1; // in place of the remaining tokens
@@ -55,6 +54,16 @@ final class LimitCommands {
   private static final byte[] RESET_FIELD = field("resetInNanos");
   private static final byte[] DEGRADED_FIELD = field("degraded");
   private static final byte[] DECIDED_BY_FIELD = field("decidedBy");
+  static final int FIELDS =
+      List.of(
+              ALLOWED_FIELD,
+              LIMITED_FIELD,
+              REMAINING_FIELD,
+              RETRY_FIELD,
+              RESET_FIELD,
+              DEGRADED_FIELD,
+              DECIDED_BY_FIELD)
+          .size();
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 

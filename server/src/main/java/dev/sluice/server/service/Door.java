@@ -36,6 +36,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -239,6 +240,8 @@ interface Door {
     /** Ten times what the services take on an idle machine; later the first requests wait. */
     private static final long PREPARATION_SECONDS = 5;
 
+    private static final AtomicBoolean CALLED = new AtomicBoolean(); // in this process
+
     private final InetSocketAddress address;
     private final Settings rls;
 
@@ -289,8 +292,11 @@ interface Door {
     }
 
     private static void callFirst() {
+      if (CALLED.getAndSet(true)) {
+        return;
+      }
       try {
-        FirstCalls.make();
+        var unused = FirstCalls.make();
       } catch (IOException | RuntimeException e) {
         // Then the first calls of clients take longer.
       }

@@ -26,7 +26,6 @@ import java.net.Socket;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicBoolean;
 
 /*
  * The first call of a process takes 0.1 s and more, since its classes are loaded; the next thousand
@@ -44,7 +43,6 @@ final class FirstCalls {
   private static final int CALLS = 5_000;
   private static final int CALLS_OF_ROUND = 10;
   private static final Duration LONGEST = Duration.ofSeconds(2);
-  private static final AtomicBoolean MADE = new AtomicBoolean();
   private static final int MOST_WINDOW = 1 << 30;
   private static final int FRAME_HEADER = 9;
   private static final int DATA = 0;
@@ -57,15 +55,12 @@ final class FirstCalls {
   private FirstCalls() {}
 
   /**
-   * Makes the calls, for at most two seconds, unless this process has made them; waits for the
-   * answers.
+   * Makes the calls, for at most two seconds, and waits for the answers.
    *
+   * @return the number of calls
    * @throws IOException if an answer is missing
    */
-  static void make() throws IOException {
-    if (MADE.getAndSet(true)) {
-      return;
-    }
+  static int make() throws IOException {
     Limits limits = Limits.builder(Catalogue.samples()).limit(LIMIT, quota()).build();
     BucketStore store = BucketStore.inMemory();
     CompositeMeterRegistry meters = new CompositeMeterRegistry(); // goes nowhere
@@ -76,7 +71,7 @@ final class FirstCalls {
             .part(RlsPart.builder(Limiter.of(limits, store), () -> {}, meters).build())
             .start();
     try {
-      callAll(server.address());
+      return callAll(server.address());
     } finally {
       Thread closing =
           new Thread(
@@ -94,7 +89,7 @@ final class FirstCalls {
     return Quota.per(1, Duration.ofSeconds(1));
   }
 
-  private static void callAll(InetSocketAddress address) throws IOException {
+  private static int callAll(InetSocketAddress address) throws IOException {
     try (Socket socket = new Socket()) {
       socket.connect(address, TIMEOUT_MILLIS);
       socket.setSoTimeout(TIMEOUT_MILLIS);
@@ -120,6 +115,7 @@ final class FirstCalls {
         out.write(round.toByteArray());
         awaitEnds(in, CALLS_OF_ROUND);
       }
+      return calls;
     }
   }
 

@@ -65,7 +65,7 @@ final class OpenApiDocument {
   List<String> faults(JsonNode schema, JsonNode value) {
     ObjectNode whole = TestServer.JSON.createObjectNode();
     whole.putArray("allOf").add(schema);
-    whole.set("components", document.get("components"));
+    whole.set("components", closed(document.get("components")));
     SchemaStore store = store();
     URI id = store.register(plain(whole));
     JsonSchema compiled = store.getSchema(id, SchemaVersion.Draft202012);
@@ -75,6 +75,40 @@ final class OpenApiDocument {
     return output.isValid() || errors == null
         ? List.of()
         : errors.stream().map(e -> e.getInstanceLocation() + ": " + e.getError()).toList();
+  }
+
+  /**
+   * A copy whose objects may have only the fields that are documented: clients must ignore unknown
+   * fields, but the server sends none.
+   */
+  private JsonNode closed(JsonNode components) {
+    JsonNode copy = components.deepCopy();
+    copy.get("schemas").properties().forEach(schema -> merge((ObjectNode) schema.getValue()));
+    copy.findParents("properties").forEach(OpenApiDocument::close);
+    return copy;
+  }
+
+  /** Puts all fields of the schemas in {@code allOf} into the schema itself. */
+  private void merge(ObjectNode schema) {
+    JsonNode parts = schema.remove("allOf");
+    if (parts == null) {
+      return;
+    }
+    for (JsonNode part : parts) {
+      JsonNode resolved = resolved(part);
+      resolved.path("required").forEach(schema.withArray("required")::add);
+      ObjectNode properties = schema.withObject("/properties");
+      resolved
+          .get("properties")
+          .properties()
+          .forEach(e -> properties.set(e.getKey(), e.getValue()));
+    }
+  }
+
+  private static void close(JsonNode schema) {
+    if (schema.get("properties").isObject()) {
+      ((ObjectNode) schema).put("additionalProperties", false);
+    }
   }
 
   private static SchemaStore store() {

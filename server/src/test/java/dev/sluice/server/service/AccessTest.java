@@ -4,6 +4,8 @@ package dev.sluice.server.service;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
 import java.io.IOException;
@@ -20,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -205,6 +208,32 @@ class AccessTest {
         .doesNotContain("LoginsPerIPAddress");
     assertThat(send("GET", "/v1/limits/LoginsPerIPAddress", READ, "").statusCode()).isEqualTo(403);
     assertThat(send("POST", "/v1/spend", ADMIN, batch).statusCode()).isEqualTo(200);
+  }
+
+  /** The role alone is checked before a service is called: each must check the limit itself. */
+  @Test
+  void everyDocumentedPathWithALimit_isRefused_forATokenOfOtherLimits() throws Exception {
+    JsonNode paths = new ObjectMapper().readTree(send("GET", "/openapi.json", ADMIN, "").body());
+    List<String> tried = new ArrayList<>();
+    for (var path : paths.get("paths").properties()) {
+      String template = path.getKey();
+      if (!template.contains("{name}")) {
+        continue;
+      }
+      String target = template.replace("{name}", "LoginsPerIPAddress").replace("{id}", "192.0.2.7");
+      boolean forAdmins = template.startsWith("/v1/admin/");
+      target += !forAdmins || template.contains("{id}") ? "" : "?id=192.0.2.7";
+      String token = forAdmins ? HELPER : READ;
+      for (String method : List.of("GET", "PUT", "DELETE")) {
+        if (path.getValue().has(method.toLowerCase(Locale.ROOT))) {
+          tried.add(method + " " + template);
+          assertThat(send(method, target, token, "{}").statusCode())
+              .as("%s %s with a token for ApiCalls* only", method, target)
+              .isEqualTo(403);
+        }
+      }
+    }
+    assertThat(tried).hasSizeGreaterThan(10);
   }
 
   /** The proxy passes on the client's own Authorization: only Sluice-Token is the proxy's. */

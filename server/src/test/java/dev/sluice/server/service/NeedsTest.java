@@ -154,7 +154,9 @@ class NeedsTest {
     while (!Files.exists(root.resolve("docs/security.md"))) {
       root = root.getParent();
     }
-    String page = Files.readString(root.resolve("docs/security.md"));
-    assertThat(page).contains("<!-- needs -->\n" + table + "<!-- /needs -->");
+    String marked = "<!-- needs -->\n" + table + "<!-- /needs -->";
+    assertThat(Files.readString(root.resolve("docs/security.md")).contains(marked))
+        .as("docs/security.md has this table:%n%s", marked)
+        .isTrue();
   }
 }
