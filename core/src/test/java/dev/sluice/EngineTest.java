@@ -52,6 +52,33 @@ final class EngineTest {
     return stage.toCompletableFuture().join();
   }
 
+  /** Such a stage throws when it is asked whether it is done: what it had charged was lost. */
+  @Test
+  void async_storeThatReturnsStagesOfOtherKinds_isAnsweredAsAnyOther() {
+    AsyncLimiter limiter =
+        Limiter.of(
+                LIMITS,
+                new Network() {
+                  @Override
+                  public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+                    return memory
+                        .chargeAsync(charges)
+                        .thenApply(r -> r)
+                        .toCompletableFuture()
+                        .minimalCompletionStage();
+                  }
+                })
+            .async();
+
+    assertThat(joined(limiter.spend("Calls", "a")).remaining()).isEqualTo(2);
+    Reservation held = joined(limiter.reserve("Calls", "a"));
+    assertThat(held.decision().remaining()).isEqualTo(1);
+    joined(held.cancelAsync());
+    assertThat(joined(limiter.refund("Calls", "a")).remaining()).isEqualTo(3);
+    assertThat(joined(limiter.acquire("Calls", "a", Duration.ZERO)).allowed()).isTrue();
+    assertThat(joined(limiter.check("Calls", "a")).remaining()).isEqualTo(1);
+  }
+
   /** It answered 2^63-1 tokens and the year 1970. */
   @Test
   void refundOfOneCheckOnlyTransaction_saysWhatTheBucketHolds() {

@@ -79,11 +79,15 @@ public final class Stages {
    * @return the value; null if the stage has failed or has not ended
    */
   public static <T> @Nullable T value(CompletionStage<T> stage) {
-    return stage instanceof CompletableFuture<T> future
-            && future.isDone()
-            && !future.isCompletedExceptionally()
+    CompletableFuture<T> future = future(stage);
+    return future != null && future.isDone() && !future.isCompletedExceptionally()
         ? future.join()
         : null;
+  }
+
+  /** The subclass that makes a minimal stage refuses {@code isDone}; its copy does not. */
+  private static <T> @Nullable CompletableFuture<T> future(CompletionStage<T> stage) {
+    return stage instanceof CompletableFuture<T> future ? future.toCompletableFuture() : null;
   }
 
   /**
@@ -111,7 +115,8 @@ public final class Stages {
    */
   @CanIgnoreReturnValue
   public static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
-    if (first instanceof CompletableFuture<?> future && !future.isDone()) {
+    CompletableFuture<?> future = future(first);
+    if (future != null && !future.isDone()) {
       onEnd(
           last,
           (value, failure) -> {
