@@ -367,7 +367,7 @@ interface CertifyTarget extends AutoCloseable {
           throw new InputException(
               "--limit: expected a limit that applies to a new IP address and has a burst");
         }
-        held = Quota.of(burst, 1, Duration.ofNanos(first.resetInNanos()));
+        held = Quota.burst(burst).refill(1, Duration.ofNanos(first.resetInNanos()));
       }
       return held;
     }
