@@ -3,15 +3,21 @@ package dev.sluice.yaml;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -20,6 +26,7 @@ class DeclaredInPlaceTest {
 
   @TempDir private Path folder;
 
+  @CanIgnoreReturnValue
   private Path write(String name, String... lines) {
     return TestFiles.write(folder.resolve(name), String.join("\n", lines) + "\n");
   }
@@ -196,6 +203,44 @@ class DeclaredInPlaceTest {
             file
                 + ":1:1: warning: the bucket keys of Own change from \"1001:…\" to \"Own:…\": all its"
                 + " buckets become full once");
+  }
+
+  @Test
+  void watch_withoutListener_logsEachLoad_andWarnsOfOtherKeys() {
+    List<String> logged = new ArrayList<>();
+    Handler handler =
+        new Handler() {
+          @Override
+          public void publish(LogRecord one) {
+            logged.add(one.getLevel() + ": " + one.getMessage());
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger log = Logger.getLogger(LimitFiles.class.getName());
+    log.addHandler(handler);
+    Path file =
+        write("limits.yml", "Own: {id: string, number: 1001, burst: 1, count: 1, period: 1m}");
+    CurrentLimits current = new CurrentLimits(LimitFiles.of(file).load());
+    try (LimitFilesWatcher watcher = LimitFiles.of(file).watch(current, Duration.ofDays(1))) {
+      write("limits.yml", "Own: {id: string, burst: 1, count: 1, period: 1m}");
+      assertThat(watcher.reloadNow()).isTrue();
+      write("limits.yml", "Own: {id: string}");
+      assertThat(watcher.reloadNow()).isFalse();
+    } finally {
+      log.removeHandler(handler);
+    }
+    assertThat(logged)
+        .satisfiesExactly(
+            one -> assertThat(one).contains("INFO", "limits Own (burst 1, 1 per PT1M)"),
+            one -> assertThat(one).contains("INFO", "limits Own"),
+            one -> assertThat(one).contains("WARNING", "\"1001:…\" to \"Own:…\""),
+            one -> assertThat(one).contains("SEVERE", "the field burst is missing"));
+    assertThat(key(current.get(), "Own", "42")).isEqualTo("Own:42");
   }
 
   @Test
