@@ -402,8 +402,17 @@ public final class Decision {
     private final transient Decision decision;
 
     DeniedException(Decision decision) {
-      super(decision.message(), null, false, false);
+      super(message(decision), null, false, false);
       this.decision = decision;
+    }
+
+    private static String message(Decision decision) {
+      String message = decision.message();
+      Transaction transaction = decision.transaction;
+      return "%s (%sthe exception's decision() has the id, the quota and the wait)"
+          .formatted(
+              message.isEmpty() ? "denied" : message,
+              transaction == null ? "" : "limit " + transaction.name() + "; ");
     }
 
     /**

@@ -128,7 +128,7 @@ final class Engine {
   }
 
   @Nullable Buckets buckets(LimitName name) {
-    return store.buckets(name.number() + ":");
+    return store.buckets(name.bucketKey(""));
   }
 
   /** Whether an observer or a failure rule must see decisions, so the store can't decide alone. */

@@ -217,7 +217,8 @@ final class FailureRules {
             .divide(BigInteger.valueOf(burst))
             .multiply(BigInteger.valueOf(quota.count()))
             .min(BigInteger.valueOf(Long.MAX_VALUE));
-    return Quota.of(burst, quota.count(), Duration.ofNanos(period.min(longest).longValueExact()));
+    return Quota.burst(burst)
+        .refill(quota.count(), Duration.ofNanos(period.min(longest).longValueExact()));
   }
 
   private Charge charge(Plan plan, Transaction transaction, Quota quota) {

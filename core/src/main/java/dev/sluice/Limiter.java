@@ -63,7 +63,7 @@ public final class Limiter {
    * @return the limiter
    */
   public static Limiter of(Limits limits, BucketStore store) {
-    return of(new CurrentLimits(Objects.requireNonNull(limits, "limits")), store);
+    return builder(limits, store).build();
   }
 
   /**
@@ -86,6 +86,17 @@ public final class Limiter {
    */
   public static Limiter of(BucketStore store) {
     return of(Limits.builder(Catalogue.of()).build(), store);
+  }
+
+  /**
+   * Returns a builder for a limiter with limits that don't change.
+   *
+   * @param limits the limits
+   * @param store where the buckets are kept; not closed by the limiter
+   * @return a builder
+   */
+  public static Builder builder(Limits limits, BucketStore store) {
+    return builder(new CurrentLimits(limits), store);
   }
 
   /**
@@ -542,6 +553,12 @@ public final class Limiter {
    */
   public MissingDefault missingDefault() {
     return engine.onMissing();
+  }
+
+  /** Returns the current limits. */
+  @Override
+  public String toString() {
+    return "limiter of " + limits;
   }
 
   /** Makes a {@link Limiter}. Not thread-safe. */

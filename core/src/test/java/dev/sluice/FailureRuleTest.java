@@ -34,7 +34,7 @@ final class FailureRuleTest {
           .limit("Dear", Quota.per(10, Duration.ofHours(1)))
           .limit("Shared", Quota.per(10, Duration.ofHours(1)))
           .unlimited("Off")
-          .limit("Ages", Quota.of(3, 1, Duration.ofNanos(Long.MAX_VALUE / 3)))
+          .limit("Ages", Quota.burst(3).refill(1, Duration.ofNanos(Long.MAX_VALUE / 3)))
           .build();
 
   /** A store that is never there. */

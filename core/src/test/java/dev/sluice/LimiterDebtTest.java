@@ -36,7 +36,9 @@ final class LimiterDebtTest {
   }
 
   private static Limits limits(long count) {
-    return Limits.builder(CATALOGUE).limit(NAME, Quota.of(300, count, Duration.ofHours(3))).build();
+    return Limits.builder(CATALOGUE)
+        .limit(NAME, Quota.burst(300).refill(count, Duration.ofHours(3)))
+        .build();
   }
 
   private static int granted(Limiter limiter, int attempts) {
@@ -225,12 +227,12 @@ final class LimiterDebtTest {
   /** A debt that rules may make: up to two bursts here, which are 6 h. */
   @Test
   void debtThatTheLimitDeclares_isForgivenByNobody_andWhatLiesBeyondIs() {
-    Quota quota = Quota.of(300, 300, Duration.ofHours(3));
+    Quota quota = Quota.per(300, Duration.ofHours(3));
     Limits owing = Limits.builder(CATALOGUE).limit(NAME, quota).debt(NAME, 2).build();
     Limiter limiter = Limiter.of(owing, store);
     LimitName name = limiter.limits().get().catalogue().get(NAME);
-    Quota deep = Quota.of(900, 300, Duration.ofHours(3));
-    Quota deeper = Quota.of(1_800, 300, Duration.ofHours(3));
+    Quota deep = Quota.burst(900).refill(300, Duration.ofHours(3));
+    Quota deeper = Quota.burst(1_800).refill(300, Duration.ofHours(3));
     List<String> ids = List.of("decision", "yes or no", "async", "reserved");
     for (String id : ids) {
       assertThat(limiter.spend(Transaction.of(name, deep, id).withCost(900)).allowed()).isTrue();

@@ -130,7 +130,7 @@ final class PenaltyTest {
     assertThat(calls.trySpend("a")).isTrue();
     penalize(ban("a", Duration.ofMinutes(10)));
     assertThat(calls.trySpend("a")).isFalse();
-    assertThat(calls.trySpend(new byte[] {'a'})).isFalse();
+    assertThat(calls.trySpendUtf8(new byte[] {'a'})).isFalse();
     assertThat(calls.trySpendEach(List.of("a", "b"))).containsExactly(false, true);
     penalize();
     assertThat(calls.trySpend("a")).isTrue();

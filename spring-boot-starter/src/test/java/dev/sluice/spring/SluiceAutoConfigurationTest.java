@@ -194,7 +194,7 @@ class SluiceAutoConfigurationTest {
             context -> {
               Limits limits = context.getBean(Limiter.class).limits().get();
               assertThat(limits.defaultFor(limits.catalogue().get("LoginsPerIPAddress")))
-                  .isEqualTo(Quota.of(7, 2, Duration.ofMinutes(1)));
+                  .isEqualTo(Quota.burst(7).refill(2, Duration.ofMinutes(1)));
               assertThat(limits.defaultFor(limits.catalogue().get("ApiCallsPerKey")))
                   .isEqualTo(Quota.per(5, Duration.ofHours(1)));
             });

@@ -169,7 +169,7 @@ interface SpendRules extends DrivenStores {
   @Test
   default void denial_anyCost_passesAfterExactlyItsWait() {
     for (long cost = 1; cost <= 10; cost++) {
-      try (Bench bench = Bench.of(this, Quota.of(10, 7, ofSeconds(1)))) {
+      try (Bench bench = Bench.of(this, Quota.burst(10).refill(7, ofSeconds(1)))) {
         assertThat(bench.spend(10)).isAllowed();
         Decision denied = bench.spend(cost);
         assertThat(denied).isDenied();

@@ -4,6 +4,10 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -282,6 +286,21 @@ final class HttpAnswersTest {
                 + "\"overrides\":1}");
     assertThat(limits.findValuesAsText("name"))
         .contains("LoginsPerIPAddress", "FailedLoginsPerIPAddress");
+  }
+
+  @Test
+  void limitWithoutANumber_isServedByItsName() {
+    Limits own =
+        Limits.builder(Catalogue.of(LimitName.builder("ExportsPerUser").build()))
+            .limit("ExportsPerUser", Quota.per(10, Duration.ofMinutes(1)))
+            .build();
+    try (TestServer one = new TestServer(own, BucketStore.inMemory(time))) {
+      assertThat(one.post("/v1/spend", "{\"limit\":\"ExportsPerUser\",\"id\":\"42\"}").body())
+          .contains("\"remaining\":9");
+      JsonNode limit = TestServer.json(one.get("/v1/limits/ExportsPerUser"));
+      assertThat(limit.has("number")).isFalse();
+      assertThat(one.get("/v1/limits/ExportsPerUser/buckets/42").body()).contains("\"id\":\"42\"");
+    }
   }
 
   @Test
