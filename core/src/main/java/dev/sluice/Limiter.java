@@ -544,6 +544,15 @@ public final class Limiter {
     return engine.onMissing();
   }
 
+  /**
+   * Returns the observer of this limiter, for what a filter or an adapter reports.
+   *
+   * @return an observer that never throws; one that does nothing if the builder set none
+   */
+  public LimiterObserver observer() {
+    return engine.observer();
+  }
+
   /** Makes a {@link Limiter}. Not thread-safe. */
   public static final class Builder {
     private final CurrentLimits limits;
