@@ -5,6 +5,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,7 +44,8 @@ public final class Rules {
   }
 
   /**
-   * Finds the rules that are for a request, and what they charge it.
+   * Finds the rules that are for a request, and what they charge it. Waits for the quotas that the
+   * application supplies.
    *
    * @param request the request
    * @param limits the limits that hold now
@@ -51,11 +53,22 @@ public final class Rules {
    * @throws UnusableRequestException if the request lacks what an enforced rule needs
    * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
    *     limit that a rule names
+   * @throws QuotaFailedException if the application could not supply the quota of an enforced rule
    */
   public Match match(WebRequest request, Limits limits) {
-    return book == null
-        ? Match.of(rules, new RequestFacts(request, clientAddress, readsMethodOverride), limits)
-        : Match.of(book.charges(request, clientAddress, limits));
+    return Batch.join(matchAsync(request, limits));
+  }
+
+  /** Does the same without waiting. Throws nothing: the stage has every failure. */
+  CompletableFuture<Match> matchAsync(WebRequest request, Limits limits) {
+    try {
+      return book == null
+          ? Match.of(rules, new RequestFacts(request, clientAddress, readsMethodOverride), limits)
+          : CompletableFuture.completedFuture(
+              Match.of(book.charges(request, clientAddress, limits)));
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   /**
