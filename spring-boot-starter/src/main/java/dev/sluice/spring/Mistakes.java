@@ -30,6 +30,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.util.ClassUtils;
 
 /**
  * Finds what is wrong below {@code sluice} after a start has failed. A bean that fails stops those
@@ -76,6 +77,12 @@ final class Mistakes {
   }
 
   private void find() {
+    findInStore();
+    result(
+        () -> {
+          LimitReload.start(null, null, properties.files().reload(), null).close();
+          return null;
+        });
     LimitSource source = result(this::source);
     Limits limits = source == null ? null : result(source::load);
     if (limits == null) {
@@ -131,6 +138,14 @@ final class Mistakes {
                     SafeText.quote(limit),
                     Suggestion.didYouMean(limit, names)));
       }
+    }
+  }
+
+  private void findInStore() {
+    String address = properties.store();
+    if (!address.equals(SluiceProperties.MEMORY)
+        && ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
+      result(() -> SluiceAutoConfiguration.Redis.builder(address, environment));
     }
   }
 

@@ -529,6 +529,19 @@ class SluiceAutoConfigurationTest {
         .containsOnlyOnce("cost 3");
   }
 
+  @Test
+  void mistakesInTheStore_andTheInterval_areInTheReportOfAnEarlierOne() {
+    assertThat(
+            report(
+                "sluice.limits.LoginsPerIPAddress.brst=1",
+                "sluice.store=redis//x",
+                "sluice.files.reload=-1s",
+                "sluice.on-failure.default=fail"))
+        .contains("did you mean \"burst\"?")
+        .contains("sluice.store: store redis//x: found scheme")
+        .contains("sluice.files.reload: found PT-1S, expected 0 to 292 years");
+  }
+
   static class Annotated {
     @RateLimited(limit = "LoginsPerIPAdress", id = "#ip")
     void mistaken(String ip) {}
