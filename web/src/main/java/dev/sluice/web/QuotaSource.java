@@ -18,12 +18,13 @@ record QuotaSource(
     boolean mayBlock, Function<WebRequest, CompletionStage<@Nullable Quota>> function) {
 
   static QuotaSource blocking(Function<WebRequest, @Nullable Quota> function) {
+    Objects.requireNonNull(function, "quota");
     return new QuotaSource(
         true, request -> CompletableFuture.completedFuture(function.apply(request)));
   }
 
   static QuotaSource async(Function<WebRequest, CompletionStage<@Nullable Quota>> function) {
-    return new QuotaSource(false, function);
+    return new QuotaSource(false, Objects.requireNonNull(function, "quota"));
   }
 
   /** Calls the function; its exception is the stage's. */

@@ -14,6 +14,7 @@ import java.util.HashSet;
 import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -344,7 +345,8 @@ public final class Rule {
     @CanIgnoreReturnValue
     public Builder limit(
         LimitName name, Function<WebRequest, @Nullable Quota> quota, VaryBy... id) {
-      return spend(name.name(), name, QuotaSource.blocking(quota), id);
+      return spend(
+          Objects.requireNonNull(name, "name").name(), name, QuotaSource.blocking(quota), id);
     }
 
     /**
@@ -385,7 +387,7 @@ public final class Rule {
         LimitName name,
         Function<WebRequest, CompletionStage<@Nullable Quota>> quota,
         VaryBy... id) {
-      return spend(name.name(), name, QuotaSource.async(quota), id);
+      return spend(Objects.requireNonNull(name, "name").name(), name, QuotaSource.async(quota), id);
     }
 
     @CanIgnoreReturnValue

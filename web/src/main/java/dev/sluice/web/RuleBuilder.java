@@ -8,6 +8,7 @@ import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -102,7 +103,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    */
   @CanIgnoreReturnValue
   public B onDenied(RefusalHook hook) {
-    this.onDenied = hook;
+    this.onDenied = Objects.requireNonNull(hook, "hook");
     return self();
   }
 
@@ -116,7 +117,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    */
   @CanIgnoreReturnValue
   public B onError(RefusalHook hook) {
-    this.onError = hook;
+    this.onError = Objects.requireNonNull(hook, "hook");
     return self();
   }
 

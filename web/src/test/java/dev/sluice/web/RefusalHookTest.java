@@ -126,6 +126,13 @@ class RefusalHookTest {
     assertThat(refusal.headers()).containsEntry("Retry-After", "60");
   }
 
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void null_isRefusedAtTheDoor() {
+    assertThatThrownBy(() -> RequestLimiter.builder(limiter).onDenied(null)).hasMessage("hook");
+    assertThatThrownBy(() -> RequestLimiter.builder(limiter).onError(null)).hasMessage("hook");
+  }
+
   @SuppressWarnings("NullAway") // a mistake of the application
   private static Refusal nothing() {
     return null;

@@ -265,6 +265,18 @@ class SuppliedQuotaTest {
   }
 
   @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void null_isRefusedAtTheDoor() {
+    Function<WebRequest, Quota> noQuota = null;
+    Function<WebRequest, CompletionStage<Quota>> noStage = null;
+    Rule.Builder rule = Rule.on("/a");
+    VaryBy id = VaryBy.constant("a");
+    assertThatThrownBy(() -> rule.limit("PerKey", noQuota, id)).hasMessage("quota");
+    assertThatThrownBy(() -> rule.limitAsync("PerKey", noStage, id)).hasMessage("quota");
+    assertThatThrownBy(() -> rule.limit((LimitName) null, request -> SMALL, id)).hasMessage("name");
+  }
+
+  @Test
   void stageThatIsPending_isWaitedForWithoutAThread_andCanBeGivenUp() {
     CompletableFuture<@Nullable Quota> plan = new CompletableFuture<>();
     RequestLimiter requests =
