@@ -2,6 +2,8 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.spring.RateLimitedMethod.Spend;
@@ -64,7 +66,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
           RateLimitedMethod parsed = check(method, type, problems);
           if (parsed != null) {
             parsed.spends().stream()
-                .filter(spend -> spend.quota() == null)
+                .filter(spend -> spend.quota() == null || hasDefault(spend.limit()))
                 .map(Spend::limit)
                 .map(
                     limit ->
@@ -80,6 +82,13 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
               + " sluice.files). Declare names of your own in sluice.names.");
     }
     limiter.limits().require(required);
+  }
+
+  /** Whether the limits have a default now, on which the application may rely. */
+  private boolean hasDefault(String limit) {
+    Limits now = limiter.limits().get();
+    LimitName name = now.catalogue().find(limit);
+    return name != null && now.hasDefault(name);
   }
 
   /** Calls an action for each limited method of all beans, without making a bean. */

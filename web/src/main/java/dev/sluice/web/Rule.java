@@ -196,10 +196,13 @@ public final class Rule {
     return faults;
   }
 
-  /** Returns the limits that this rule requires: those whose quotas the limits must have. */
-  List<Requirement> requirements(MissingDefault onMissing) {
+  /**
+   * Returns the limits that this rule requires. A limit whose quota the application supplies needs
+   * no default, but one that it has now must stay: the application may rely on it.
+   */
+  List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
-        .filter(spend -> spend.quota() == null)
+        .filter(spend -> spend.quota() == null || spend.hasDefault(now))
         .map(spend -> new Requirement(spend.limit(), "the rule " + this, onMissing))
         .toList();
   }

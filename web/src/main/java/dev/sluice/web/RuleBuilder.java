@@ -152,7 +152,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
     }
     Rules all = book == null ? Rules.of(rules, clientAddress) : Rules.of(book, clientAddress);
     MissingDefault onMissing = limiter.missingDefault();
-    List<Requirement> required = all.requirements(onMissing);
+    List<Requirement> required = all.requirements(limits, onMissing);
     Stream<String> blocking =
         mayBlock
             ? Stream.of()

@@ -85,12 +85,13 @@ public final class Rules {
   /**
    * Returns the limits that these rules name, as requirements on each replacement of the limits.
    *
+   * @param now the current limits; a default that they have must stay
    * @param onMissing what happens where one of them has no default
    * @return each once
    */
-  public List<Requirement> requirements(MissingDefault onMissing) {
+  public List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return rules.stream()
-        .flatMap(rule -> rule.requirements(onMissing).stream())
+        .flatMap(rule -> rule.requirements(now, onMissing).stream())
         .distinct()
         .toList();
   }

@@ -36,6 +36,11 @@ record Spend(
     return known == null && declared != null ? declared : catalogue.get(limit);
   }
 
+  boolean hasDefault(Limits limits) {
+    LimitName known = limits.catalogue().find(limit);
+    return known != null && limits.hasDefault(known);
+  }
+
   /** Finds all that can be wrong before there is a request. */
   LimitName check(Catalogue catalogue) {
     if (declared != null) {

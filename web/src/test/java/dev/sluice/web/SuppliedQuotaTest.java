@@ -11,6 +11,7 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.web.RequestLimiterTest.Way;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -262,6 +263,22 @@ class SuppliedQuotaTest {
         .hasMessageContaining("PerKye")
         .hasMessageContaining("rule /b: ")
         .hasMessageContaining("the number 1003");
+  }
+
+  @Test
+  void default_thatTheApplicationMayRelyOn_staysOnReload() {
+    CurrentLimits limits = new CurrentLimits(Limiters.limits());
+    RequestLimiter.Builder builder = RequestLimiter.builder(Limiter.of(limits, store));
+    builder.rule(Form.QUOTA.rule("PerKey", SuppliedQuotaTest::plan).build());
+    builder.rule(Rule.on("/b").limit("Forgotten", request -> SMALL, VaryBy.constant("a")).build());
+    try (RequestLimiter requests = builder.build()) {
+      Limits without = Limits.builder(Limiters.limits().catalogue()).build();
+
+      assertThatThrownBy(() -> limits.replace(without))
+          .hasMessageContaining("PerKey has no default, but the rule /api/** asks for it")
+          .hasMessageNotContaining("Forgotten");
+      assertThat(requests.admit(call("other")).refusal()).isNull();
+    }
   }
 
   @Test
