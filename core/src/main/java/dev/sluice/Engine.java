@@ -195,13 +195,27 @@ final class Engine {
       } catch (InterruptedException e) {
         underWay.forEach(decided -> decided.cancel(false));
         Thread.currentThread().interrupt();
-        throw new StoreException("interrupted while asking the store for many ids", e);
+        StoreException failure =
+            new StoreException("interrupted while asking the store for many ids", e);
+        for (int i = from; i < spends.size(); i++) {
+          CompletableFuture<Decision> asked = i < to ? underWay.get(i - from) : null;
+          decisions.add(
+              asked != null && !asked.isCompletedExceptionally()
+                  ? asked.join()
+                  : undecided(spends.get(i), failure));
+        }
+        return decisions;
       } catch (ExecutionException e) {
         throw TrackedStore.thrown(e.getCause());
       }
       underWay.forEach(decided -> decisions.add(decided.join()));
     }
     return decisions;
+  }
+
+  private Decision undecided(Transaction spend, StoreException failure) {
+    Plan plan = plan(Act.SPEND, List.of(spend));
+    return plan.only(observed(plan, onFailure.decide(plan, failure), store.start()));
   }
 
   /** Makes every decision. */

@@ -72,7 +72,7 @@ final class TrackedStore {
   }
 
   static BucketStore blocking(BucketStore call) {
-    return call instanceof DirectStore ? call : new Blocking(call);
+    return call instanceof DirectStore direct && direct.answersAtOnce() ? call : new Blocking(call);
   }
 
   private record Blocking(BucketStore store) implements BucketStore {

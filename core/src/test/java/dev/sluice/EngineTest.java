@@ -224,4 +224,30 @@ final class EngineTest {
     caller.join();
     assertThat(underWay).hasSize(2).allSatisfy(call -> assertThat(call).isCancelled());
   }
+
+  /** As {@link FailureRule} promises for every failure of the store. */
+  @Test
+  void eachOfMany_interrupted_isDecidedByTheFailureRule() throws Exception {
+    CountDownLatch asked = new CountDownLatch(2);
+    BucketStore silent =
+        new Network() {
+          @Override
+          public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+            asked.countDown();
+            return new CompletableFuture<>();
+          }
+        };
+    Limit limit =
+        Limiter.builder(new CurrentLimits(LIMITS), silent)
+            .onFailure(FailureRule.allow())
+            .build()
+            .limit("Calls");
+    CompletableFuture<boolean[]> answers = new CompletableFuture<>();
+    Thread caller = new Thread(() -> answers.complete(limit.trySpendEach(List.of("a", "b", "c"))));
+    caller.start();
+    asked.await();
+    caller.interrupt();
+    assertThat(answers.get()).containsExactly(true, true, true);
+    caller.join();
+  }
 }

@@ -140,9 +140,10 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Returns the current time of the clock that decides on the buckets. Never blocks.
+   * Returns the current time of the clock that decides on the buckets. Never blocks, never throws.
    *
-   * @return nanoseconds since the Unix epoch; empty if it is not known without asking a server
+   * @return nanoseconds since the Unix epoch; empty if the store is closed, or if only a server
+   *     knows the time
    */
   default OptionalLong nowNanos() {
     return OptionalLong.empty();

@@ -107,7 +107,7 @@ final class BucketTable {
    * array per segment.
    */
   List<long[]> live() {
-    long nowNanos = nanos();
+    long nowNanos = TimeSource.read(time); // also after close()
     List<long[]> live = new ArrayList<>();
     int spins = 0;
     for (int entry = 0; entry < Directory.ENTRIES; ) {

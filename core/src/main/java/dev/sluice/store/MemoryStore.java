@@ -76,7 +76,11 @@ public final class MemoryStore implements BucketStore, DirectStore {
 
   @Override
   public OptionalLong nowNanos() {
-    return OptionalLong.of(table.nanos());
+    try {
+      return OptionalLong.of(table.nanos());
+    } catch (StoreException e) { // it is closed, or the clock reads nonsense
+      return OptionalLong.empty();
+    }
   }
 
   @Override

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A file may have thousands of limits, and a limit has up to 42 series. So each meter is bound when
- * it is first needed, and limits beyond a number share one histogram. Counters come in pairs: a rate sees the first denial only where there was a 0
- * before it.
+ * it is first needed, and limits beyond a number share one histogram. Counters come in pairs: a
+ * rate sees the first denial only where there was a 0 before it.
  *
  * Two threads may bind the same meter at once. The registry returns the same meter to both.
  */

@@ -22,7 +22,6 @@ import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,7 +66,7 @@ public final class LimiterMetrics implements LimiterObserver {
   private final MeterRegistry registry;
   private final CurrentLimits limits;
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
-  private final AtomicInteger timed = new AtomicInteger();
+  private final Set<String> timed = ConcurrentHashMap.newKeySet();
   private final Set<String> gauged = ConcurrentHashMap.newKeySet();
   private final Map<LimitName, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
@@ -132,7 +131,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   private WaitMeters waitMeters(LimitName name) {
-    return waitsByLimit.computeIfAbsent(name, limit -> new WaitMeters(registry, limit));
+    return waitsByLimit.computeIfAbsent(
+        name, limit -> new WaitMeters(registry, limit, timedAs(limit)));
   }
 
   private LimitMeters meters(LimitName name) {
@@ -141,8 +141,14 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   private LimitMeters newMeters(LimitName name) {
-    boolean isTimed = timed.getAndIncrement() < MOST_TIMED;
-    return new LimitMeters(registry, name, isTimed ? name.name() : OTHERS);
+    return new LimitMeters(registry, name, timedAs(name));
+  }
+
+  /** Returns the label of a limit's histograms. */
+  private String timedAs(LimitName name) {
+    return timed.contains(name.name()) || (timed.size() < MOST_TIMED && timed.add(name.name()))
+        ? name.name()
+        : OTHERS;
   }
 
   /** Counts penalties in force, by this process's clock, which is precise enough for a metric. */

@@ -70,6 +70,11 @@ final class SettlingStore implements BucketStore, DirectStore {
   }
 
   @Override
+  public boolean answersAtOnce() {
+    return store instanceof DirectStore direct && direct.answersAtOnce();
+  }
+
+  @Override
   public List<Reading> charge(List<Charge> charges) {
     return store.charge(charges);
   }

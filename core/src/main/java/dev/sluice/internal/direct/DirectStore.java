@@ -18,4 +18,14 @@ public interface DirectStore {
    * @return a view of this store, to be kept; null where it has no way that is shorter than a batch
    */
   @Nullable Buckets buckets(String prefix);
+
+  /**
+   * Returns whether each charge is done when its call returns, so that a caller who may block may
+   * use the asynchronous form.
+   *
+   * @return false for a wrapper around a store over a network
+   */
+  default boolean answersAtOnce() {
+    return true;
+  }
 }

@@ -23,7 +23,8 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Consecutive commands of one read make a run. They are decided together, with one reading of the
- * clock and without an object for each command (dev.sluice.internal.direct.SpendPipeline). A key that is not plain
+ * clock and without an object for each command (dev.sluice.internal.direct.SpendPipeline). A key
+ * that is not plain
  * ASCII, a store over a network, and a command behind one that waits for a store use the limiter's
  * ordinary path, with the same decisions. SLUICE.SPEND makes such runs too, one for each limit
  * (LimitRuns).

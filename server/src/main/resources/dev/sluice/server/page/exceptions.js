@@ -47,16 +47,17 @@ export function exceptions(context, changed) {
 
   async function show(newAnswer) {
     answer = newAnswer;
-    const [own, ban] = await Promise.all([
+    const [own, ban, all] = await Promise.all([
       answer.overrideId === undefined ? null : found('overrides'),
       answer.penaltyUntil ? found('penalties') : null,
+      context.limits ?? get('/v1/limits').catch(() => null),
     ]);
     if (answer !== newAnswer) {
       return;
     }
     // Not the bucket's own: by the failure rule "local", that has this server's share of it.
-    const usual = context.limits?.limits.find((one) => one.name === answer.limit);
-    const quota = own?.burst ? own : usual ?? answer;
+    const usual = all?.limits.find((one) => one.name === answer.limit);
+    const quota = own?.burst ? own : usual ?? (answer.decidedBy === 'local' ? {} : answer);
     override.replaceChildren(h('p', {}, own
       ? `${number(quota.count)} per ${period(quota.period)}, burst ${number(quota.burst)}. ${answer.overrideId === answer.id ? '' : `It is set for each id that begins with ${visible(answer.overrideId)}. `}${told(own)}`
       : 'None: the default of the limit is in force.'));
