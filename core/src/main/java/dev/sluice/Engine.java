@@ -136,6 +136,10 @@ final class Engine {
     return isObserved() || !onFailure.alwaysFail();
   }
 
+  LimiterObserver observer() {
+    return observer;
+  }
+
   boolean isObserved() {
     return observer != NOBODY;
   }

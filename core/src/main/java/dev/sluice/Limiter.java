@@ -547,6 +547,15 @@ public final class Limiter {
   }
 
   /**
+   * Returns the observer of this limiter, for what a filter or an adapter reports.
+   *
+   * @return an observer that never throws; one that does nothing if the builder set none
+   */
+  public LimiterObserver observer() {
+    return engine.observer();
+  }
+
+  /**
    * Returns what this limiter does with an id that has neither a default nor an override.
    *
    * @return {@link MissingDefault#REFUSE} unless the builder set another policy

@@ -227,6 +227,15 @@ public final class Transaction {
   }
 
   /**
+   * Returns whether the caller supplied the quota ({@link #of(LimitName, Quota, String)}).
+   *
+   * @return false for a quota of the limits
+   */
+  public boolean supplied() {
+    return effective.ofCaller();
+  }
+
+  /**
    * Returns the kind of act.
    *
    * @return the kind
