@@ -17,7 +17,6 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -218,7 +217,7 @@ public final class Limiter {
    * @return allowed if it was spent; a denial changes nothing
    */
   public Decision spend(Transaction transaction) {
-    return spend(Collections.singletonList(transaction));
+    return spend(Engine.alone(transaction));
   }
 
   /**
@@ -294,7 +293,7 @@ public final class Limiter {
    * @param transaction which bucket; kind and cost don't matter
    */
   public void reset(Transaction transaction) {
-    reset(Collections.singletonList(transaction));
+    reset(Engine.alone(transaction));
   }
 
   /**
@@ -336,7 +335,7 @@ public final class Limiter {
    * @return the reservation, denied if the tokens were not there
    */
   public Reservation reserve(Transaction transaction) {
-    return reserve(Collections.singletonList(transaction));
+    return reserve(Engine.alone(transaction));
   }
 
   /**
@@ -430,7 +429,7 @@ public final class Limiter {
    * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(Transaction transaction, Duration maxWait) throws InterruptedException {
-    return acquire(Collections.singletonList(transaction), maxWait);
+    return acquire(Engine.alone(transaction), maxWait);
   }
 
   /**
@@ -532,7 +531,7 @@ public final class Limiter {
    * @throws MissingDefaultException unless missing defaults are allowed
    */
   public void requireDefault(Transaction transaction) {
-    engine.requireUsable(Collections.singletonList(transaction));
+    engine.requireUsable(Engine.alone(transaction));
   }
 
   /**

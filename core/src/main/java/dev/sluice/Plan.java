@@ -87,13 +87,13 @@ record Plan(
       long maxWaitNanos,
       Penalties penalties) {
     List<Charge> charges = new ArrayList<>(transactions.size());
-    Set<String> keys = new HashSet<>();
+    Set<String> keys = transactions.size() == 1 ? null : new HashSet<>();
     for (Transaction transaction : transactions) {
       Charge charge = charge(act, transaction, maxWaitNanos);
       if (charge == null) {
         continue;
       }
-      if (!keys.add(charge.key())) {
+      if (keys != null && !keys.add(charge.key())) {
         throw new InvalidRequestException(
             Field.TRANSACTIONS,
             "two transactions of the batch use bucket %s (%s); join them into one"
