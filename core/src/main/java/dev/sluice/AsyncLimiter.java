@@ -119,6 +119,30 @@ public final class AsyncLimiter {
   }
 
   /**
+   * As {@link Limiter#spendUpTo(String, String, long)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param most tokens, 1 or more
+   * @return allowed if at least one token was spent
+   */
+  public CompletionStage<Decision> spendUpTo(String limit, String id, long most) {
+    return caught(
+        () -> engine.decideAsync(Act.SPEND, Transaction.of(limits.get(), limit, id).upTo(most)));
+  }
+
+  /**
+   * As {@link Limiter#spendUpTo(Transaction, long)}.
+   *
+   * @param transaction which bucket; its cost does not matter
+   * @param most tokens, 1 or more
+   * @return allowed if at least one token was spent
+   */
+  public CompletionStage<Decision> spendUpTo(Transaction transaction, long most) {
+    return caught(() -> engine.decideAsync(Act.SPEND, transaction.upTo(most)));
+  }
+
+  /**
    * As {@link Limiter#refund(String, String)}.
    *
    * @param limit the limit's name

@@ -231,6 +231,29 @@ public final class Limiter {
   }
 
   /**
+   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param most tokens, 1 or more; a number above the limit's burst asks for the burst
+   * @return allowed if at least one token was spent; a denial says how long to wait for one
+   */
+  public Decision spendUpTo(String limit, String id, long most) {
+    return spendUpTo(transaction(limit, id), most);
+  }
+
+  /**
+   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   *
+   * @param transaction which bucket; its cost does not matter
+   * @param most as above
+   * @return as above
+   */
+  public Decision spendUpTo(Transaction transaction, long most) {
+    return engine.decide(Act.SPEND, transaction.upTo(most));
+  }
+
+  /**
    * Gives one token back. A refund never fills a bucket beyond its burst, and creates no bucket.
    *
    * @param limit the limit's name
