@@ -412,6 +412,20 @@ public final class Limit implements DirectLimit {
   }
 
   /**
+   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   *
+   * @param id what is limited
+   * @param most tokens, 1 or more; a number above the limit's burst asks for the burst
+   * @return allowed if at least one token was spent; a denial says how long to wait for one
+   * @throws InvalidRequestException if the id does not match the name's format, or {@code most} is
+   *     below 1
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Decision spendUpTo(CharSequence id, long most) {
+    return engine.decide(Act.SPEND, transaction(id).upTo(most));
+  }
+
+  /**
    * Returns whether one token could be spent, and changes nothing.
    *
    * @param id what is limited

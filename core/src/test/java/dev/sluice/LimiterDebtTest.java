@@ -66,6 +66,18 @@ final class LimiterDebtTest {
   }
 
   @Test
+  void spendUpTo_inDebt_isForgivenItsDebtAndDenied_andTakesWhatRefillsThen() {
+    Limiter slow = process(300); // a token each 36 s
+    Limiter fast = process(600); // a token each 18 s
+    assertThat(slow.spendUpTo(NAME, "a", 300).taken()).isEqualTo(300);
+    Decision denied = fast.spendUpTo(NAME, "a", 300);
+    assertThat(denied.taken()).isZero();
+    assertThat(denied.retryInNanos()).isEqualTo(HOUR / 200);
+    nowNanos.addAndGet(HOUR / 20);
+    assertThat(fast.spendUpTo(NAME, "a", 300).taken()).isEqualTo(10);
+  }
+
+  @Test
   void twoLimitsInTurns_forHours_giveOutNoMoreForEachTurn() {
     Limiter slow = process(300);
     Limiter fast = process(600);

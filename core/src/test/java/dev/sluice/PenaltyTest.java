@@ -77,7 +77,8 @@ final class PenaltyTest {
     ASYNC_RESERVE,
     ASYNC_ACQUIRE,
     LIMIT,
-    LIMIT_CHECK
+    LIMIT_CHECK,
+    UP_TO
   }
 
   private Decision ask(Way way, String id) {
@@ -92,6 +93,7 @@ final class PenaltyTest {
       case ASYNC_ACQUIRE -> joined(limiter.async().acquire(CALLS, id, 1, Duration.ofHours(9)));
       case LIMIT -> limiter.limit(CALLS).spend(id);
       case LIMIT_CHECK -> limiter.limit(CALLS).check(id);
+      case UP_TO -> limiter.spendUpTo(CALLS, id, 1);
     };
   }
 

@@ -156,7 +156,7 @@ final class GcraVectors {
             decision.get("resetInNanos").asLong());
   }
 
-  private static String text(Decision decision) {
+  static String text(Decision decision) {
     return text(
         decision.allowed(), decision.remaining(), decision.retryInNanos(), decision.resetInNanos());
   }

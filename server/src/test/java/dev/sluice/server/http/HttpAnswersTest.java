@@ -73,6 +73,42 @@ final class HttpAnswersTest {
     assertThat(server.post("/v1/refund?headers=ietf", login).statusCode()).isEqualTo(400);
   }
 
+  private static String upTo(String cost) {
+    return "{\"limit\":\"ApiCallsPerKey\",\"id\":\"slow\"" + cost + ",\"upTo\":true}";
+  }
+
+  @Test
+  void spendUpTo_answersHowManyItTook() {
+    String all = server.post("/v1/spend", upTo(",\"cost\":9000000")).body();
+    assertThat(all).startsWith("{\"taken\":").contains("\"allowed\":true", "\"remaining\":0");
+    String none = server.post("/v1/spend", upTo(",\"cost\":9000000")).body();
+    assertThat(none).startsWith("{\"taken\":0,\"allowed\":false");
+    String line = "{\"op\":\"spend\"," + upTo(",\"cost\":3").substring(1) + "\n";
+    assertThat(
+            server
+                .send(
+                    "POST", "/v1/decisions", BodyPublishers.ofString(line), "application/x-ndjson")
+                .body())
+        .startsWith("{\"taken\":0,");
+  }
+
+  @Test
+  void spendUpTo_withoutACostOrInAnotherAct_isRefused() {
+    assertThat(server.post("/v1/spend", upTo("")).body())
+        .contains("the cost is missing, expected the most tokens to spend, 1 or more");
+    assertThat(server.post("/v1/spend", upTo(",\"cost\":0")).body())
+        .contains("found 0, expected the most tokens to spend, 1 or more");
+    for (String act : List.of("check", "refund", "reset", "reservations")) {
+      HttpResponse<String> refused = server.post("/v1/" + act, upTo(",\"cost\":3"));
+      assertThat(refused.statusCode()).as(act).isEqualTo(400);
+      assertThat(refused.body()).as(act).contains("found upTo, expected it in a spend only");
+    }
+    assertThat(server.post("/v1/spend", "{\"transactions\":[" + LOGIN + "],\"upTo\":true}").body())
+        .contains("found upTo with transactions, expected it with a single transaction");
+    assertThat(server.post("/v1/spend", upTo(",\"cost\":3").replace("true", "1")).body())
+        .contains("found the number 1, expected true or false");
+  }
+
   @Test
   void limits_haveATag_byWhichACallerLearnsThatNothingHasChanged() {
     HttpResponse<String> first = server.get("/v1/limits");
