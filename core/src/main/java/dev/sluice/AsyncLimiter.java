@@ -33,6 +33,17 @@ public final class AsyncLimiter {
   }
 
   /**
+   * As {@link Limiter#transaction(String, String)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return the transaction
+   */
+  public Transaction transaction(String limit, String id) {
+    return Transaction.of(limits.get(), limit, id);
+  }
+
+  /**
    * As {@link Limiter#check(String, String)}.
    *
    * @param limit the limit's name
@@ -127,8 +138,7 @@ public final class AsyncLimiter {
    * @return allowed if at least one token was spent
    */
   public CompletionStage<Decision> spendUpTo(String limit, String id, long most) {
-    return caught(
-        () -> engine.decideAsync(Act.SPEND, Transaction.of(limits.get(), limit, id).upTo(most)));
+    return caught(() -> engine.decideAsync(Act.SPEND, transaction(limit, id).upTo(most)));
   }
 
   /**
@@ -198,7 +208,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(String limit, String id) {
-    return caught(() -> engine.resetAsync(List.of(Transaction.of(limits.get(), limit, id))));
+    return caught(() -> engine.resetAsync(List.of(transaction(limit, id))));
   }
 
   /**
@@ -243,8 +253,7 @@ public final class AsyncLimiter {
    * @return the reservation, denied if the tokens were not there
    */
   public CompletionStage<Reservation> reserve(String limit, String id, long cost) {
-    return caught(
-        () -> engine.reserveAsync(List.of(Transaction.of(limits.get(), limit, id).withCost(cost))));
+    return caught(() -> engine.reserveAsync(List.of(transaction(limit, id).withCost(cost))));
   }
 
   /**
@@ -301,9 +310,7 @@ public final class AsyncLimiter {
    */
   public CompletionStage<Decision> acquire(String limit, String id, long cost, Duration maxWait) {
     return caught(
-        () ->
-            engine.acquireAsync(
-                List.of(Transaction.of(limits.get(), limit, id).withCost(cost)), maxWait));
+        () -> engine.acquireAsync(List.of(transaction(limit, id).withCost(cost)), maxWait));
   }
 
   /**
@@ -335,8 +342,7 @@ public final class AsyncLimiter {
   }
 
   private CompletionStage<Decision> one(Act act, String limit, String id, long cost) {
-    return caught(
-        () -> engine.decideAsync(act, Transaction.of(limits.get(), limit, id).withCost(cost)));
+    return caught(() -> engine.decideAsync(act, transaction(limit, id).withCost(cost)));
   }
 
   static <T> CompletionStage<T> caught(Supplier<CompletionStage<T>> call) {

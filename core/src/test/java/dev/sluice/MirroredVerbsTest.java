@@ -53,6 +53,7 @@ final class MirroredVerbsTest {
             .map(verb -> verb.replaceFirst("class java.lang.String, ", ""))
             .collect(Collectors.toCollection(TreeSet::new));
     assertThat(verbs(Limit.class, method -> true)).isEqualTo(named);
+    assertThat(verbs(AsyncLimit.class, MirroredVerbsTest::isStage)).isEqualTo(named);
   }
 
   private static boolean isStage(Method method) {
