@@ -19,8 +19,8 @@ public final class FiveAMinute {
   public static void main(String[] args) {
     Limits limits =
         Limits.builder(
-                Catalogue.of(LimitName.builder(1, "Consumed").id(IdFormat.string()).build()))
-            .limit("Consumed", Quota.of(5, 5, Duration.ofMinutes(1)))
+                Catalogue.of(LimitName.builder("Consumed").id(IdFormat.string()).build()))
+            .limit("Consumed", Quota.per(5, Duration.ofMinutes(1)))
             .build();
     try (RedisStore store =
         RedisStore.builder(URI.create(args[0])).timeout(Duration.ofSeconds(10)).open()) {

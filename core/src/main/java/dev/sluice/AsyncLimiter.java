@@ -8,7 +8,6 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -31,6 +30,17 @@ public final class AsyncLimiter {
   AsyncLimiter(CurrentLimits limits, Engine engine) {
     this.limits = limits;
     this.engine = engine;
+  }
+
+  /**
+   * As {@link Limiter#transaction(String, String)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return the transaction
+   */
+  public Transaction transaction(String limit, String id) {
+    return Transaction.of(limits.get(), limit, id);
   }
 
   /**
@@ -106,7 +116,7 @@ public final class AsyncLimiter {
    * @return allowed if it was spent
    */
   public CompletionStage<Decision> spend(Transaction transaction) {
-    return spend(Collections.singletonList(transaction));
+    return spend(Engine.alone(transaction));
   }
 
   /**
@@ -117,6 +127,29 @@ public final class AsyncLimiter {
    */
   public CompletionStage<Decision> spend(List<Transaction> transactions) {
     return caught(() -> engine.decideBatchAsync(Act.SPEND, transactions));
+  }
+
+  /**
+   * As {@link Limiter#spendUpTo(String, String, long)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param most tokens, 1 or more
+   * @return allowed if at least one token was spent
+   */
+  public CompletionStage<Decision> spendUpTo(String limit, String id, long most) {
+    return caught(() -> engine.decideAsync(Act.SPEND, transaction(limit, id).upTo(most)));
+  }
+
+  /**
+   * As {@link Limiter#spendUpTo(Transaction, long)}.
+   *
+   * @param transaction which bucket; its cost does not matter
+   * @param most tokens, 1 or more
+   * @return allowed if at least one token was spent
+   */
+  public CompletionStage<Decision> spendUpTo(Transaction transaction, long most) {
+    return caught(() -> engine.decideAsync(Act.SPEND, transaction.upTo(most)));
   }
 
   /**
@@ -175,7 +208,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(String limit, String id) {
-    return caught(() -> engine.resetAsync(List.of(Transaction.of(limits.get(), limit, id))));
+    return caught(() -> engine.resetAsync(List.of(transaction(limit, id))));
   }
 
   /**
@@ -186,7 +219,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(Transaction transaction) {
-    return reset(Collections.singletonList(transaction));
+    return reset(Engine.alone(transaction));
   }
 
   /**
@@ -220,8 +253,7 @@ public final class AsyncLimiter {
    * @return the reservation, denied if the tokens were not there
    */
   public CompletionStage<Reservation> reserve(String limit, String id, long cost) {
-    return caught(
-        () -> engine.reserveAsync(List.of(Transaction.of(limits.get(), limit, id).withCost(cost))));
+    return caught(() -> engine.reserveAsync(List.of(transaction(limit, id).withCost(cost))));
   }
 
   /**
@@ -231,7 +263,7 @@ public final class AsyncLimiter {
    * @return the reservation, denied if the tokens were not there
    */
   public CompletionStage<Reservation> reserve(Transaction transaction) {
-    return reserve(Collections.singletonList(transaction));
+    return reserve(Engine.alone(transaction));
   }
 
   /**
@@ -278,9 +310,7 @@ public final class AsyncLimiter {
    */
   public CompletionStage<Decision> acquire(String limit, String id, long cost, Duration maxWait) {
     return caught(
-        () ->
-            engine.acquireAsync(
-                List.of(Transaction.of(limits.get(), limit, id).withCost(cost)), maxWait));
+        () -> engine.acquireAsync(List.of(transaction(limit, id).withCost(cost)), maxWait));
   }
 
   /**
@@ -296,7 +326,7 @@ public final class AsyncLimiter {
    * @return completes once the tokens have refilled, or with a denial at once
    */
   public CompletionStage<Decision> acquire(Transaction transaction, Duration maxWait) {
-    return acquire(Collections.singletonList(transaction), maxWait);
+    return acquire(Engine.alone(transaction), maxWait);
   }
 
   /**
@@ -312,8 +342,7 @@ public final class AsyncLimiter {
   }
 
   private CompletionStage<Decision> one(Act act, String limit, String id, long cost) {
-    return caught(
-        () -> engine.decideAsync(act, Transaction.of(limits.get(), limit, id).withCost(cost)));
+    return caught(() -> engine.decideAsync(act, transaction(limit, id).withCost(cost)));
   }
 
   static <T> CompletionStage<T> caught(Supplier<CompletionStage<T>> call) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 final class MirroredVerbsTest {
 
   private static final Set<String> VERBS =
-      Set.of("check", "spend", "refund", "reset", "reserve", "acquire", "cancel");
+      Set.of("check", "spend", "spendUpTo", "refund", "reset", "reserve", "acquire", "cancel");
 
   private static Set<String> verbs(Class<?> view, Predicate<Method> which) {
     return Arrays.stream(view.getDeclaredMethods())
@@ -43,7 +43,7 @@ final class MirroredVerbsTest {
   void asyncLimiter_hasTheVerbsOfTheLimiter() {
     assertThat(verbs(AsyncLimiter.class, MirroredVerbsTest::isStage))
         .isEqualTo(verbs(Limiter.class, method -> true))
-        .hasSize(24);
+        .hasSize(26);
   }
 
   @Test
@@ -53,6 +53,7 @@ final class MirroredVerbsTest {
             .map(verb -> verb.replaceFirst("class java.lang.String, ", ""))
             .collect(Collectors.toCollection(TreeSet::new));
     assertThat(verbs(Limit.class, method -> true)).isEqualTo(named);
+    assertThat(verbs(AsyncLimit.class, MirroredVerbsTest::isStage)).isEqualTo(named);
   }
 
   private static boolean isStage(Method method) {

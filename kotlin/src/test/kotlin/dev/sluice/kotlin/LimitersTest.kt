@@ -30,13 +30,13 @@ class LimitersTest {
     private val time = ManualTime()
 
     private val calls =
-        LimitName.builder(1001, "Calls").longestWait(Duration.ofMinutes(1)).build()
+        LimitName.builder("Calls").longestWait(Duration.ofMinutes(1)).build()
 
     private val limiter =
         Limiter.builder(
                 CurrentLimits(
                     Limits.builder(Catalogue.of(calls))
-                        .limit("Calls", Quota.of(2, 1, Duration.ofSeconds(1)))
+                        .limit("Calls", Quota.burst(2).refill(1, Duration.ofSeconds(1)))
                         .build()),
                 BucketStore.inMemory(time))
             .time(time)
@@ -58,6 +58,20 @@ class LimitersTest {
     }
 
     @Test
+    fun `Limit has the functions of Limiter`() = runBlocking {
+        val limit = limiter.limit("Calls")
+        assertThat(limit.awaitSpend("ann").remaining()).isEqualTo(1)
+        assertThat(limit.awaitSpendUpTo("ann", most = 5).taken()).isEqualTo(1)
+        assertThat(limiter.awaitSpendUpTo("Calls", "ann", most = 5).taken()).isZero()
+        assertThat(limit.awaitCheck("ann").denied()).isTrue()
+        assertThat(limit.awaitRefund("ann").allowed()).isTrue()
+        limit.withReservation("ann") { it.cancelAsync().await() }
+        limit.awaitReset("ann")
+        assertThat(limit.awaitSpend("ann", cost = 2).allowed()).isTrue()
+        Unit
+    }
+
+    @Test
     fun `awaitSpend, of a limit without a default, throws`() = runBlocking {
         val open = Limiter.of(Limits.builder(Catalogue.of(calls)).build(), BucketStore.inMemory())
         assertThat(runCatching { open.awaitSpend("Calls", "ann") }.exceptionOrNull())
@@ -69,7 +83,7 @@ class LimitersTest {
 
     @Test
     fun `awaitSpend, of a batch, spends from all or from none`() = runBlocking {
-        val quota = Quota.of(1, 1, Duration.ofSeconds(1))
+        val quota = Quota.per(1, Duration.ofSeconds(1))
         fun batch() =
             listOf(
                 limiter.transaction("Calls", "ann"),
@@ -83,7 +97,7 @@ class LimitersTest {
     @Test
     @OptIn(ExperimentalCoroutinesApi::class)
     fun `awaitAcquire suspends, and blocks no thread`() = runBlocking {
-        val limit = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1)), time)
+        val limit = Limit.of(Quota.burst(1).refill(10, Duration.ofSeconds(1)), time)
         val turns =
             List(3) {
                 async(start = CoroutineStart.UNDISPATCHED) { limit.awaitAcquire("host", 1.seconds) }

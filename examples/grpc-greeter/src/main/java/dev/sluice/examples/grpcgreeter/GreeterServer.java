@@ -25,7 +25,7 @@ import java.time.Duration;
 final class GreeterServer implements AutoCloseable {
 
   private static final Catalogue NAMES =
-      Catalogue.of(LimitName.builder(1001, "GreetingsPerClient").build());
+      Catalogue.of(LimitName.builder("GreetingsPerClient").build());
 
   private final RequestLimiter rules;
   private final Server server;
@@ -34,7 +34,7 @@ final class GreeterServer implements AutoCloseable {
     // begin: server
     Limits limits =
         Limits.builder(NAMES)
-            .limit("GreetingsPerClient", Quota.of(5, 10, Duration.ofSeconds(1)))
+            .limit("GreetingsPerClient", Quota.burst(5).refill(10, Duration.ofSeconds(1)))
             .build();
     rules =
         RequestLimiter.builder(Limiter.of(limits, BucketStore.inMemory()))
