@@ -331,7 +331,7 @@ final class Engine {
                 rest.charges(),
                 rest.depthNanos(),
                 holding -> reserved(rest, holding, start),
-                failure -> degraded(plan, storeException(failure), start)));
+                failure -> degraded(rest, storeException(failure), start)));
   }
 
   void cancel(Receipt receipt) {

@@ -55,8 +55,9 @@ final class FailureRules {
 
   /** Returns the decision of each transaction; throws the failure if a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
-    List<Charge> charges = charges(plan, failure);
-    return decisions(plan, memory.readings(plan.act(), charges, depthNanos(plan)));
+    long nowNanos = time.nanos();
+    List<Charge> charges = charges(plan, failure, nowNanos);
+    return decisions(plan, memory.readings(plan.act(), charges, depthNanos(plan)), nowNanos);
   }
 
   /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
@@ -65,11 +66,12 @@ final class FailureRules {
       StoreException failure,
       Function<List<Decision>, Decision> verdict,
       LimiterObserver observer) {
-    List<Charge> charges = charges(plan, failure);
+    long nowNanos = time.nanos();
+    List<Charge> charges = charges(plan, failure, nowNanos);
     long askedNanos = memory.waitQueues().asks();
     List<Reading> readings = memory.readings(plan.act(), charges, depthNanos(plan));
     return new PendingAcquire(
-        verdict.apply(decisions(plan, readings)),
+        verdict.apply(decisions(plan, readings, nowNanos)),
         memory.waitQueues(),
         plan.taken(charges, readings, this::localShare),
         askedNanos,
@@ -91,7 +93,8 @@ final class FailureRules {
       Plan plan,
       StoreException failure,
       Function<List<Decision>, Decision> verdict) {
-    List<Charge> charges = charges(plan, failure);
+    long nowNanos = time.nanos();
+    List<Charge> charges = charges(plan, failure, nowNanos);
     return TrackedStore.result(
         memory.hold(
             memory.blockingCall(),
@@ -101,7 +104,7 @@ final class FailureRules {
                 new Reservation(
                     memory,
                     t -> presentShare(limits, t),
-                    verdict.apply(decisions(plan, holding.readings())),
+                    verdict.apply(decisions(plan, holding.readings(), nowNanos)),
                     Reservation.Taken.all(plan.transactions(), this::localShare, holding)),
             full -> {
               throw Engine.storeException(full);
@@ -124,7 +127,7 @@ final class FailureRules {
   }
 
   /** Returns the charges for memory; nothing is spent there if another rule denies the batch. */
-  private List<Charge> charges(Plan plan, StoreException failure) {
+  private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
     if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
       throw failure;
     }
@@ -136,7 +139,7 @@ final class FailureRules {
       if (quota == null) {
         continue;
       }
-      boolean penalized = plan.penalties().at(i, time.nanos()) != null;
+      boolean penalized = plan.penalties().at(i, nowNanos) != null;
       passes &= !(penalized && Penalties.denies(transaction));
       switch (kindFor(transaction, quota)) {
         case FAIL -> throw failure;
@@ -155,7 +158,13 @@ final class FailureRules {
     return new Charge(charge.key(), Effect.of(Effect.Op.CHECK, 0, charge.offsetNanos()));
   }
 
-  private List<Decision> decisions(Plan plan, List<Reading> readings) {
+  /**
+   * Returns the decisions.
+   *
+   * @param nowNanos by which {@link #charges} chose what to spend: a penalty that ends in between
+   *     must not allow what was not spent
+   */
+  private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
     List<Decision> decisions = new ArrayList<>();
     int next = 0;
     for (int i = 0; i < plan.transactions().size(); i++) {
@@ -168,10 +177,10 @@ final class FailureRules {
       Kind kind = kindFor(transaction, quota);
       // A rule that denies does so at a cost of 0 too, which passes any penalty.
       boolean denies = kind == Kind.DENY && transaction.cost() == 0;
-      Penalty penalty = denies ? null : plan.penalties().at(i, time.nanos());
+      Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
       Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
       if (penalty != null) {
-        decisions.add(penalized(transaction, penalty).by(DecidedBy.LOCAL));
+        decisions.add(penalized(transaction, penalty, nowNanos).by(DecidedBy.LOCAL));
       } else if (found != null) {
         Quota share = share(transaction, quota);
         decisions.add(
@@ -180,7 +189,7 @@ final class FailureRules {
       } else {
         boolean allows = kind == Kind.ALLOW;
         decisions.add(
-            Decision.of(transaction, Answer.ofRule(allows, time.nanos()))
+            Decision.of(transaction, Answer.ofRule(allows, nowNanos))
                 .by(allows ? DecidedBy.ALLOW : DecidedBy.DENY));
       }
     }
@@ -188,10 +197,10 @@ final class FailureRules {
   }
 
   /** Applies a penalty by this process's clock, since the store's clock cannot be read. */
-  private Decision penalized(Transaction transaction, Penalty penalty) {
+  private Decision penalized(Transaction transaction, Penalty penalty, long nowNanos) {
     return Decision.of(
         transaction,
-        Answer.ofPenalty(penalty.untilNanos(), transaction.cost(), time.nanos()),
+        Answer.ofPenalty(penalty.untilNanos(), transaction.cost(), nowNanos),
         penalty);
   }
 
