@@ -12,13 +12,16 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
 final class FailureRuleTest {
@@ -85,6 +88,29 @@ final class FailureRuleTest {
         .containsExactly(true, true, true);
     assertThat(ofOne.limit("Free").trySpendEach(List.of("a", "b", "c")))
         .containsExactly(true, true, true);
+  }
+
+  /** The clock was read once to choose what to spend, and again to decide. */
+  @Test
+  void penaltyThatEndsDuringTheDecision_allowsNothingThatWasNotSpent() {
+    Instant end = Instant.EPOCH.plusSeconds(1_000);
+    LimitName shared = LIMITS.catalogue().get("Shared");
+    CurrentLimits limits =
+        new CurrentLimits(
+            LIMITS.withPenalties(List.of(new Penalty(shared, "x", end, 0, "scraper"))));
+    for (int readingsBefore = 0; readingsBefore < 20; readingsBefore++) {
+      AtomicLong millis = new AtomicLong(1_000_000 - readingsBefore);
+      Limiter local =
+          Limiter.builder(limits, new Gone())
+              .onFailure(FailureRule.local(10))
+              .time(() -> millis.getAndIncrement() * 1_000_000)
+              .build();
+      int allowed = 0;
+      for (int i = 0; i < 10; i++) {
+        allowed += local.spend("Shared", "x").allowed() ? 1 : 0;
+      }
+      assertThat(allowed).as("of a share of one token").isLessThanOrEqualTo(1);
+    }
   }
 
   /** Another process could not give back to this one's memory. */
