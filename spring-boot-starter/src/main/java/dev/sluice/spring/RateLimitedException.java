@@ -42,7 +42,7 @@ public final class RateLimitedException extends RuntimeException {
       return Refusal.denied(denial.decision(), profile);
     }
     if (failure instanceof UnusableIdException) {
-      // The message may have what the client sent, and names the method.
+      // Not the exception's message: it names the method, and may quote the client.
       return new Refusal(
           400,
           Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),
