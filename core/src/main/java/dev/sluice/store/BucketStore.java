@@ -130,8 +130,8 @@ public interface BucketStore extends AutoCloseable {
   default void ping() {}
 
   /**
-   * Returns the largest difference between the clocks that decide on these buckets. A TAT beyond
-   * now + τ by no more than this comes from a clock that is ahead.
+   * Returns the largest difference between the clocks that decide on these buckets. If a TAT
+   * exceeds now + τ by at most this difference, another clock is ahead.
    *
    * @return nanoseconds; 0 if one clock decides
    */

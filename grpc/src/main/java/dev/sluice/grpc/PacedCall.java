@@ -39,9 +39,9 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
   private final Context.CancellationListener onCancel =
       cancelled -> cancel("the context was cancelled", cancelled.cancellationCause());
 
-  private final Queue<Consumer<ClientCall<Q, A>>> later = new ArrayDeque<>(); // under the lock
-  private @Nullable CompletableFuture<Void> admission; // under the lock
-  private volatile @Nullable ClientCall<Q, A> sent; // set once nothing is left to be done later
+  private final Queue<Consumer<ClientCall<Q, A>>> later = new ArrayDeque<>(); // guarded by this
+  private @Nullable CompletableFuture<Void> admission; // guarded by this
+  private volatile @Nullable ClientCall<Q, A> sent; // set when all calls in `later` have run
 
   PacedCall(Pacer pacer, URI uri, CallOptions options, Supplier<ClientCall<Q, A>> call) {
     this.pacer = pacer;

@@ -194,8 +194,8 @@ public final class Pacer {
     private final Duration maxWait;
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
-    private int step; // under the lock of this
-    private @Nullable Future<?> waiting; // under the lock of this: awaited by the last step
+    private int step; // guarded by this
+    private @Nullable Future<?> waiting; // guarded by this; what the newest step waits for
 
     Admission(String id, Duration maxWait) {
       this.id = id;

@@ -23,7 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** Connects with the client library. Thread-safe. */
+/** Connects to servers by means of Lettuce. Thread-safe. */
 final class LettuceConnector implements Connector {
 
   private static final long SENTINEL_ANSWERS_NANOS = 400_000_000;

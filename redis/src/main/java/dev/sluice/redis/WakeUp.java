@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Waking.
  *
  * A thread that wakes another is often preempted by it at once. The thread that reads the answers
- * would be preempted once per caller, and every later answer would wait. So it wakes two threads,
- * each of those wakes two more before it continues, and so on until all are awake.
+ * would be preempted once per caller, and every later answer would wait. So the reading thread
+ * wakes two threads; each wakes two more before it continues, until all are awake.
  *
  * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter): it notices
  * that when it stops waiting, for whatever reason, and wakes others. If a thread stopped waiting

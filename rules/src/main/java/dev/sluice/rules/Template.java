@@ -168,9 +168,9 @@ final class Template<C> {
         separated |= piece.text().indexOf(':') >= 0;
       } else if (!separated) {
         throw new IllegalArgumentException(
-            "found two placeholders without a \":\" between them in %s, expected one: else two"
+            "found no \":\" between two placeholders in %s, expected one: otherwise two clients"
                     .formatted(SafeText.quote(text))
-                + " clients could have the same id");
+                + " could have the same id");
       } else {
         separated = false;
       }

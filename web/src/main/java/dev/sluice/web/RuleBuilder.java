@@ -148,7 +148,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
     Limits limits = limiter.limits().get();
     if (book != null && !rules.isEmpty()) {
       throw new IllegalStateException(
-          "found rules of a book beside single rules, expected one or the other: in a book, the first rule that matches decides; single rules charge together");
+          "found rules of a book beside single rules, expected one or the other: in a book, only the first matching rule is charged; of single rules, all matching ones are");
     }
     Rules all = book == null ? Rules.of(rules, clientAddress) : Rules.of(book, clientAddress);
     MissingDefault onMissing = limiter.missingDefault();

@@ -224,6 +224,6 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
         HttpStatus.NOT_FOUND,
         "not-found",
         "There is nothing at this path",
-        "the path %s is not written as / lists it".formatted(path));
+        "the path %s is spelled differently from the one that GET / lists".formatted(path));
   }
 }
