@@ -246,7 +246,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (flag(fields, "quota_mode", problems)) {
         problems.warning(
             fields.at("quota_mode"),
-            "quota_mode is not expressed: each limit denies on its own, not only when all are over");
+            "quota_mode is not expressed, because a request is charged all or nothing: this limit denies alone, not only when all limits with quota_mode are over");
       }
       if (key.contains(Branch.STAR)) {
         notExpressed.add(
@@ -268,7 +268,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       }
       if (fields.find("metadata") != null) {
         problems.warning(
-            fields.at("metadata"), "metadata is not expressed: answers carry no dynamic metadata");
+            fields.at("metadata"),
+            "metadata is not expressed: answers carry no metadata of limits");
       }
     }
 
