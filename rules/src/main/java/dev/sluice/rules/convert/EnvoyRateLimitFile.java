@@ -204,13 +204,16 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         return null;
       }
       Fields fields = Fields.of(map, item, DESCRIPTOR, problems);
-      String key = text(fields.require("key"));
+      Node keyed = fields.require("key");
+      String key = text(keyed);
       String text = Objects.requireNonNullElse(text(fields.find("value")), "");
       String value = text.isEmpty() ? null : text;
       boolean shared = flag(fields, "share_threshold", problems);
       boolean shadow = flag(fields, "shadow_mode", problems);
       if (key == null || key.isEmpty()) {
-        problems.wrong(fields.at("key"), "a key, not empty");
+        if (keyed != null) {
+          problems.wrong(keyed, "a key, not empty");
+        }
         return null;
       }
       List<Branch> below = branches(fields.find("descriptors"), List.of());
