@@ -179,8 +179,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
       }
       request.header(header.substring(0, colon).strip(), header.substring(colon + 1).strip());
     }
-    List<RequestFacts> readings =
-        new RequestFacts(request.build(), ClientAddress.direct()).readings();
+    List<RequestFacts> readings = book.readings(request.build(), ClientAddress.direct());
     boolean several = readings.size() > 1;
     boolean methods = readings.stream().map(RequestFacts::method).distinct().count() > 1;
     if (several) {

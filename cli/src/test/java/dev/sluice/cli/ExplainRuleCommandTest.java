@@ -156,7 +156,12 @@ final class ExplainRuleCommandTest {
   @Test
   void methodThatARequestAsksFor_isExplainedToo() throws IOException {
     rules = rulesForPaths();
-    Cli run = explain("post", "//x/y", "--client", "192.0.2.7", "--header", "X-HTTP-Method: put");
+    String[] put = {"post", "//x/y", "--client", "192.0.2.7", "--header", "X-HTTP-Method: put"};
+    assertThat(explain(put).out())
+        .as("no rule uses the method")
+        .startsWith("the path can be read in 2 ways: ");
+    Files.writeString(Path.of(rules), "rules:\n  - {path: /x, methods: PUT, unlimited: true}\n");
+    Cli run = explain(put);
     assertThat(run.out())
         .startsWith("the request can be read in 4 ways: ")
         .contains("read as POST /x/y:\n", "read as PUT /x/y:\n", "read as PUT /y:\n");

@@ -93,6 +93,11 @@ record RequestRule(
     return new RequestForm(line(), listed(paths), words);
   }
 
+  /** Whether a method override in a request can change what the rule does. */
+  boolean readsMethodOverride() {
+    return methodOverride && form().words().contains("method");
+  }
+
   /** Returns what the rule charges, joined over all spellings of the request's values. */
   RuleMatch charge(Context context) {
     return context

@@ -60,6 +60,7 @@ public final class RuleBook implements RequestRules {
   private final Set<String> rulesOnly;
   private final List<Requirement> requirements;
   private final boolean forRequests;
+  private final boolean readsMethodOverride;
   private final RuleFinder finder = new RuleFinder();
   private final AskedIds asked;
 
@@ -80,6 +81,9 @@ public final class RuleBook implements RequestRules {
     this.rules.forEach(finder::add);
     this.asked = new AskedIds(this.rules);
     this.forRequests = this.rules.stream().anyMatch(RequestRule.class::isInstance);
+    this.readsMethodOverride =
+        this.rules.stream()
+            .anyMatch(r -> r instanceof RequestRule one && one.readsMethodOverride());
   }
 
   /**
@@ -229,10 +233,23 @@ public final class RuleBook implements RequestRules {
    */
   public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
     List<RuleMatch> matches = new ArrayList<>(1);
-    for (RequestFacts reading : new RequestFacts(request, client).readings()) {
+    for (RequestFacts reading : readings(request, client)) {
       finder.match(reading).ifPresent(matches::add);
     }
     return matches.stream().reduce(RuleMatch::with);
+  }
+
+  /**
+   * Returns each way in which the application may read a request: each path combined with each
+   * method, if a rule of the book uses the method.
+   *
+   * @param request the request
+   * @param client how the client's address is found
+   * @return at least one
+   * @throws dev.sluice.web.UnusableRequestException if there are too many
+   */
+  public List<RequestFacts> readings(WebRequest request, ClientAddress client) {
+    return new RequestFacts(request, client, readsMethodOverride).readings();
   }
 
   /**
@@ -297,7 +314,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Explains which rule matches one reading of a request, and why the rules before it do not.
    *
-   * @param facts one of {@link RequestFacts#readings}
+   * @param facts one of {@link #readings}
    * @return the explanation; {@link #match(WebRequest, ClientAddress)} joins the matches of all
    *     readings, and throws where one of them is unusable
    */

@@ -119,7 +119,17 @@ public record ValuePattern(List<String> pieces) {
    * @return whether it is
    */
   public boolean covers(ValuePattern other) {
-    return matches(String.join(FRESH, other.pieces));
+    return matches(other.sample());
+  }
+
+  /**
+   * Returns a value that another pattern matches exactly if it {@linkplain #covers covers} this
+   * one.
+   *
+   * @return the value, in which a character that no pattern has stands for each star
+   */
+  public String sample() {
+    return String.join(FRESH, pieces);
   }
 
   /**

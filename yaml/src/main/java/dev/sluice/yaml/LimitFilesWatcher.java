@@ -265,7 +265,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       return refused(snapshot, fingerprint, outcome.mistakes());
     }
-    List<Problem> reasons = new ArrayList<>(EmptyReload.problems(target.get(), limits, snapshot));
+    List<Problem> reasons = new ArrayList<>();
+    long had = defaults(target.get());
+    if (had > 0 && defaults(limits) == 0) {
+      reasons.add(emptied(had, snapshot));
+    }
     target.unmet(limits).stream()
         .filter(one -> one.onMissing() == MissingDefault.REFUSE)
         .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
@@ -303,6 +307,21 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       return !closed;
     }
+  }
+
+  /** Returns the mistake of a reload that would drop all defaults. */
+  private static Problem emptied(long had, Snapshot files) {
+    return new Problem(
+        files.firstFile(),
+        1,
+        1,
+        Severity.MISTAKE,
+        "found no defaults, so the current ones (%s) stay in force; to remove them, restart"
+            .formatted(had));
+  }
+
+  private static long defaults(Limits limits) {
+    return limits.configured().stream().filter(limits::hasDefault).count();
   }
 
   private Verdict refused(Snapshot snapshot, String fingerprint, List<Problem> problems) {

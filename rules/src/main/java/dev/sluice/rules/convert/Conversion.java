@@ -25,6 +25,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -104,6 +105,7 @@ public record Conversion(
     private final Map<String, Integer> times = new HashMap<>();
     private final List<Renaming> renamed = new ArrayList<>();
     private final List<Problem> notExpressed = new ArrayList<>();
+    private final AtomicLong steps = new AtomicLong();
 
     ConvertedFiles(Domains converted) {
       taken.addAll(SECTIONS);
@@ -161,6 +163,11 @@ public record Conversion(
     /** Adds a rule at the end. Its text is requested once all limits have names. */
     void rule(Supplier<String> text) {
       rules.add(text);
+    }
+
+    /** Returns the counter of the steps that the search for patterns took. */
+    AtomicLong steps() {
+      return steps;
     }
 
     /** Returns the number of rules. */

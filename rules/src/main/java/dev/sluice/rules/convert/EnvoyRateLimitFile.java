@@ -204,13 +204,16 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         return null;
       }
       Fields fields = Fields.of(map, item, DESCRIPTOR, problems);
-      String key = text(fields.require("key"));
+      Node keyed = fields.require("key");
+      String key = text(keyed);
       String text = Objects.requireNonNullElse(text(fields.find("value")), "");
       String value = text.isEmpty() ? null : text;
       boolean shared = flag(fields, "share_threshold", problems);
       boolean shadow = flag(fields, "shadow_mode", problems);
       if (key == null || key.isEmpty()) {
-        problems.wrong(fields.at("key"), "a key, not empty");
+        if (keyed != null) {
+          problems.wrong(keyed, "a key, not empty");
+        }
         return null;
       }
       List<Branch> below = branches(fields.find("descriptors"), List.of());
@@ -246,7 +249,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (flag(fields, "quota_mode", problems)) {
         problems.warning(
             fields.at("quota_mode"),
-            "quota_mode is not expressed: each limit denies on its own, not only when all are over");
+            "quota_mode is not expressed, because a request is charged all or nothing: this limit denies alone, not only when all limits with quota_mode are over");
       }
       if (key.contains(Branch.STAR)) {
         notExpressed.add(
@@ -268,7 +271,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       }
       if (fields.find("metadata") != null) {
         problems.warning(
-            fields.at("metadata"), "metadata is not expressed: answers carry no dynamic metadata");
+            fields.at("metadata"),
+            "metadata is not expressed: answers carry no metadata of limits");
       }
     }
 
