@@ -329,7 +329,7 @@ public final class AuditLog implements AutoCloseable {
       }
       json.writeEndObject();
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
     bytes.write('\n');
     return bytes.toByteArray();

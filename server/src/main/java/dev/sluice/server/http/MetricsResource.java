@@ -61,15 +61,15 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The text of many limits takes a large part of a small heap, once for each client that reads it:
- * 6 MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
+ * The text of many limits takes a large part of a small heap, once for each client that reads it: 6
+ * MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
  * and sent in pieces, each when the client has read the one before. For a client that does not
  * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
  * the first byte: an answer is complete, or a 503.
  *
  * All clients of a scrape share its compressed text, which is held until the last of them has read
- * it. So slow clients could hold many scrapes. While they hold too much, no new scrape begins, and
- * others share the newest one.
+ * it. So slow clients could hold many scrapes. While unread scrapes hold too much memory, no new
+ * scrape begins, and new clients share the newest one.
  */
 
 /** Answers {@code GET /metrics} in the text format of Prometheus. */
@@ -233,7 +233,7 @@ final class MetricsResource extends MethodService {
           close();
         }
       } catch (IOException e) {
-        throw new UncheckedIOException(e); // memory does not fail
+        throw new UncheckedIOException(e); // cannot happen: it is memory
       }
     }
 
@@ -305,7 +305,7 @@ final class MetricsResource extends MethodService {
             text.flush();
           });
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
   }
 
@@ -330,7 +330,8 @@ final class MetricsResource extends MethodService {
     }
 
     /**
-     * Registers the meters; to be closed, since those of the garbage collector listen to the JVM.
+     * Registers the meters. The caller must close the result, since the meters of the garbage
+     * collector listen to the JVM.
      */
     static ProcessMeters bind(MeterRegistry registry) {
       JvmGcMetrics collections = new JvmGcMetrics();

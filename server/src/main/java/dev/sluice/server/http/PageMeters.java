@@ -175,7 +175,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     try {
       scrape(page);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
     return page.toString(StandardCharsets.UTF_8);
   }

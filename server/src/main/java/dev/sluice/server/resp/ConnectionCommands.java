@@ -284,7 +284,9 @@ final class ConnectionCommands {
     return table;
   }
 
-  /** Returns the named commands, null for an unknown name; all commands if no name is given. */
+  /**
+   * Returns the named commands, with null for each unknown name; all commands if no name is given.
+   */
   private static List<@Nullable Command> asked(Request request, CommandTable all) {
     if (request.count() == 2) {
       return new ArrayList<>(all.all());

@@ -58,7 +58,10 @@ final class JsonService implements HttpService {
     this.meters = meters;
   }
 
-  /** Never, as for all resources: the library would cache the first spelling of a path. */
+  /**
+   * Returns false, as every resource does: otherwise the library caches the first spelling of a
+   * path.
+   */
   @Override
   public boolean shouldCachePath(String path, @Nullable String query, Route route) {
     return false;

@@ -70,7 +70,7 @@ final class JsonShape {
       throw new BadRequest(
           "the body is not JSON at line %s column %s".formatted(at.getLineNr(), at.getColumnNr()));
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
   }
 
