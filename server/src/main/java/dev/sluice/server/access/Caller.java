@@ -35,9 +35,7 @@ public final class Caller {
     CERTIFICATE,
     /** The server has no access control. */
     ANYBODY,
-    /**
-     * The server has access control, and the caller has sent no token or certificate that it knows.
-     */
+    /** The server has access control, and the caller has sent no known token or certificate. */
     UNKNOWN
   }
 
@@ -69,7 +67,7 @@ public final class Caller {
   /**
    * Returns the caller of a server without access control, who may do everything.
    *
-   * @param address where the connection comes from
+   * @param address the client's IP address
    * @return the caller
    */
   public static Caller anybody(String address) {
@@ -79,12 +77,11 @@ public final class Caller {
   /**
    * Returns a caller of a server without a file of tokens.
    *
-   * @param address where the connection comes from
-   * @param certificateNames returns the names in its verified certificate, none without one; called
-   *     only if the name matters, by any thread
+   * @param address the client's IP address
+   * @param certificateNames returns the names in the caller's verified certificate, empty without
+   *     one; called by any thread, only if the name is needed
    * @param watch receives each further request
-   * @param mayAdmin whether it may do everything, or everything that does not need the role {@code
-   *     admin}
+   * @param mayAdmin whether the caller may also do what needs the role {@code admin}
    * @return the caller
    */
   static Caller anybody(
@@ -145,7 +142,7 @@ public final class Caller {
   }
 
   /**
-   * Returns where the connection comes from.
+   * Returns the client's address.
    *
    * @return an IP address
    */
@@ -221,7 +218,7 @@ public final class Caller {
     }
   }
 
-  /** Notes and counts a refusal by another class. */
+  /** Counts a refusal that another class decided, and notes it in the audit log. */
   void tellRefused(String why) {
     watch.refused(this, why);
   }
@@ -282,7 +279,7 @@ public final class Caller {
    * Requires that the caller may use a limit.
    *
    * @param limit the limit's name
-   * @throws RefusedException if it may not
+   * @throws RefusedException if the caller may not use the limit
    */
   public void requireLimit(String limit) {
     if (!mayUse(limit)) {

@@ -357,7 +357,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private static void addUnasked(
       String what, LimitName name, @Nullable String doubt, Set<String> found) {
     if (doubt != null) {
-      found.add("%s of %s acts on no request of the rules: %s".formatted(what, name, doubt));
+      found.add("%s of %s affects no request of the rules: %s".formatted(what, name, doubt));
     }
   }
 
@@ -570,7 +570,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       aheadNanos = Math.addExact(quota.offsetNanos(), debtNanos);
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
-          "owe: found %s, expected fewer tokens: one comes every %s ns, so the debt would never end"
+          "owe: found %s, expected fewer tokens: at one token per %s ns, the debt would never end"
               .formatted(tokens, quota.intervalNanos()));
     }
     Instant until = instant(now.nowNanos()).plusNanos(debtNanos);
