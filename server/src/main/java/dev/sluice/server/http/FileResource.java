@@ -126,7 +126,7 @@ final class FileResource extends Resource {
     /**
      * Reads a file that comes with the server.
      *
-     * @throws IllegalStateException if the jar lacks it
+     * @throws IllegalStateException if the jar lacks the file
      */
     static PageFile read(MediaType type, String name) {
       return new PageFile(type, JarFiles.read("/dev/sluice/server/page/" + name));
@@ -182,8 +182,8 @@ final class FileResource extends Resource {
     /**
      * Reads a file.
      *
-     * @param path as for {@link Class#getResourceAsStream}
-     * @throws IllegalStateException if it is missing
+     * @param path the file's path, as for {@link Class#getResourceAsStream}
+     * @throws IllegalStateException if the jar lacks the file
      */
     static byte[] read(String path) {
       try (InputStream in = JarFiles.class.getResourceAsStream(path)) {

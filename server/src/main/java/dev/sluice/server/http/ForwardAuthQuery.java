@@ -179,7 +179,7 @@ record ForwardAuthQuery(
       if (name != null) {
         if (id != null && key != null) {
           throw new WireException(
-              "key", "found an id and a key of one limit, expected one of them");
+              "key", "found both an id and a key for one limit, expected only one");
         }
         limits.add(new Wanted(name, id, key, cost));
         id = null;

@@ -36,7 +36,10 @@ abstract class JsonResource extends Resource {
     super(HttpMethod.POST);
   }
 
-  /** Answers a body that is declared as JSON; may throw, or fail later. */
+  /**
+   * Answers a request whose body is declared as JSON. May throw an exception, or return a stage
+   * that fails.
+   */
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 
