@@ -16,9 +16,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The library knows nine methods, and refuses any other before it calls a service. A proxy may call
- * with the method of the original request, such as one of WebDAV. So the library sees such a
- * request as a GET, with the original method in a header whose name clients cannot guess.
+ * The library knows nine methods, and refuses any other before it calls a service. A proxy may use
+ * the method of the original request, such as a WebDAV method. So the library sees such a request
+ * as a GET, with the original method in a header whose name clients cannot guess.
  */
 
 /**

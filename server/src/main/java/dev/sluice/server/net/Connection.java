@@ -147,7 +147,7 @@ final class Connection extends Client {
         if (!charged(slice.readableBytes())) {
           slice.release();
           close("no room for its headers; it held %s bytes");
-          drop(); // now: thousands of connections may be refused before the first one is closed
+          drop(); // at once: thousands of connections may be refused before the first is closed
           return;
         }
         ctx.fireChannelRead(slice);
@@ -283,9 +283,9 @@ final class Connection extends Client {
   }
 
   /**
-   * Returns a listener for the moment when an HTTP/1.1 answer was completely written. When it is
-   * made would be too early: all requests of one read would be answered in a single turn of the
-   * event loop.
+   * Returns a listener for the moment when an HTTP/1.1 answer was completely written. The moment
+   * when the answer is made would be too early: all requests of one read would be answered in a
+   * single turn of the event loop.
    */
   ChannelFutureListener answered() {
     return answered;
@@ -327,8 +327,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Handles the end of the input. Bodies that are still being passed on get a moment; those still
-   * incomplete afterwards will never end.
+   * Handles the end of the input. A body whose bytes are still being passed on gets two seconds. A
+   * body that is incomplete afterwards will never end.
    */
   private void inputEnds() {
     endIfAllAre(exchange -> false);

@@ -242,7 +242,7 @@ public final class ConnectionBudget {
     if (!fits) {
       refused.warn(
           () ->
-              "connection from %s refused: %s are open, and none of them is idle and of a peer with as many; close some, or raise the bound"
+              "connection from %s refused: %s connections are open, and none is an idle one of a peer with as many connections; close some, or raise the bound"
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }
