@@ -32,8 +32,8 @@ final class Marks {
   }
 
   /**
-   * Returns for how many seconds one of these limits has no room for a further mark; 0 if all have
-   * room.
+   * Returns how many seconds pass until all of these limits have room for a further mark; 0 if all
+   * have room now.
    */
   synchronized long fullForSeconds(Collection<String> limits, long nowMillis) {
     long longestMillis = 0;
