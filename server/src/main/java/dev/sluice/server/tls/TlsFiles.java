@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * The certificate of a server, its key, and the authorities of its clients, as PEM files that are
  * replaced together or not at all.
  *
- * <p>Thread-safe. A certificate that has ended is refused when it is new. One that ends while the
- * server runs is kept with a warning: the server goes on.
+ * <p>Thread-safe. An expired certificate is refused when it is loaded. A certificate that expires
+ * while the server runs stays in use, with a warning.
  */
 public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
@@ -56,9 +56,9 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   /**
    * Names the files.
    *
-   * @param certificate a PEM file: the server's certificate, then those between it and its root
+   * @param certificate a PEM file: the server's certificate, then the intermediate certificates
    * @param key a PEM file with the key of that certificate, without a password
-   * @param clients which certificates clients show; null if they are not asked for any
+   * @param clients the certificates that clients show; null if the server asks for none
    */
   public TlsFiles(Path certificate, Path key, @Nullable ClientCertificates clients) {
     this(certificate, key, clients, Clock.systemUTC());
@@ -152,7 +152,10 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     }
   }
 
-  /** Those that may sign now: what else vouches for a client is nobody's word. */
+  /**
+   * Returns the authorities whose certificates are valid now. Other authorities get a warning, or
+   * are a mistake if none is valid.
+   */
   private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
     Instant now = clock.instant();
     List<X509Certificate> valid = new ArrayList<>();
@@ -254,9 +257,10 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * Which certificates clients show.
+   * The certificates that the server asks of its clients.
    *
-   * @param authorities a PEM file with the certificates of the authorities that sign them
+   * @param authorities a PEM file with the certificates of the authorities that sign client
+   *     certificates
    * @param required whether a client without a certificate is refused
    */
   public record ClientCertificates(Path authorities, boolean required) {}
