@@ -202,7 +202,7 @@ public final class Access implements AutoCloseable {
     strangers.close();
   }
 
-  /** Returns the tokens in force; null where there is no access control. */
+  /** Returns the tokens in force; null if there is no access control. */
   @Nullable Tokens known() {
     return tokens == null
         ? null

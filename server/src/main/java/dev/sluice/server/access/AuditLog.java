@@ -66,9 +66,9 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Returns a log that keeps nothing.
+   * Returns a log that discards everything.
    *
-   * @return the log
+   * @return a log without a file and a thread
    */
   public static AuditLog none() {
     return new AuditLog(null);
@@ -153,13 +153,13 @@ public final class AuditLog implements AutoCloseable {
         file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
   }
 
-  /** Creates the file readable by its owner only, since the log has ids and addresses. */
+  /** Creates the file so that only its owner can read it, since the log has ids and addresses. */
   private static void createForTheOwner(Path file) throws IOException {
     try {
       Files.createFile(
           file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     } catch (FileAlreadyExistsException | UnsupportedOperationException e) {
-      // The file exists by now, or the file system has no such permissions.
+      // Ignored: the file exists by now, or its file system has no POSIX permissions.
     }
   }
 

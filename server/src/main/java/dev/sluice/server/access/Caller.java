@@ -46,7 +46,7 @@ public final class Caller {
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
-  /** What the caller may do, and on which limits. */
+  /** The roles of the caller, and the limits that it may use. */
   private record Rights(Set<Role> roles, Scopes scopes) {
 
     static final Rights ALL = new Rights(Set.copyOf(EnumSet.allOf(Role.class)), Scopes.ALL);
@@ -105,8 +105,7 @@ public final class Caller {
   /**
    * Returns the name of the token or of the certificate.
    *
-   * @return the name; "anybody" where the server has no file of tokens and TLS asks for no
-   *     certificate
+   * @return the name; "anybody" if the server has no file of tokens and TLS asks for no certificate
    */
   public String name() {
     List<String> names = credential.certificateNames().get();
@@ -194,8 +193,8 @@ public final class Caller {
   }
 
   /**
-   * Looks up limits for the caller. Limits that it may not use do not exist for it, so they are not
-   * suggested for a misspelled name either.
+   * Looks up limits for the caller. A limit that the caller may not use is never suggested for a
+   * misspelled name.
    *
    * @param names the names of the limits
    * @param lookUp looks up the limits, and throws for unknown ones

@@ -148,7 +148,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
    * @param service the service of the request
    * @param path the path of its route
    * @param reads whether its method is GET, HEAD or OPTIONS
-   * @return the permission; that of the role {@code admin} for a service that says none
+   * @return the permission; the role {@code admin} for a service that declares none
    */
   static Permission need(HttpService service, String path, boolean reads) {
     Endpoint endpoint = service.as(Endpoint.class);

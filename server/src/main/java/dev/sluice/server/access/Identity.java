@@ -113,7 +113,7 @@ public final class Identity {
   /**
    * Whether the client is known: by a token, or by its certificate.
    *
-   * @return true also where the server has no access control
+   * @return true also if the server has no access control
    */
   public boolean isKnown() {
     return access.isKnown(tokenHash, tokenHash == null ? certificateNames() : List.of());

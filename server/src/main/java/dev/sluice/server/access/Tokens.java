@@ -65,7 +65,8 @@ public final class Tokens {
    * Returns a reader of files of tokens that are loaded apart from the limits.
    *
    * @param asksForCertificates whether the server asks clients for a certificate
-   * @param limits the limits in force: a token that is for none of them gets a warning
+   * @param limits the limits in force: an entry whose scope matches none of these limits gets a
+   *     warning
    * @return the reader
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates, CurrentLimits limits) {
@@ -73,7 +74,7 @@ public final class Tokens {
   }
 
   /**
-   * Whether a token may have a name.
+   * Whether a text is a valid name of a token.
    *
    * @param text the name
    * @return true for 1 to 100 letters, digits, dots, underscores and dashes
@@ -83,7 +84,7 @@ public final class Tokens {
   }
 
   /**
-   * Whether a text may stand among the limits of a token.
+   * Whether a text is a valid entry among the limits of a token.
    *
    * @param text the name of a limit, or a pattern such as {@code Orders*}
    * @return false if the text can match no limit
@@ -113,7 +114,7 @@ public final class Tokens {
   }
 
   /**
-   * Returns what the file keeps of a token.
+   * Returns the hash of a token, which the file of tokens has in place of the token.
    *
    * @param token the token
    * @return its SHA-256 in hexadecimal

@@ -401,7 +401,7 @@ final class FileKeeper extends ListKeeper {
       }
     }
 
-    /** Takes every id as it is. */
+    /** Accepts every id unchanged. */
     private enum AnyId implements IdFormat {
       AS_IT_STANDS;
 
@@ -413,7 +413,7 @@ final class FileKeeper extends ListKeeper {
       }
     }
 
-    /** Collects the names that stand in a file of overrides or of penalties. */
+    /** Collects the limit names in a file of overrides or of penalties. */
     record Reader(Set<String> texts) implements CompanionFile<Reader> {
 
       @Override

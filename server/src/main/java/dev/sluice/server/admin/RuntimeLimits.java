@@ -381,7 +381,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @param name the limit's name
    * @param id the id, canonical
-   * @return the override that is in force, null where there is none
+   * @return the override that is in force, null if there is none
    */
   public @Nullable LimitOverride override(LimitName name, String id) {
     return inForce.get().overridesOf(name).stream()

@@ -55,8 +55,8 @@ final class Marks {
   }
 
   /**
-   * Counts a mark for each limit, unless one of them has no room; returns the same as {@link
-   * #fullForSeconds}.
+   * Counts a mark for each limit, unless one of the limits has no room. Returns the same as {@link
+   * #fullForSeconds} before the call.
    */
   synchronized long add(Collection<String> limits, long nowMillis, long endMillis) {
     long fullForSeconds = fullForSeconds(limits, nowMillis);

@@ -93,7 +93,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   /**
-   * Refuses a batch whose token would be too long, before anything is charged.
+   * Refuses a batch whose token would be too long. Must be called before the batch is charged.
    *
    * @return the most bytes that the token may have, without its signature
    * @throws WireException if the token would be too long; the message has both sizes

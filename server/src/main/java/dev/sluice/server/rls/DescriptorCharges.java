@@ -43,8 +43,8 @@ import org.jspecify.annotations.Nullable;
 final class DescriptorCharges {
 
   /**
-   * The limit of descriptors that carry their own limit and match none of ours. Its number is part
-   * of bucket keys and must never change.
+   * The limit of descriptors that carry their own limit and match no configured limit. Its number
+   * is part of bucket keys and must never change.
    */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();

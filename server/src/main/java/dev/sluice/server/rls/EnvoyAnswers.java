@@ -248,8 +248,8 @@ final class EnvoyAnswers {
     private RateLimitHeaders() {}
 
     /**
-     * Returns the fields. If a failure rule decided, they include its word; if the remaining tokens
-     * are unknown, they include nothing else.
+     * Returns the fields. If a failure rule decided, the fields include the rule's word; if the
+     * remaining tokens are unknown, the fields include nothing else.
      */
     static Map<String, String> of(Collection<DescriptorCharge> charges, HeaderProfile profile) {
       Map<String, DescriptorCharge> policies = new LinkedHashMap<>();
