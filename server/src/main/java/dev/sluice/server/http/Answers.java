@@ -60,7 +60,7 @@ final class Answers {
         headers(decision, form), bytes(json -> DecisionWriter.write(decision, request, json)));
   }
 
-  /** Answers the state of a bucket. */
+  /** Answers the state of a bucket, with the id of its override; null if the default applies. */
   static AggregatedHttpResponse bucket(
       Decision decision, @Nullable String overrideId, AnswerForm form) {
     return of(

@@ -106,7 +106,7 @@ final class AskedRequest implements WebRequest {
   /**
    * Returns method and target of the original request.
    *
-   * @throws WireException if the proxy is not trusted, or does not send them
+   * @throws WireException if the proxy is not trusted, or does not send method and target
    */
   private PlainRequest original() {
     PlainRequest known = original;

@@ -69,7 +69,7 @@ final class DecisionStream {
   private int seen; // from start to here, no line ends
   private int objects; // JSON objects that begin from start to seen
   private int number;
-  private boolean whole; // no more of the body comes
+  private boolean whole; // the body has ended
   private @Nullable Fault fault; // why the body ended early
   private boolean counted;
   private boolean begun; // the status was sent

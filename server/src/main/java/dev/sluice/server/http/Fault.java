@@ -41,8 +41,8 @@ record Fault(
   private static final int SHOWN = 200;
 
   /**
-   * The detail for a change that timed out in the queue. The change was not made, so the client may
-   * send it again.
+   * The detail for a change or a reload that timed out in the queue. It was not done, so the client
+   * may send it again.
    */
   static final String TOO_LATE = "the request timed out in the queue; send it again";
 

@@ -192,7 +192,7 @@ public final class HttpPart implements Part {
      * Makes the part.
      *
      * @param state the figures
-     * @param topDenied the ids that are denied most, null if they are not kept
+     * @param topDenied the ids that are denied most, null if the server does not keep them
      */
     public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
       this.state = state;

@@ -46,7 +46,7 @@ abstract class JsonResource extends Resource {
   /** Called if the body cannot be read; overridden by resources that note such requests. */
   void unreadable(ServiceRequestContext context, String why) {}
 
-  /** Parses the body; its mistakes follow those of the query. */
+  /** Parses the body; the mistakes of the body follow the mistakes of the query. */
   static WireRequest read(byte[] json, Mistakes ofQuery) {
     return READER.read(json, ofQuery);
   }

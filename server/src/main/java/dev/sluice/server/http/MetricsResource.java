@@ -84,7 +84,7 @@ final class MetricsResource extends MethodService {
   /** The bytes to expand a compressed text, including one piece. */
   private static final int EXPANSION_BYTES = 64 << 10;
 
-  /** Scrapes that are not completely read may hold the heap divided by this. */
+  /** Scrapes that are not completely read may hold the heap divided by this number. */
   private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
@@ -250,7 +250,7 @@ final class MetricsResource extends MethodService {
   }
 
   /**
-   * Returns the next scrape to begin: requests that arrive during a scrape share the one after it.
+   * Returns the next scrape to begin: requests that arrive during a scrape share the next scrape.
    * So at most two threads scrape at a time.
    *
    * @param threads run the scrape

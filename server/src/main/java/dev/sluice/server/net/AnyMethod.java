@@ -110,9 +110,9 @@ public final class AnyMethod {
   }
 
   /**
-   * A service that proxies call about other clients' requests. Method, body and headers are those
-   * of the original request. The body is neither read nor waited for. If the proxy is trusted,
-   * {@code Host} and {@code Origin} say nothing about this server.
+   * A service that proxies call about other clients' requests. The call has the method, body and
+   * headers of the original request. The body is neither read nor waited for. If the proxy is
+   * trusted, {@code Host} and {@code Origin} are therefore not this server's.
    */
   public interface AskedByProxies {
 

@@ -21,13 +21,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A valve at the very beginning of the pipeline. It passes on what was read in small slices, and
- * only while the client reads its responses. A single read may hold hundreds of pipelined requests,
- * each with a response a thousand times its size. While the valve is shut, nothing more is read.
+ * A valve at the very beginning of the pipeline. The valve passes on the bytes read in small
+ * slices, and only while the client reads its responses. A single read may hold hundreds of
+ * pipelined requests, each with a response a thousand times its size. While the valve is shut,
+ * nothing more is read.
  *
- * HTTP/2 has its own windows for responses, and the frames that open them must come in. Its valve
- * shuts only while the network does not accept what is written; unread HTTP/2 responses are bounded
- * by the number of streams and by the budget.
+ * HTTP/2 has flow-control windows for responses, and the server must read the frames that open the
+ * windows. So the valve of an HTTP/2 connection shuts only while the network accepts no more bytes;
+ * unread HTTP/2 responses are bounded by the number of streams and by the budget.
  */
 
 /**
@@ -202,7 +203,10 @@ final class Connection extends Client {
     looseBytes = 0;
   }
 
-  /** Adds our handlers once the library has recognized the protocol and added its own. */
+  /**
+   * Adds this server's handlers once the library has recognized the protocol and added its own
+   * handlers.
+   */
   private void greet(ChannelHandlerContext ctx) {
     ChannelPipeline pipeline = ctx.pipeline();
     Http2ConnectionHandler handler = pipeline.get(Http2ConnectionHandler.class);

@@ -67,7 +67,7 @@ public final class ConnectionBudget {
   /** How long a request may wait for its client while the budget is exhausted. */
   static final Duration PRESSURE_AGE = Duration.ofMillis(250);
 
-  /** A peer counts as modest if it holds at most the budget divided by this. */
+  /** A peer counts as modest if it holds at most the budget divided by this number. */
   private static final int MODEST_SHARE = 16;
 
   private static final long SEARCH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(10);

@@ -337,7 +337,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Adds an origin whose web pages may call this server; only its own may if not called.
+     * Adds an origin whose web pages may call this server; without this call, only its own pages
+     * may.
      *
      * @param origin such as {@code https://example.com}; {@code *} for any
      * @return this
@@ -363,7 +364,7 @@ public final class SluiceServer implements AutoCloseable {
 
     /**
      * Shares a budget with other ports: the bounds on connections and on bytes in flight, and the
-     * time to read a response. The server has a budget of its own if not called.
+     * time to read a response. Without this call, the server has its own budget.
      *
      * @param traffic the shared budget
      * @return this

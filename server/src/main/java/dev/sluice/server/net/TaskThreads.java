@@ -21,7 +21,7 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   private final int mostWaiting;
 
   /**
-   * Makes threads, which start when they are needed and end when they are not.
+   * Makes threads, which start when a task needs them and end when they are idle.
    *
    * @param name the beginning of the threads' names
    * @param most the most threads

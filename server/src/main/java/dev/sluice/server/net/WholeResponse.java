@@ -172,9 +172,10 @@ public final class WholeResponse implements HttpResponse {
   }
 
   /**
-   * An answer as it is sent. The library's own class copies all headers to add the content length.
+   * An answer in the form in which it is sent. The library's own class copies all headers to add
+   * the content length.
    *
-   * @param headers with the content length, where the status allows a body
+   * @param headers the headers, including the content length if the status allows a body
    * @param content the body
    */
   public record WholeAnswer(ResponseHeaders headers, HttpData content)
@@ -183,7 +184,7 @@ public final class WholeResponse implements HttpResponse {
     /**
      * Makes an answer.
      *
-     * @param headers all but the content length, which is added here
+     * @param headers all headers but the content length, which is added here
      * @param content the body; empty for none
      * @return the answer
      */

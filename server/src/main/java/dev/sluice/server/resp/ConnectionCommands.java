@@ -70,7 +70,7 @@ final class ConnectionCommands {
         Command.of("QUIT", NOTHING, "Ends the connection", ConnectionCommands::quit));
   }
 
-  /** Sets the table of commands; to be called before the first connection. */
+  /** Sets the table of commands; must be called before the first connection. */
   void table(CommandTable all) {
     table = all;
   }

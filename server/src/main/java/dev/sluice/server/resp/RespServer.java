@@ -222,7 +222,7 @@ public final class RespServer implements AutoCloseable {
     return all;
   }
 
-  /** Initializes the connections of a port, with the parts that they share. Thread-safe. */
+  /** Initializes the connections of a port, and holds the objects that they share. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 

@@ -136,7 +136,7 @@ interface Door {
     }
 
     /**
-     * Gives load balancers time to notice that the service goes away, and closes the doors. An
+     * Gives load balancers time to notice that the service stops, and closes the doors. An
      * interrupted thread does not wait.
      */
     @Override

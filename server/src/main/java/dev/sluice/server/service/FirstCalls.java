@@ -29,9 +29,9 @@ import java.time.Duration;
 
 /*
  * The first call of a process takes 0.1 s and more, since its classes are loaded; the next thousand
- * run interpreted, at a tenth of the later rate, and delay those behind them. A proxy may wait only
- * 20 ms for an answer. So the server makes these calls itself, before it says that it listens. It
- * asks a server of its own, on a port of loopback and for a moment: there it needs no token and no
+ * run interpreted, at a tenth of the later rate, and delay the calls behind them. A proxy may wait
+ * only 20 ms for an answer. So the server makes these calls itself, before it says that it listens.
+ * It calls a temporary server of its own on a loopback port: there it needs no token and no
  * certificate, and the calls change no metric, audit log or bucket of the real server. The frames
  * are written here, as the client of the HTTP library took half a second of the start.
  */

@@ -174,8 +174,8 @@ final class LoadedFiles {
   }
 
   /**
-   * Checks the required limits, now and at each reload. An unknown name is always an error, also
-   * where missing limits are allowed.
+   * Returns current limits that have the required limits, now and after each reload. An unknown
+   * name is always an error, also where missing limits are allowed.
    */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();

@@ -43,10 +43,10 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * @param doors the ports that answer clients
- * @param sources where the limits come from
- * @param storage where the buckets are kept
+ * @param sources the sources of the limits
+ * @param storage the store of the buckets
  * @param control access control, its audit log, and where changes at run time are saved
- * @param telemetry what is kept and sent besides the metrics
+ * @param telemetry data that is kept or sent in addition to the metrics
  */
 public record ServerConfig(
     Doors doors, Sources sources, Storage storage, Control control, Telemetry telemetry) {
@@ -55,8 +55,8 @@ public record ServerConfig(
    * Makes the settings.
    *
    * @param doors the ports that answer clients
-   * @param sources where the limits come from
-   * @param storage where the buckets are kept
+   * @param sources the sources of the limits
+   * @param storage the store of the buckets
    * @param control access control, its audit log, and where changes at run time are saved
    * @param telemetry data that is kept or sent in addition to the metrics
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
@@ -264,12 +264,12 @@ public record ServerConfig(
   }
 
   /**
-   * Where the limits come from.
+   * The sources of the limits.
    *
    * @param files the limit files, which are watched
    * @param table overrides that take precedence over those of the file, null for none
    * @param required the limits that must not be missing, at the start and after each reload
-   * @param onMissing what a request gets for an id that has neither a default nor an override
+   * @param onMissing what to do with a request for an id that has neither a default nor an override
    * @param copy the copy of the limit files of the last good load, null for none
    */
   public record Sources(
@@ -288,7 +288,8 @@ public record ServerConfig(
      * @param files the limit files, which are watched
      * @param table overrides that take precedence over those of the file, null for none
      * @param required the limits that must not be missing; the list is copied
-     * @param onMissing what a request gets for an id that has neither a default nor an override
+     * @param onMissing what to do with a request for an id that has neither a default nor an
+     *     override
      * @param copy the copy of the limit files of the last good load, null for none
      */
     public Sources {
@@ -301,7 +302,8 @@ public record ServerConfig(
      * @param files the limit files, which are watched
      * @param table overrides that take precedence over those of the file, null for none
      * @param required the limits that must not be missing; the list is copied
-     * @param onMissing what a request gets for an id that has neither a default nor an override
+     * @param onMissing what to do with a request for an id that has neither a default nor an
+     *     override
      */
     public Sources(
         Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
@@ -385,9 +387,9 @@ public record ServerConfig(
   }
 
   /**
-   * Where the buckets are kept.
+   * The store of the buckets, and what happens while it fails.
    *
-   * @param store where the store is, and its passwords
+   * @param store the store's address and passwords
    * @param snapshot the file that keeps the buckets of the memory store, null for none
    * @param tokenKey the key of the tokens of reservations, which all servers of a fleet share
    * @param onFailure the failure rule of limits without a rule of their own, used while the store
@@ -407,7 +409,7 @@ public record ServerConfig(
     /**
      * Makes the settings.
      *
-     * @param store where the store is, and its passwords
+     * @param store the store's address and passwords
      * @param snapshot the file that keeps the buckets of the memory store, null for none
      * @param tokenKey the key of the tokens of reservations
      * @param onFailure the failure rule of limits without a rule of their own
@@ -429,7 +431,7 @@ public record ServerConfig(
      * Returns the settings of a store without a snapshot, with a random token key. While the store
      * fails, each request gets an error.
      *
-     * @param store where the store is, and its passwords
+     * @param store the store's address and passwords
      * @return the settings
      */
     public static Storage in(StoreAccess store) {
@@ -458,7 +460,7 @@ public record ServerConfig(
   }
 
   /**
-   * Access control, the audit log, and the place that keeps changes at run time.
+   * Access control, the audit log, and the place that saves changes at run time.
    *
    * @param tokens the file of tokens, null for no access control
    * @param auditLog the file that takes the audit log, "-" for standard error, null for none
@@ -473,7 +475,7 @@ public record ServerConfig(
       @Nullable Path overrideStore,
       @Nullable Quota requestsPerAddress) {
 
-    /** No access control, no audit log, and no kept changes. */
+    /** No access control, no audit log, and no saved changes. */
     public static final Control NONE = new Control(null, null, null, null);
   }
 

@@ -61,7 +61,7 @@ final class TableOverrides {
     return limits;
   }
 
-  /** Adds the settings made at run time to these limits. */
+  /** Returns these limits with the overrides and penalties that are set at run time. */
   RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
     RuntimeLimits over =
         table != null

@@ -32,7 +32,7 @@ public final class RateHistory implements AutoCloseable {
   /** How many seconds are kept. */
   public static final int SECONDS = 60;
 
-  /** Limits beyond this many, in the order in which they decided first, have no history. */
+  /** The most limits with a history: the limits that decide first after the start. */
   public static final int MOST_LIMITS = 256;
 
   private static final List<String> METERS =

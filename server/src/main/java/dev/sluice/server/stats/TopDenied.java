@@ -37,7 +37,7 @@ public final class TopDenied implements LimiterObserver {
   /** How many ids of a limit are reported. */
   public static final int SHOWN = 20;
 
-  /** Limits beyond this many, in the order of their first denials, are not watched. */
+  /** The most limits that are watched: the limits that deny first after the start. */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;

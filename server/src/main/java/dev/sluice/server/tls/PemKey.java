@@ -15,13 +15,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * The JDK reads PKCS #8 only. The two older forms are what PKCS #8 wraps: the key, without the name
- * of its algorithm. So each is put into that wrapping, which is
+ * The JDK reads PKCS #8 only. An older form has only the content of PKCS #8: the key, without the
+ * name of its algorithm. So this class wraps the older form in PKCS #8, which is
  *
  *   SEQUENCE { INTEGER 0, SEQUENCE { OID algorithm, parameters }, OCTET STRING { the older form } }
  *
- * The parameters of RSA are NULL. Those of EC are the curve, which stands in the older form under
- * the tag [0].
+ * The parameters of RSA are NULL. The parameters of EC are the curve, which the older form has
+ * under the tag [0].
  */
 
 /**

@@ -83,7 +83,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   /**
    * Whether clients are asked for a certificate.
    *
-   * @return true if they may show one, or must
+   * @return true if a certificate is optional or required
    */
   public boolean asksForClientCertificates() {
     return clients != null;
@@ -180,7 +180,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   private static void warnOfNoAuthority(Path file, X509Certificate one, Reports reports) {
-    boolean isOfVersion3 = one.getVersion() >= 3; // earlier ones do not say whether they may sign
+    boolean isOfVersion3 = one.getVersion() >= 3; // earlier versions lack this field
     if (isOfVersion3 && one.getBasicConstraints() < 0) {
       reports.warning(
           file,
@@ -275,7 +275,8 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
      *
      * @param pem the content of the file
      * @return at least one certificate
-     * @throws CertificateException if there is none, or one is damaged, with what to do
+     * @throws CertificateException if there is no certificate, or one is damaged; the message says
+     *     what to do
      */
     public static List<X509Certificate> read(byte[] pem) throws CertificateException {
       List<X509Certificate> found;
@@ -287,7 +288,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
                 .map((Certificate one) -> (X509Certificate) one)
                 .toList();
       } catch (CertificateException e) {
-        throw unreadable(e); // its message says no more
+        throw unreadable(e); // the cause's message adds nothing
       }
       if (found.isEmpty()) {
         throw unreadable(null);
