@@ -248,7 +248,7 @@ final class LimitCommands {
             sent,
             (decision, writer) -> {
               if (act == Act.RESET) {
-                writer.ok(); // every other command reports a penalty
+                writer.ok(); // a penalty shows in every other command
               } else {
                 reply.accept(decision.orElseThrow(), writer);
               }

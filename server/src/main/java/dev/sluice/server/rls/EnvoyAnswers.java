@@ -74,8 +74,8 @@ final class EnvoyAnswers {
   }
 
   /**
-   * Sets the decision on all charges, for the headers. To be called only if it has the state of
-   * their buckets.
+   * Sets the decision on all charges, for the headers. Must be called only if the decision shows
+   * the state of the charged buckets.
    */
   void decidedBy(Decision decision) {
     whole = decision;
@@ -207,7 +207,7 @@ final class EnvoyAnswers {
       return why;
     }
     if (quota == null) {
-      return "the limit %s lets nothing pass".formatted(refusal.limit());
+      return "the limit %s is zero, so no request passes".formatted(refusal.limit());
     }
     return refusal.neverFits() || decision == null
         ? "%s exceeds the burst (%s) of %s"
@@ -230,9 +230,9 @@ final class EnvoyAnswers {
   }
 
   /*
-   * If descriptors only look, or a cost fits no bucket, the limiter was asked for another cost than
-   * theirs. The remaining tokens of its decision then differ from the outcomes of the charges, so
-   * the headers are made from the charges.
+   * If descriptors only check their buckets, or a cost fits no bucket, the limiter was asked for
+   * another cost. The remaining tokens of its decision then differ from the outcomes of the
+   * charges, so the headers are made from the charges.
    */
   /**
    * Returns the headers of charges. If a failure rule decided, they include its word; if the

@@ -58,7 +58,7 @@ public final class StoreAccess {
    * Returns a copy with the password of the store. The user is the one in the address, {@code
    * redis://app@host}, or else {@code default}.
    *
-   * @param newPassword the password; null for that in the address, or none
+   * @param newPassword the password; null for the password in the address, if any
    * @return a copy
    */
   public StoreAccess withPassword(@Nullable String newPassword) {
@@ -69,7 +69,7 @@ public final class StoreAccess {
    * Returns a copy with the password of the Sentinels. The user is the option {@code sentinelUser}
    * of the address, or else {@code default}.
    *
-   * @param newPassword the password; null for that in the address, or none
+   * @param newPassword the password; null for the password in the address, if any
    * @return a copy
    */
   public StoreAccess withSentinelPassword(@Nullable String newPassword) {
@@ -88,7 +88,7 @@ public final class StoreAccess {
   /**
    * Whether Sentinels name the store's server.
    *
-   * @return false for every other store
+   * @return true for an address {@code redis-sentinel://…}
    */
   public boolean isSentinel() {
     return address.startsWith("redis-sentinel:");
@@ -167,11 +167,11 @@ public final class StoreAccess {
     /**
      * Opens a store that uses its own clock.
      *
-     * @param access where it is, and its passwords
-     * @param observer watches it, if it is in Redis
-     * @return the store, to be closed
-     * @throws IllegalArgumentException if there is no such kind of store, naming those that there
-     *     are, or if the address has a mistake
+     * @param access the store's address and passwords
+     * @param observer receives the events of a store in Redis
+     * @return the store; the caller must close it
+     * @throws IllegalArgumentException if the kind of store is unknown, or the address has a
+     *     mistake; the message names the known kinds
      */
     public static BucketStore open(StoreAccess access, RedisObserver observer) {
       return access.isMemory() ? BucketStore.inMemory() : redis(access).observer(observer).open();
@@ -180,7 +180,7 @@ public final class StoreAccess {
     /**
      * Checks that a store can be opened with an address and passwords; opens nothing.
      *
-     * @param access where it is, and its passwords
+     * @param access the store's address and passwords
      * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
      */
     public static void requireUsable(StoreAccess access) {
@@ -193,8 +193,8 @@ public final class StoreAccess {
      * Opens a store for a single act of a process that has just started. Unless the address has a
      * time-out, a call may take as long as a cold start.
      *
-     * @param access where it is, and its passwords
-     * @return the store, to be closed
+     * @param access the store's address and passwords
+     * @return the store; the caller must close it
      * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
@@ -205,9 +205,9 @@ public final class StoreAccess {
      * Opens a store that uses a given clock, for replays, with the time-out of {@link
      * #openForOneAct}. In memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
      *
-     * @param access where it is, and its passwords
+     * @param access the store's address and passwords
      * @param time the clock
-     * @return the store, to be closed
+     * @return the store; the caller must close it
      * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
