@@ -60,7 +60,6 @@ final class DomainWriter {
   private final Map<String, Set<String>> written = new HashMap<>();
   private final IdentityHashMap<Rate, String> names = new IdentityHashMap<>();
   private final IdentityHashMap<List<Branch>, Level> levels = new IdentityHashMap<>();
-
   private final Map<Branch, Map<List<String>, Boolean>> limits = new HashMap<>();
 
   /**
@@ -153,6 +152,12 @@ final class DomainWriter {
     final Set<Branch> unreached = new HashSet<>();
     @Nullable Branch any;
 
+    /**
+     * For each descriptor, the keys of the entries that end in no limit below it, although they do
+     * below a more general descriptor that shares a value with it.
+     */
+    final Map<Branch, Set<List<String>>> dead = new HashMap<>();
+
     /** Adds the next descriptor, in the order of ranks. */
     void add(Branch branch) {
       if (branch.isExact()) {
@@ -177,21 +182,15 @@ final class DomainWriter {
       }
     }
 
-    /**
-     * For each descriptor, the lists of keys of which not all entries have a limit below it, while
-     * a more general descriptor that shares a value with it has limits for some.
-     */
-    final Map<Branch, Set<List<String>>> dead = new HashMap<>();
-
-    /**
-     * Finds the dead ends. There are few lists of keys; each has the patterns with limits for it.
-     */
+    /** Finds the dead ends, once all descriptors are added. */
     void close() {
+      // The patterns with a limit below them, by the keys that lead to it: there are few such
+      // lists.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
               limited(one).keySet().forEach(keys -> all.put(keys, new PatternSet(files.steps()))));
-      for (int i = open.size() - 1; i >= 0; i--) {
+      for (int i = open.size() - 1; i >= 0; i--) { // so only more general ones are in the sets
         Branch branch = open.get(i);
         all.forEach((keys, general) -> close(branch, keys, () -> general.meets(branch.pattern())));
         limited(branch)
