@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.AsyncLimiter.AsyncLimit;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;

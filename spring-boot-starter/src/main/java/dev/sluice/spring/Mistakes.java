@@ -145,7 +145,10 @@ final class Mistakes {
     String address = properties.store();
     if (!address.equals(SluiceProperties.MEMORY)
         && ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
-      result(() -> SluiceAutoConfiguration.Redis.builder(address, environment));
+      result(
+          () ->
+              SluiceAutoConfiguration.Redis.builder(
+                  address, () -> SpringDataRedis.builder(environment)));
     }
   }
 

@@ -16,8 +16,10 @@ import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -143,17 +145,25 @@ class SluiceAutoConfiguration {
     StoreOpener sluiceRedisOpener(
         SluiceProperties properties,
         Environment environment,
+        BeanFactory beans,
         ObjectProvider<RedisObserver> observers) {
-      return address -> open(address, properties.redis(), environment, observers);
+      return address ->
+          open(
+              address,
+              () -> SpringDataRedis.builder(environment, beans),
+              properties.redis(),
+              environment,
+              observers);
     }
 
     private static BucketStore open(
         String address,
+        Supplier<RedisStoreBuilder> ofSpring,
         SluiceProperties.Redis redis,
         Environment environment,
         ObjectProvider<RedisObserver> observers) {
       try {
-        RedisStoreBuilder builder = builder(address, environment);
+        RedisStoreBuilder builder = builder(address, ofSpring);
         String prefix = prefix(address, redis, environment);
         if (prefix != null) {
           builder.prefix(prefix);
@@ -168,10 +178,10 @@ class SluiceAutoConfiguration {
     }
 
     /** Reads the address, and connects to nothing. */
-    static RedisStoreBuilder builder(String address, Environment environment) {
+    static RedisStoreBuilder builder(String address, Supplier<RedisStoreBuilder> ofSpring) {
       try {
         return address.equals(SluiceProperties.SPRING_DATA_REDIS)
-            ? SpringDataRedis.builder(environment)
+            ? ofSpring.get()
             : RedisStore.builder(address);
       } catch (IllegalArgumentException | IllegalStateException e) {
         throw mistake(e);

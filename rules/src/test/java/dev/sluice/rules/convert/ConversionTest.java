@@ -384,7 +384,7 @@ final class ConversionTest {
         text + "  - {key: k, value: \"*z\", descriptors: [{key: l, rate_limit: {unit: day}}]}\n";
     Conversion conversion =
         assertTimeoutPreemptively(Duration.ofMinutes(1), () -> conversion(config));
-    assertThat(conversion.files().get("limits.yml")).contains("n_40000: {burst");
+    assertThat(conversion.files().get("limits.yml")).contains("n_40000: {id: string, burst");
   }
 
   private long stepsOf(int patterns, String pattern, String below) throws IOException {
