@@ -375,9 +375,9 @@ public final class Rule {
      * a customer's plan from a database. The function is called once for a request, after the id
      * has been found. Overrides of the limit do not apply to a quota that it supplies.
      *
-     * <p>If the function or its stage fails, the request is refused with a 500, and counted in
-     * {@code ratelimits_quota_failures_total}. A filter waits for the stage as long as it takes, so
-     * give it a time-out.
+     * <p>If the function or its stage fails, or has null although the limit has no default, the
+     * request is refused with a 500, and counted in {@code ratelimits_quota_failures_total}. A
+     * filter waits for the stage as long as it takes, so give it a time-out.
      *
      * @param name the limit's name
      * @param quota returns a stage of the quota, or of null where the limit's own applies; must be

@@ -103,11 +103,13 @@ record Spend(
     if (own != null) {
       return Transaction.of(name, own, canonicalId);
     }
-    if (limits.catalogue().find(limit) == null) {
+    Transaction ofLimits =
+        limits.catalogue().find(limit) == null ? null : Transaction.of(limits, limit, canonicalId);
+    if (ofLimits == null || (supplied != null && ofLimits.coverage().isMissing())) {
       throw new QuotaFailedException(
           name, "found null, expected a quota: the limits have none", null);
     }
-    return Transaction.of(limits, limit, canonicalId);
+    return ofLimits;
   }
 
   private static @Nullable Quota supplied(
