@@ -13,13 +13,13 @@ module dev.sluice {
   exports dev.sluice.gcra;
   exports dev.sluice.limit;
   exports dev.sluice.store;
-  exports dev.sluice.async to
+  exports dev.sluice.internal.async to
       dev.sluice.grpc,
       dev.sluice.outbound,
       dev.sluice.redis,
       dev.sluice.spring,
       dev.sluice.web;
-  exports dev.sluice.text to
+  exports dev.sluice.internal.text to
       dev.sluice.acme,
       dev.sluice.outbound,
       dev.sluice.postgres,

@@ -34,6 +34,17 @@ public final class AsyncLimiter {
   }
 
   /**
+   * As {@link Limiter#check(String, String)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return the decision that a spend would have returned
+   */
+  public CompletionStage<Decision> check(String limit, String id) {
+    return check(limit, id, 1);
+  }
+
+  /**
    * As {@link Limiter#check(String, String, long)}.
    *
    * @param limit the limit's name
@@ -73,7 +84,7 @@ public final class AsyncLimiter {
    * @return allowed if it was spent
    */
   public CompletionStage<Decision> spend(String limit, String id) {
-    return one(Act.SPEND, limit, id, 1);
+    return spend(limit, id, 1);
   }
 
   /**
@@ -106,6 +117,18 @@ public final class AsyncLimiter {
    */
   public CompletionStage<Decision> spend(List<Transaction> transactions) {
     return caught(() -> engine.decideBatchAsync(Act.SPEND, transactions));
+  }
+
+  /**
+   * As {@link Limiter#refund(String, String)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return allowed if something was given back
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Decision> refund(String limit, String id) {
+    return refund(limit, id, 1);
   }
 
   /**
@@ -178,6 +201,17 @@ public final class AsyncLimiter {
   }
 
   /**
+   * As {@link Limiter#reserve(String, String)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @return the reservation, denied if there was no token
+   */
+  public CompletionStage<Reservation> reserve(String limit, String id) {
+    return reserve(limit, id, 1);
+  }
+
+  /**
    * As {@link Limiter#reserve(String, String, long)}.
    *
    * @param limit the limit's name
@@ -219,6 +253,18 @@ public final class AsyncLimiter {
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancel(Receipt receipt) {
     return caught(() -> engine.cancelAsync(receipt));
+  }
+
+  /**
+   * As {@link #acquire(Transaction, Duration)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param maxWait the longest wait, zero or more
+   * @return completes once the token has refilled, or with a denial at once
+   */
+  public CompletionStage<Decision> acquire(String limit, String id, Duration maxWait) {
+    return acquire(limit, id, 1, maxWait);
   }
 
   /**

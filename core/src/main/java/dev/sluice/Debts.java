@@ -5,10 +5,11 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.Iterator;
@@ -19,6 +20,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
 import java.util.function.LongSupplier;
 
 /*
@@ -60,27 +62,22 @@ final class Debts {
   /** Time of the last forgiven debt or scan; an earlier time shows that the clock stepped back. */
   private final AtomicLong latestNanos = new AtomicLong();
 
-  private final Lowering store;
+  private final BiFunction<BucketStore, Charge, CompletionStage<List<Reading>>> lowering;
   private final LongSupplier skewNanos;
 
   private record Debt(String key, long offsetNanos) {}
 
-  /** Sends a charge that lowers a bucket. */
-  interface Lowering {
-    List<Reading> lower(BucketStore call, Charge charge);
-
-    CompletionStage<List<Reading>> lowerAsync(BucketStore call, Charge charge);
-  }
-
   /**
    * Creates an empty memory.
    *
-   * @param store where debts are forgiven
+   * @param lowering sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks may differ: a TAT beyond the depth by at most this
-   *     many nanoseconds is no debt
+   *     many nanoseconds does not count as a debt
    */
-  Debts(Lowering store, LongSupplier skewNanos) {
-    this.store = store;
+  Debts(
+      BiFunction<BucketStore, Charge, CompletionStage<List<Reading>>> lowering,
+      LongSupplier skewNanos) {
+    this.lowering = lowering;
     this.skewNanos = skewNanos;
   }
 
@@ -108,118 +105,74 @@ final class Debts {
    * Returns the final readings of a call. A spend forgives a debt; a check reports the reading that
    * a spend would have after forgiving it. If forgiving fails, the denial stands.
    *
-   * @param found the readings of the charges
+   * @param charged the readings of the charges
    * @param depthNanos the depth of the only charge's bucket; {@link #NEVER_FORGIVES} for a batch
    */
-  List<Reading> settled(
-      BucketStore call, List<Charge> charges, List<Reading> found, long depthNanos) {
-    if (!isDebt(charges, found, depthNanos)) {
-      return found;
-    }
-    Charge charge = charges.get(0);
-    if (onlyReads(charge)) {
-      return seen(charge, found, depthNanos);
-    }
-    if (!tryForgive(charge.key(), depthNanos, found.get(0).nowNanos())) {
-      return found;
-    }
-    Charge forgiving = forgiving(charge, depthNanos);
-    try {
-      List<Reading> lowered;
-      try {
-        lowered = store.lower(call, forgiving);
-      } catch (StoreException e) {
-        notForgiven(forgiving, e);
-        throw e;
-      }
-      return spendsToo(charge, depthNanos) ? afterForgiving(charge, lowered) : call.charge(charges);
-    } catch (StoreException e) {
-      return found;
-    }
-  }
-
-  /** Does the same as {@link #settled} without blocking. */
-  CompletionStage<List<Reading>> settledAsync(
+  CompletionStage<List<Reading>> settled(
       BucketStore call,
       List<Charge> charges,
       CompletionStage<List<Reading>> charged,
       long depthNanos) {
-    if (!mayBeForgivable(charges, depthNanos)) {
+    boolean mayBeForgivable = // a single spend or check, which a debt would deny
+        depthNanos != NEVER_FORGIVES
+            && (charges.get(0).op() == Op.SPEND || charges.get(0).op() == Op.CHECK);
+    List<Reading> known = Stages.value(charged);
+    if (!mayBeForgivable || (known != null && !isDebt(known.get(0), depthNanos))) {
       return charged;
     }
-    Charge charge = charges.get(0);
     return charged.thenCompose(
-        found -> {
-          if (!isDebt(charges, found, depthNanos)) {
-            return CompletableFuture.completedFuture(found);
-          }
-          if (onlyReads(charge)) {
-            return CompletableFuture.completedFuture(seen(charge, found, depthNanos));
-          }
-          if (!tryForgive(charge.key(), depthNanos, found.get(0).nowNanos())) {
-            return CompletableFuture.completedFuture(found);
-          }
-          Charge forgiving = forgiving(charge, depthNanos);
-          return lowered(call, forgiving)
-              .thenCompose(
-                  lowered ->
-                      spendsToo(charge, depthNanos)
-                          ? CompletableFuture.completedFuture(afterForgiving(charge, lowered))
-                          : call.chargeAsync(charges))
-              .exceptionally(failure -> unforgiven(found, failure));
-        });
+        found ->
+            isDebt(found.get(0), depthNanos)
+                ? settled(call, charges.get(0), found, depthNanos)
+                : charged);
+  }
+
+  private CompletionStage<List<Reading>> settled(
+      BucketStore call, Charge charge, List<Reading> found, long depthNanos) {
+    long nowNanos = found.get(0).nowNanos();
+    if (charge.op() == Op.CHECK || charge.incrementNanos() == 0) {
+      return CompletableFuture.completedFuture(
+          mayForgive(charge.key(), depthNanos, nowNanos)
+              ? List.of(new Reading(nowNanos, nowNanos + depthNanos))
+              : found);
+    }
+    if (!tryForgive(charge.key(), depthNanos, nowNanos)) {
+      return CompletableFuture.completedFuture(found);
+    }
+    return lowered(call, forgiving(charge, depthNanos))
+        .thenCompose(
+            lowered ->
+                spendsToo(charge, depthNanos)
+                    ? CompletableFuture.completedFuture(afterForgiving(charge, lowered))
+                    : call.chargeAsync(List.of(charge)))
+        .exceptionally(failure -> unforgiven(found, failure));
   }
 
   private CompletionStage<List<Reading>> lowered(BucketStore call, Charge forgiving) {
-    return store
-        .lowerAsync(call, forgiving)
+    return lowering
+        .apply(call, forgiving)
         .whenComplete(
             (lowered, failure) -> {
-              if (failure != null) {
-                notForgiven(forgiving, failure);
+              if (failure != null
+                  && TrackedStore.unwrapped(failure) instanceof StoreException its
+                  && its.chargedNothing()) {
+                takeBack(forgiving.key(), forgiving.offsetNanos());
               }
             });
   }
 
   /** Returns the denial's readings after a store failure; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
-    Throwable cause = Ledger.unwrapped(failure);
+    Throwable cause = TrackedStore.unwrapped(failure);
     if (cause instanceof StoreException) {
       return found;
     }
     throw new CompletionException(cause);
   }
 
-  private void notForgiven(Charge forgiving, Throwable failure) {
-    if (Ledger.unwrapped(failure) instanceof StoreException its && its.chargedNothing()) {
-      takeBack(forgiving.key(), forgiving.offsetNanos());
-    }
-  }
-
-  /** Whether the call is a single spend or check, which a debt would deny. */
-  private static boolean mayBeForgivable(List<Charge> charges, long depthNanos) {
-    return depthNanos != NEVER_FORGIVES
-        && (charges.get(0).op() == Op.SPEND || charges.get(0).op() == Op.CHECK);
-  }
-
-  private boolean isDebt(List<Charge> charges, List<Reading> found, long depthNanos) {
-    if (!mayBeForgivable(charges, depthNanos)) {
-      return false;
-    }
-    Reading one = found.get(0);
-    long aheadNanos = Gcra.aheadNanos(one.nowNanos(), one.tatNanos());
+  private boolean isDebt(Reading found, long depthNanos) {
+    long aheadNanos = Gcra.aheadNanos(found.nowNanos(), found.tatNanos());
     return aheadNanos > depthNanos && aheadNanos - skewNanos.getAsLong() > depthNanos;
-  }
-
-  private static boolean onlyReads(Charge charge) {
-    return charge.op() == Op.CHECK || charge.incrementNanos() == 0;
-  }
-
-  private List<Reading> seen(Charge charge, List<Reading> found, long depthNanos) {
-    long nowNanos = found.get(0).nowNanos();
-    return mayForgive(charge.key(), depthNanos, nowNanos)
-        ? List.of(new Reading(nowNanos, nowNanos + depthNanos))
-        : found;
   }
 
   /** Whether one charge may forgive and spend: not if the depth includes waits or owed bursts. */

@@ -393,4 +393,26 @@ public final class Decision {
             resetIn(),
             transaction);
   }
+
+  /** A denial, for those who prefer an exception: what {@link Decision#orThrow} throws. */
+  public static final class DeniedException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    private final transient Decision decision;
+
+    DeniedException(Decision decision) {
+      super(decision.message(), null, false, false);
+      this.decision = decision;
+    }
+
+    /**
+     * The denial.
+     *
+     * @return the decision
+     */
+    public Decision decision() {
+      return decision;
+    }
+  }
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
-import dev.sluice.Ledger.Holding;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.LimiterObserver.Spent;
 import dev.sluice.Plan.Looked;
 import dev.sluice.Reservation.Receipt;
-import dev.sluice.async.Stages;
-import dev.sluice.direct.Buckets;
+import dev.sluice.TrackedStore.Holding;
+import dev.sluice.internal.async.Stages;
+import dev.sluice.internal.direct.Buckets;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -45,7 +45,7 @@ final class Engine {
   private static final String ASKS = "a request";
 
   private final CurrentLimits limits;
-  private final Ledger ledger;
+  private final TrackedStore store;
   private final LimiterObserver observer;
   private final FailureRules onFailure;
   private final MissingDefault onMissing;
@@ -61,7 +61,7 @@ final class Engine {
       TimeSource time,
       Parking parking) {
     this.limits = limits;
-    this.ledger = new Ledger(store, observer, time);
+    this.store = new TrackedStore(store, observer, time);
     this.observer = observer;
     this.onFailure = onFailure;
     this.onMissing = onMissing;
@@ -78,7 +78,7 @@ final class Engine {
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : transactions) {
-      if (Objects.requireNonNull(transaction, "transaction").terms().ofCaller()) {
+      if (Objects.requireNonNull(transaction, "transaction").effective().ofCaller()) {
         limits.get().catalogue().requireNoClash(transaction.name());
       }
       open |= transaction.coverage().isMissing();
@@ -128,7 +128,7 @@ final class Engine {
   }
 
   @Nullable Buckets buckets(LimitName name) {
-    return ledger.buckets(name.number() + ":");
+    return store.buckets(name.number() + ":");
   }
 
   /** Whether an observer or a failure rule must see decisions, so the store can't decide alone. */
@@ -142,44 +142,46 @@ final class Engine {
 
   /** Decides on one transaction. */
   Decision decide(Act act, Transaction transaction) {
-    return decideWithin(ledger.oneCall(), act, transaction);
+    return decideWithin(store.blockingCall(), act, transaction);
   }
 
-  /** Decides on one transaction, in a call that may have charged already. */
+  /** Decides on one transaction, in a blocking call that may have charged already. */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
-    return answer(call, plan(act, List.of(transaction)), Plan::only);
+    return TrackedStore.result(answer(call, plan(act, List.of(transaction)), Plan::only));
+  }
+
+  CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
+    return answer(store.oneCall(), plan(act, List.of(transaction)), Plan::only);
   }
 
   /** Returns the strictest decision of a batch. */
   Decision decideBatch(Act act, List<Transaction> transactions) {
-    return answer(ledger.oneCall(), plan(act, transactions), Plan::strictest);
+    return TrackedStore.result(
+        answer(store.blockingCall(), plan(act, transactions), Plan::strictest));
   }
 
-  /** Makes every blocking decision. */
-  private Decision answer(
-      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
-    long start = ledger.start();
-    return verdict.apply(plan, observed(plan, decided(call, plan), start));
+  CompletionStage<Decision> decideBatchAsync(Act act, List<Transaction> transactions) {
+    return answer(store.oneCall(), plan(act, transactions), Plan::strictest);
   }
 
   /**
    * Decides on independent spends within one call, many of them concurrently. The first spend is
    * made alone and blocking, since a store may refuse a thread that must not wait.
    *
-   * @throws StoreException the first failure, once no spend is in flight; or if the caller is
-   *     interrupted
+   * @throws StoreException the first failure that no failure rule decides, once no spend is in
+   *     flight. An interrupt is such a failure too: the spends without an answer are given up
    */
   List<Decision> decideEach(List<Transaction> spends) {
-    BucketStore call = ledger.oneCall();
+    BucketStore call = store.oneCall();
     List<Decision> decisions = new ArrayList<>(spends.size());
     for (Transaction first : spends.subList(0, Math.min(1, spends.size()))) {
-      decisions.add(decideWithin(call, Act.SPEND, first));
+      decisions.add(decideWithin(TrackedStore.blocking(call), Act.SPEND, first));
     }
     for (int from = 1; from < spends.size(); from += MOST_AT_ONCE) {
       int to = Math.min(from + MOST_AT_ONCE, spends.size());
       List<CompletableFuture<Decision>> underWay =
           spends.subList(from, to).stream()
-              .map(spend -> answerAsync(call, plan(Act.SPEND, List.of(spend)), Plan::only))
+              .map(spend -> answer(call, plan(Act.SPEND, List.of(spend)), Plan::only))
               .map(CompletionStage::toCompletableFuture)
               .toList();
       CompletableFuture<Void> all =
@@ -189,77 +191,58 @@ final class Engine {
       } catch (InterruptedException e) {
         underWay.forEach(decided -> decided.cancel(false));
         Thread.currentThread().interrupt();
-        throw new StoreException("interrupted while asking the store for many ids", e);
+        StoreException failure =
+            new StoreException("interrupted while asking the store for many ids", e);
+        for (int i = from; i < spends.size(); i++) {
+          CompletableFuture<Decision> asked = i < to ? underWay.get(i - from) : null;
+          decisions.add(
+              asked != null && !asked.isCompletedExceptionally()
+                  ? asked.join()
+                  : undecided(spends.get(i), failure));
+        }
+        return decisions;
       } catch (ExecutionException e) {
-        throw Ledger.thrown(e.getCause());
+        throw TrackedStore.thrown(e.getCause());
       }
       underWay.forEach(decided -> decisions.add(decided.join()));
     }
     return decisions;
   }
 
-  CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
-    return answerAsync(ledger.oneCall(), plan(act, List.of(transaction)), Plan::only);
+  private Decision undecided(Transaction spend, StoreException failure) {
+    Plan plan = plan(Act.SPEND, List.of(spend));
+    return plan.only(observed(plan, onFailure.decide(plan, failure), store.start()));
   }
 
-  CompletionStage<Decision> decideBatchAsync(Act act, List<Transaction> transactions) {
-    return answerAsync(ledger.oneCall(), plan(act, transactions), Plan::strictest);
-  }
-
-  /** Makes every decision that must not block. */
-  private CompletionStage<Decision> answerAsync(
+  /** Makes every decision. */
+  private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
-    if (ledger.answersAtOnce()) {
-      return decidedAtOnce(call, plan, verdict);
+    long start = store.start();
+    if (!plan.isPenalized()) {
+      return charged(call, plan, verdict, start);
     }
-    long start = ledger.start();
-    Function<List<Decision>, Decision> decided =
-        decisions -> verdict.apply(plan, observed(plan, decisions, start));
     return afterLook(
         call,
         plan,
-        decided,
-        e -> decided.apply(onFailure.decide(plan, e)),
-        rest -> {
-          Function<Throwable, Decision> failed =
-              failure -> decided.apply(onFailure.decide(plan, storeException(failure)));
-          return ledger.chargeAsync(
-              call,
-              rest.act(),
-              rest.charges(),
-              rest.depthNanos(),
-              (readings, failure) ->
-                  failure == null ? decided.apply(rest.decide(readings)) : failed.apply(failure));
+        decisions -> verdict.apply(plan, observed(plan, decisions, start)),
+        e -> verdict.apply(plan, observed(plan, onFailure.decide(plan, e), start)),
+        rest -> charged(call, rest, verdict, start));
+  }
+
+  private CompletionStage<Decision> charged(
+      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict, long start) {
+    return store.charge(
+        call,
+        plan.act(),
+        plan.charges(),
+        plan.depthNanos(),
+        (readings, failure) -> {
+          List<Decision> decisions =
+              failure == null
+                  ? plan.decide(readings)
+                  : onFailure.decide(plan, storeException(failure));
+          return verdict.apply(plan, observed(plan, decisions, start));
         });
-  }
-
-  private CompletionStage<Decision> decidedAtOnce(
-      BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
-    try {
-      return CompletableFuture.completedFuture(answer(call, plan, verdict));
-    } catch (RuntimeException e) {
-      return CompletableFuture.failedFuture(e);
-    }
-  }
-
-  private List<Decision> decided(BucketStore call, Plan asked) {
-    Plan plan = asked;
-    try {
-      if (asked.isPenalized()) {
-        Looked looked = look(call, asked);
-        if (looked.decisions() != null) {
-          return looked.decisions();
-        }
-        plan = looked.plan();
-      }
-      return plan.decide(ledger.charge(call, plan.act(), plan.charges(), plan.depthNanos()));
-    } catch (StoreException e) {
-      return onFailure.decide(plan, e);
-    }
-  }
-
-  private Looked look(BucketStore call, Plan plan) {
-    return plan.looked(ledger.charge(call, Act.CHECK, plan.looks(), Debts.NEVER_FORGIVES));
   }
 
   /**
@@ -279,7 +262,7 @@ final class Engine {
       return then.apply(plan);
     }
     CompletionStage<CompletionStage<T>> looked =
-        ledger.chargeAsync(
+        store.charge(
             call,
             Act.CHECK,
             plan.looks(),
@@ -293,12 +276,12 @@ final class Engine {
                   ? then.apply(found.plan())
                   : CompletableFuture.completedFuture(done.apply(found.decisions()));
             });
-    return Cancellation.reachingBoth(looked);
+    return Stages.flat(looked);
   }
 
   /** Returns the store's own failure, for a failure rule; rethrows anything else. */
-  private static StoreException storeException(Throwable failure) {
-    Throwable cause = Ledger.unwrapped(failure);
+  static StoreException storeException(Throwable failure) {
+    Throwable cause = TrackedStore.unwrapped(failure);
     if (cause instanceof StoreException e) {
       return e;
     }
@@ -306,43 +289,35 @@ final class Engine {
   }
 
   void reset(List<Transaction> transactions) {
-    Plan plan = plan(Act.RESET, transactions);
-    ledger.charge(Act.RESET, plan.charges());
+    TrackedStore.result(reset(store.blockingCall(), transactions));
   }
 
   CompletionStage<Void> resetAsync(List<Transaction> transactions) {
-    Plan plan = plan(Act.RESET, transactions);
-    return ledger.chargeAsync(Act.RESET, plan.charges());
+    return reset(store.oneCall(), transactions);
+  }
+
+  private CompletionStage<Void> reset(BucketStore call, List<Transaction> transactions) {
+    return store.charge(call, Act.RESET, plan(Act.RESET, transactions).charges());
   }
 
   Reservation reserve(List<Transaction> transactions) {
-    Plan plan = plan(Act.SPEND, transactions);
-    long start = ledger.start();
-    BucketStore call = ledger.oneCall();
-    try {
-      Looked looked = plan.isPenalized() ? look(call, plan) : new Looked(plan, null);
-      if (looked.decisions() != null) {
-        return unreserved(plan, looked.decisions(), start);
-      }
-      Plan rest = looked.plan();
-      return ledger.hold(
-          call, rest.charges(), rest.depthNanos(), holding -> reserved(rest, holding, start));
-    } catch (StoreException e) {
-      return degraded(plan, e, start);
-    }
+    return TrackedStore.result(reserve(store.blockingCall(), transactions));
   }
 
   CompletionStage<Reservation> reserveAsync(List<Transaction> transactions) {
+    return reserve(store.oneCall(), transactions);
+  }
+
+  private CompletionStage<Reservation> reserve(BucketStore call, List<Transaction> transactions) {
     Plan plan = plan(Act.SPEND, transactions);
-    long start = ledger.start();
-    BucketStore call = ledger.oneCall();
+    long start = store.start();
     return afterLook(
         call,
         plan,
         decisions -> unreserved(plan, decisions, start),
         e -> degraded(plan, e, start),
         rest ->
-            ledger.holdAsync(
+            store.hold(
                 call,
                 rest.charges(),
                 rest.depthNanos(),
@@ -351,17 +326,21 @@ final class Engine {
   }
 
   void cancel(Receipt receipt) {
-    ledger.charge(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+    TrackedStore.result(cancel(store.blockingCall(), receipt));
   }
 
   CompletionStage<Void> cancelAsync(Receipt receipt) {
-    return ledger.chargeAsync(Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+    return cancel(store.oneCall(), receipt);
+  }
+
+  private CompletionStage<Void> cancel(BucketStore call, Receipt receipt) {
+    return store.charge(call, Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
   }
 
   private Reservation reserved(Plan plan, Holding holding, long start) {
     Decision decision = plan.strictest(observed(plan, plan.decide(holding.readings()), start));
     return new Reservation(
-        ledger,
+        store,
         t -> t.quotaIn(limits.get()),
         decision,
         Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
@@ -370,7 +349,7 @@ final class Engine {
   /** Returns a reservation that took nothing, since a penalty denied it. */
   private Reservation unreserved(Plan plan, List<Decision> decisions, long start) {
     Decision decision = plan.strictest(observed(plan, decisions, start));
-    return new Reservation(ledger, t -> t.quotaIn(limits.get()), decision, List.of());
+    return new Reservation(store, t -> t.quotaIn(limits.get()), decision, List.of());
   }
 
   /** Returns a reservation made by the failure rules; its tokens go back to their own store. */
@@ -381,18 +360,19 @@ final class Engine {
 
   /** Spends, and waits for the tokens on the caller's thread. */
   Decision acquire(List<Transaction> transactions, Duration maxWait) throws InterruptedException {
-    Grant.requireNotInterrupted();
+    PendingAcquire.requireNotInterrupted();
     Plan plan = acquirePlan(transactions, maxWait);
-    CompletableFuture<Grant> asked = grant(plan, maxWait, ledger.start()).toCompletableFuture();
-    Grant grant;
+    CompletableFuture<PendingAcquire> asked =
+        grant(plan, maxWait, store.start()).toCompletableFuture();
+    PendingAcquire grant;
     try {
       grant = parking.await(asked);
     } catch (InterruptedException e) {
-      Stages.onSuccess(asked, Grant::giveUp);
+      Stages.onSuccess(asked, PendingAcquire::giveUp);
       throw new InterruptedException(
           "interrupted while asking the store; what it takes is withdrawn when it has answered");
     } catch (ExecutionException e) {
-      throw Ledger.thrown(e.getCause());
+      throw TrackedStore.thrown(e.getCause());
     }
     grant.await(parking);
     return grant.decision();
@@ -404,39 +384,39 @@ final class Engine {
     CompletableFuture<Decision> answer = new CompletableFuture<>();
     // Cancellation is not passed to the store: tokens that it has taken could then not be returned.
     Stages.onEnd(
-        grant(plan, maxWait, ledger.start()).thenAccept(grant -> grant.complete(answer)),
+        grant(plan, maxWait, store.start()).thenAccept(grant -> grant.complete(answer)),
         (entered, failure) -> {
           if (failure != null) {
-            answer.completeExceptionally(Ledger.unwrapped(failure));
+            answer.completeExceptionally(TrackedStore.unwrapped(failure));
           }
         });
     return answer;
   }
 
   /** Takes the tokens from the store, or from the failure rules; then the waiting begins. */
-  private CompletionStage<Grant> grant(Plan plan, Duration maxWait, long start) {
-    BucketStore call = ledger.oneCall();
-    long askedNanos = ledger.waitingRoom().asks();
+  private CompletionStage<PendingAcquire> grant(Plan plan, Duration maxWait, long start) {
+    BucketStore call = store.oneCall();
+    long askedNanos = store.waitQueues().asks();
     Function<List<Decision>, Decision> verdict =
         decisions -> plan.strictest(refused(plan, maxWait, observed(plan, decisions, start)));
     return afterLook(
         call,
         plan,
         decisions ->
-            new Grant(
-                verdict.apply(decisions), ledger.waitingRoom(), List.of(), askedNanos, observer),
+            new PendingAcquire(
+                verdict.apply(decisions), store.waitQueues(), List.of(), askedNanos, observer),
         e -> onFailure.acquire(plan, e, verdict, observer),
         rest ->
-            ledger.chargeAsync(
+            store.charge(
                 call,
                 Act.SPEND,
                 rest.charges(),
                 rest.depthNanos(),
                 (readings, failure) ->
                     failure == null
-                        ? new Grant(
+                        ? new PendingAcquire(
                             verdict.apply(rest.decide(readings)),
-                            ledger.waitingRoom(),
+                            store.waitQueues(),
                             rest.taken(rest.charges(), readings, Plan::limiting),
                             askedNanos,
                             observer)
@@ -456,16 +436,16 @@ final class Engine {
     Limits now = limits.get();
     Penalties penalties = Penalties.of(now, Act.SPEND, transactions);
     Plan plan = Plan.ofAcquire(now, transactions, maxWait, penalties);
-    return ledger.waitingRoom().isFull() ? Plan.of(now, Act.SPEND, transactions, penalties) : plan;
+    return store.waitQueues().isFull() ? Plan.of(now, Act.SPEND, transactions, penalties) : plan;
   }
 
-  Ledger ledger() {
-    return ledger;
+  TrackedStore store() {
+    return store;
   }
 
   /** Returns the number of places that callers wait for, in the store and in the failure rules. */
   int waiting() {
-    return ledger.waitingRoom().size() + onFailure.waiting();
+    return store.waitQueues().size() + onFailure.waiting();
   }
 
   /** Reports a decision that was not made here. */

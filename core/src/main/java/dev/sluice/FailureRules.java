@@ -9,8 +9,8 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.math.BigInteger;
@@ -34,11 +34,12 @@ final class FailureRules {
   private final FailureRule otherwise;
   private final Map<String, FailureRule> byLimit;
   private final TimeSource time;
-  private final Ledger memory;
+  private final TrackedStore memory;
 
   FailureRules(FailureRule otherwise, Map<String, FailureRule> byLimit, TimeSource time) {
     this.time = time;
-    this.memory = new Ledger(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
+    this.memory =
+        new TrackedStore(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
     this.otherwise = otherwise;
     this.byLimit = Map.copyOf(byLimit);
   }
@@ -55,21 +56,21 @@ final class FailureRules {
   /** Returns the decision of each transaction; throws the failure if a rule says so. */
   List<Decision> decide(Plan plan, StoreException failure) {
     List<Charge> charges = charges(plan, failure);
-    return decisions(plan, memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan)));
+    return decisions(plan, memory.readings(plan.act(), charges, depthNanos(plan)));
   }
 
   /** Decides on a spend that may wait; the caller waits for tokens of this process's memory. */
-  Grant acquire(
+  PendingAcquire acquire(
       Plan plan,
       StoreException failure,
       Function<List<Decision>, Decision> verdict,
       LimiterObserver observer) {
     List<Charge> charges = charges(plan, failure);
-    long askedNanos = memory.waitingRoom().asks();
-    List<Reading> readings = memory.charge(memory.oneCall(), plan.act(), charges, depthNanos(plan));
-    return new Grant(
+    long askedNanos = memory.waitQueues().asks();
+    List<Reading> readings = memory.readings(plan.act(), charges, depthNanos(plan));
+    return new PendingAcquire(
         verdict.apply(decisions(plan, readings)),
-        memory.waitingRoom(),
+        memory.waitQueues(),
         plan.taken(charges, readings, this::localShare),
         askedNanos,
         observer);
@@ -77,7 +78,7 @@ final class FailureRules {
 
   /** Returns the number of places that callers wait for. */
   int waiting() {
-    return memory.waitingRoom().size();
+    return memory.waitQueues().size();
   }
 
   private long depthNanos(Plan plan) {
@@ -91,16 +92,20 @@ final class FailureRules {
       StoreException failure,
       Function<List<Decision>, Decision> verdict) {
     List<Charge> charges = charges(plan, failure);
-    return memory.hold(
-        memory.oneCall(),
-        charges,
-        depthNanos(plan),
-        holding ->
-            new Reservation(
-                memory,
-                t -> presentShare(limits, t),
-                verdict.apply(decisions(plan, holding.readings())),
-                Reservation.Taken.all(plan.transactions(), this::localShare, holding)));
+    return TrackedStore.result(
+        memory.hold(
+            memory.blockingCall(),
+            charges,
+            depthNanos(plan),
+            holding ->
+                new Reservation(
+                    memory,
+                    t -> presentShare(limits, t),
+                    verdict.apply(decisions(plan, holding.readings())),
+                    Reservation.Taken.all(plan.transactions(), this::localShare, holding)),
+            full -> {
+              throw Engine.storeException(full);
+            }));
   }
 
   /**

@@ -6,11 +6,11 @@ import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -135,7 +135,7 @@ public final class Lease implements AutoCloseable {
 
     /** Takes new tokens; its time-out includes the wait for other threads that renew. */
     boolean renew() {
-      BucketStore call = engine.ledger().oneCall();
+      BucketStore call = engine.store().blockingCall();
       lock.lock();
       try {
         Held last = held;
@@ -178,27 +178,29 @@ public final class Lease implements AutoCloseable {
       long wanted = transaction.cost();
       Plan plan = Plan.of(now, Act.SPEND, List.of(transaction), Penalties.NONE);
       long before = ticker.getAsLong();
-      try {
-        return engine
-            .ledger()
-            .hold(
-                call,
-                plan.charges(),
-                plan.depthNanos(),
-                holding -> {
-                  Reading reading = holding.readings().get(0);
-                  Stretch stretch = holding.stretches().get(0);
-                  if (stretch == null) {
-                    return plan.decide(List.of(reading)).get(0).remaining();
-                  }
-                  String key = transaction.bucketKey();
-                  long storeMinusTicker = reading.nowNanos() - before;
-                  held = new Held(now, key, quota, stretch, (int) wanted, storeMinusTicker);
-                  return wanted;
-                });
-      } catch (StoreException e) {
-        return engine.onFailure(Act.SPEND, transaction.withCost(1), e).allowed() ? wanted : 0;
-      }
+      return TrackedStore.result(
+          engine
+              .store()
+              .hold(
+                  call,
+                  plan.charges(),
+                  plan.depthNanos(),
+                  holding -> {
+                    Reading reading = holding.readings().get(0);
+                    Stretch stretch = holding.stretches().get(0);
+                    if (stretch == null) {
+                      return plan.decide(List.of(reading)).get(0).remaining();
+                    }
+                    String key = transaction.bucketKey();
+                    long storeMinusTicker = reading.nowNanos() - before;
+                    held = new Held(now, key, quota, stretch, (int) wanted, storeMinusTicker);
+                    return wanted;
+                  },
+                  failure -> {
+                    StoreException e = Engine.storeException(failure);
+                    Transaction token = transaction.withCost(1);
+                    return engine.onFailure(Act.SPEND, token, e).allowed() ? wanted : 0;
+                  }));
     }
 
     /** Drops held tokens; under a new quota, gives back those that have not refilled. */
@@ -215,7 +217,7 @@ public final class Lease implements AutoCloseable {
       GiveBack refund = last.leave(quota);
       if (refund != null) {
         try {
-          engine.ledger().giveBack(call, List.of(refund));
+          TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
           // The tokens stay spent. The next spend meets the same failure.
         }
@@ -241,7 +243,8 @@ public final class Lease implements AutoCloseable {
         }
         GiveBack refund = last.leave(present());
         if (refund != null) {
-          engine.ledger().giveBack(engine.ledger().oneCall(), List.of(refund));
+          TrackedStore store = engine.store();
+          TrackedStore.result(store.giveBack(store.blockingCall(), List.of(refund)));
         }
       } finally {
         lock.unlock();
@@ -311,7 +314,7 @@ public final class Lease implements AutoCloseable {
     /** Closes the stretch: all tokens were handed out, or have refilled. */
     void end() {
       next.set(count);
-      engine.ledger().reservations().close(stretch);
+      engine.store().reservations().close(stretch);
     }
 
     /**
@@ -324,14 +327,14 @@ public final class Lease implements AutoCloseable {
     @Nullable GiveBack leave(@Nullable Quota present) {
       int left = count - Math.min(next.getAndSet(count), count);
       if (left == 0) {
-        engine.ledger().reservations().close(stretch);
+        engine.store().reservations().close(stretch);
         return null;
       }
       Quota now = present == null ? quota : present;
       long shrunkNanos = Math.max(quota.offsetNanos() - now.offsetNanos(), 0);
       long intervalNanos = Math.min(quota.intervalNanos(), now.intervalNanos());
       long worthNanos = intervalNanos * left - shrunkNanos;
-      return engine.ledger().leave(stretch, worthNanos, now.offsetNanos());
+      return engine.store().leave(stretch, worthNanos, now.offsetNanos());
     }
   }
 }

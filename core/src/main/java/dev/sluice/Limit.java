@@ -3,24 +3,24 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.Bulk;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.BucketPipeline;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -29,7 +29,6 @@ import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.BitSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletionStage;
@@ -70,36 +69,38 @@ public final class Limit implements DirectLimit {
 
   private static final int SMALL_COSTS = 64;
 
-  private static final ReadingMapper<Verdict> VERDICT =
+  /** Null where {@link Debts} must look at the denial first. */
+  @SuppressWarnings("NullAway") // it does not see that the type argument is nullable
+  private static final ReadingMapper<@Nullable Boolean> ALLOWED =
       (id, effect, nowNanos, tatNanos) ->
           effect.fits(nowNanos, tatNanos)
-              ? Verdict.ALLOWED
-              : effect.isInDebt(nowNanos, tatNanos) ? Verdict.IN_DEBT : Verdict.DENIED;
+              ? Boolean.TRUE
+              : effect.isInDebt(nowNanos, tatNanos) ? null : Boolean.FALSE;
 
   private final Engine engine;
   private final CurrentLimits limits;
-  private final Function<Limits, Terms> source; // for an id without an override
+  private final Function<Limits, EffectiveQuota> source; // for an id without an override
   private volatile Resolved resolved;
 
   Limit(Engine engine, CurrentLimits limits, String name) {
-    this(engine, limits, now -> Terms.ofDefault(now, now.catalogue().get(name)));
+    this(engine, limits, now -> EffectiveQuota.ofDefault(now, now.catalogue().get(name)));
   }
 
   Limit(Engine engine, CurrentLimits limits, LimitName name, Quota quota) {
-    this(engine, limits, supplied(Terms.ofCaller(name, quota)));
+    this(engine, limits, supplied(EffectiveQuota.ofCaller(name, quota)));
   }
 
-  private Limit(Engine engine, CurrentLimits limits, Function<Limits, Terms> source) {
+  private Limit(Engine engine, CurrentLimits limits, Function<Limits, EffectiveQuota> source) {
     this.engine = engine;
     this.limits = limits;
     this.source = source;
     this.resolved = resolve(limits.get());
   }
 
-  private static Function<Limits, Terms> supplied(Terms terms) {
+  private static Function<Limits, EffectiveQuota> supplied(EffectiveQuota effective) {
     return now -> {
-      now.catalogue().requireNoClash(terms.name());
-      return terms;
+      now.catalogue().requireNoClash(effective.name());
+      return effective;
     };
   }
 
@@ -130,25 +131,17 @@ public final class Limit implements DirectLimit {
     return Limiter.builder(none, BucketStore.inMemory(time)).time(time).build().limit(ALONE, quota);
   }
 
-  /** The answer to a spend. */
-  private enum Verdict {
-    ALLOWED,
-    DENIED,
-    /** Denied, and the TAT lies further ahead than a bucket without debt allows. */
-    IN_DEBT
-  }
-
   /** Values derived from the current limits and the name. */
   record Resolved(
       Limits limits,
       LimitName name,
-      Terms terms,
+      EffectiveQuota effective,
       boolean hasOverrides,
       boolean hasPenalties,
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Whether some ids have an override or a penalty, so that {@link #terms} do not suffice. */
+    /** Whether some ids have an override or a penalty, so that {@link #effective} is not enough. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
@@ -156,22 +149,6 @@ public final class Limit implements DirectLimit {
     /** Returns how far ahead of now the TAT of a bucket may lie without a debt. */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
-    }
-  }
-
-  /** Collects the results of the single spends of a bulk, in their order. */
-  private static final class EachSpent implements ReadingMapper<Boolean> {
-    private final BitSet inDebt = new BitSet();
-    private int at;
-
-    @Override
-    public Boolean of(@Nullable String id, Effect effect, long nowNanos, long tatNanos) {
-      boolean fits = effect.fits(nowNanos, tatNanos);
-      if (!fits && effect.isInDebt(nowNanos, tatNanos)) {
-        inDebt.set(at);
-      }
-      at++;
-      return fits;
     }
   }
 
@@ -192,12 +169,12 @@ public final class Limit implements DirectLimit {
   }
 
   private Resolved resolve(Limits now) {
-    Terms terms = source.apply(now);
-    LimitName name = terms.name();
-    boolean hasOverrides = !terms.ofCaller() && !now.overridesOf(name).isEmpty();
-    boolean hasPenalties = !terms.ofCaller() && !now.penaltiesOf(name).isEmpty();
+    EffectiveQuota effective = source.apply(now);
+    LimitName name = effective.name();
+    boolean hasOverrides = !effective.ofCaller() && !now.overridesOf(name).isEmpty();
+    boolean hasPenalties = !effective.ofCaller() && !now.penaltiesOf(name).isEmpty();
     return new Resolved(
-        now, name, terms, hasOverrides, hasPenalties, engine.buckets(name), new SmallSpends());
+        now, name, effective, hasOverrides, hasPenalties, engine.buckets(name), new SmallSpends());
   }
 
   private Resolved resolved() {
@@ -350,7 +327,7 @@ public final class Limit implements DirectLimit {
 
   private <T> boolean[] trySpendEach(T[] ids, IntoBytes<T> into, Function<T, String> text) {
     Resolved now = resolved();
-    Quota quota = now.terms().quota();
+    Quota quota = now.effective().quota();
     Buckets buckets = now.buckets();
     boolean[] spent = new boolean[ids.length];
     if (quota == null || buckets == null || now.hasExceptions() || engine.mayAnswerForTheStore()) {
@@ -368,27 +345,29 @@ public final class Limit implements DirectLimit {
       }
       return spent;
     }
-    Bulk bulk = buckets.bulk(spent.length);
+    BucketPipeline pipeline = buckets.pipeline(spent.length);
     IdBytes bytes = IdBytes.ofThisThread();
     IdFormat format = now.name().id();
     for (T id : ids) {
       if (!into.set(bytes, id) || !format.isCanonical(bytes.bytes(), bytes.length())) {
         bytes.set(format.canonical(text.apply(id), Strictness.LENIENT));
       }
-      bulk.add(bytes);
+      pipeline.add(bytes);
     }
-    EachSpent outcome = new EachSpent();
-    bulk.charge(now.spends().of(quota, 1), outcome, spent);
-    BitSet inDebt = outcome.inDebt;
-    for (int i = inDebt.nextSetBit(0); i >= 0; i = inDebt.nextSetBit(i + 1)) {
-      spent[i] = engine.decide(Act.SPEND, transaction(now, text.apply(ids[i]))).allowed();
+    Effect effect = now.spends().of(quota, 1);
+    for (int i = 0; i < spent.length; i++) {
+      Boolean allowed = pipeline.charge(i, effect, ALLOWED);
+      spent[i] =
+          allowed == null
+              ? engine.decide(Act.SPEND, transaction(now, text.apply(ids[i]))).allowed()
+              : allowed;
     }
     return spent;
   }
 
   @Override
-  public @Nullable Spends spends() {
-    return resolved().buckets() == null ? null : new SpendSeries(engine, this::resolved);
+  public @Nullable SpendPipeline spends() {
+    return resolved().buckets() == null ? null : new LimitPipeline(engine, this::resolved);
   }
 
   /**
@@ -570,37 +549,22 @@ public final class Limit implements DirectLimit {
 
   private static Transaction transaction(Resolved now, String id) {
     String canonical = now.name().id().canonical(id, Strictness.LENIENT);
-    return Transaction.of(terms(now, canonical), canonical);
+    return Transaction.of(effective(now, canonical), canonical);
   }
 
-  private static Terms terms(Resolved now, String canonicalId) {
-    return now.hasOverrides() ? Terms.of(now.limits(), now.name(), canonicalId) : now.terms();
+  private static EffectiveQuota effective(Resolved now, String canonicalId) {
+    return now.hasOverrides()
+        ? EffectiveQuota.of(now.limits(), now.name(), canonicalId)
+        : now.effective();
   }
 
   private boolean trySpend(IdBytes id, boolean ascii, @Nullable CharSequence text, long cost) {
     Resolved now = resolved();
-    Quota quota = now.terms().quota();
-    Buckets buckets = now.buckets();
     boolean plain =
         ascii && !now.hasExceptions() && now.name().id().isCanonical(id.bytes(), id.length());
-    if (!plain
-        || quota == null
-        || buckets == null
-        || cost < 0
-        || cost > quota.burst()
-        || engine.isObserved()) {
-      return decide(Act.SPEND, now, text(id, text), cost).allowed();
-    }
-    Verdict verdict;
-    try {
-      verdict = buckets.charge(id, null, now.spends().of(quota, cost), VERDICT);
-    } catch (StoreException e) {
-      Transaction spent = Transaction.of(now.terms(), text(id, text)).withCost(cost);
-      return engine.onFailure(Act.SPEND, spent, e).allowed();
-    }
-    return verdict == Verdict.IN_DEBT // which the engine may forgive
-        ? engine.decide(Act.SPEND, Transaction.of(now.terms(), text(id, text), cost)).allowed()
-        : verdict == Verdict.ALLOWED;
+    return plain
+        ? decide(Act.SPEND, now, now.effective(), id, text, cost, ALLOWED, Decision::allowed)
+        : decide(Act.SPEND, now, text(id, text), cost).allowed();
   }
 
   private static String text(IdBytes id, @Nullable CharSequence text) {
@@ -627,34 +591,52 @@ public final class Limit implements DirectLimit {
     if (!canonical) {
       bytes.set(id);
     }
-    Terms terms = terms(now, id);
-    Quota quota = terms.quota();
-    Buckets buckets = now.buckets();
-    if (quota == null
-        || buckets == null
-        || cost < 0
-        || cost > quota.burst()
-        || now.hasPenalties()
-        || engine.isObserved()) {
-      return engine.decide(act, Transaction.of(terms, id).withCost(cost));
-    }
-    Effect effect = effect(act, now, terms, quota, cost);
-    Decision decision;
-    try {
-      decision = buckets.charge(bytes, id, effect, terms.decision());
-    } catch (StoreException e) {
-      return engine.onFailure(act, Transaction.of(terms, id, cost), e);
-    }
-    boolean inDebt =
-        decision.resetInNanos() > quota.offsetNanos()
-            && decision.resetInNanos() > now.depthNanos(quota);
-    return inDebt
-        ? engine.decide(act, Transaction.of(terms, id, cost)) // which may forgive it
-        : decision;
+    EffectiveQuota effective = effective(now, id);
+    return decide(act, now, effective, bytes, id, cost, effective.decision(), decision -> decision);
   }
 
-  private static Effect effect(Act act, Resolved now, Terms terms, Quota quota, long cost) {
-    if (act == Act.SPEND && terms == now.terms()) {
+  /**
+   * Makes every decision on a single id: straight in the store's buckets, or by the engine if that
+   * must see the decision, or its debt.
+   *
+   * @param text the canonical id, null if it has been given as bytes only
+   * @param answer returns null for what may be a debt
+   */
+  private <R> R decide(
+      Act act,
+      Resolved now,
+      EffectiveQuota effective,
+      IdBytes id,
+      @Nullable CharSequence text,
+      long cost,
+      ReadingMapper<@Nullable R> answer,
+      Function<Decision, R> ofEngine) {
+    Quota quota = effective.quota();
+    Buckets buckets = now.buckets();
+    if (quota != null
+        && buckets != null
+        && cost >= 0
+        && cost <= quota.burst()
+        && !now.hasPenalties()
+        && !engine.isObserved()) {
+      try {
+        String known = text instanceof String same ? same : null;
+        R made = buckets.charge(id, known, effect(act, now, effective, quota, cost), answer);
+        if (made != null) {
+          return made;
+        }
+      } catch (StoreException e) {
+        return ofEngine.apply(
+            engine.onFailure(act, Transaction.of(effective, text(id, text), cost), e));
+      }
+    }
+    return ofEngine.apply(
+        engine.decide(act, Transaction.of(effective, text(id, text)).withCost(cost)));
+  }
+
+  private static Effect effect(
+      Act act, Resolved now, EffectiveQuota effective, Quota quota, long cost) {
+    if (act == Act.SPEND && effective == now.effective()) {
       return now.spends().of(quota, cost);
     }
     Effect.Op what = act == Act.SPEND ? Effect.Op.SPEND : Effect.Op.CHECK;

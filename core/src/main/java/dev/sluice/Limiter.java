@@ -8,11 +8,11 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -29,10 +29,11 @@ import java.util.function.LongSupplier;
 /**
  * Decides whether requests may pass, by named limits and a store of buckets.
  *
- * <p>Each verb comes in four forms: for one token of one id, at a cost, for a {@link Transaction},
- * and for a batch of transactions, which is all or nothing. A cost lies between 0 (reads the
- * bucket) and the limit's burst. A transaction may have a quota of its own ({@link
- * Transaction#of(LimitName, Quota, String)}); one batch may mix both kinds.
+ * <p>Each verb comes in two forms: for a limit's name and an id, with or without a cost, and for
+ * transactions: a single one, or a batch, which is all or nothing. {@link AsyncLimiter} has the
+ * same forms. A cost lies between 0 (reads the bucket) and the limit's burst. A transaction may
+ * have a quota of its own ({@link Transaction#of(LimitName, Quota, String)}); one batch may mix
+ * both kinds.
  *
  * <p>Thread-safe. A call blocks while the store decides: briefly in memory; over a network for a
  * round trip, up to the store's time-out. {@link #async} never blocks. Every verb throws an {@link
@@ -465,7 +466,7 @@ public final class Limiter {
   }
 
   OpenReservations openReservations() {
-    return engine.ledger().reservations();
+    return engine.store().reservations();
   }
 
   int waiting() {

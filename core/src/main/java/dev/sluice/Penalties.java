@@ -48,7 +48,7 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
   static @Nullable Penalty of(Limits limits, Transaction transaction) {
     return Plan.limiting(transaction) == null
             || transaction.isShadow()
-            || transaction.terms().ofCaller()
+            || transaction.effective().ofCaller()
         ? null
         : limits.penaltyFor(transaction.name(), transaction.id());
   }

@@ -3,17 +3,17 @@ package dev.sluice;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction.Kind;
-import dev.sluice.WaitingRoom.Place;
+import dev.sluice.WaitQueues.Place;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
-import dev.sluice.text.SafeText;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -68,7 +68,7 @@ record Plan(
       if (!maxWait.isZero() && transaction.name().longestWait().isZero()) {
         throw new InvalidRequestException(
             Field.MAX_WAIT,
-            "nobody may wait for %s; declare how long at most, by LimitName.builder(…).longestWait(…)"
+            "callers may not wait for %s; declare its longest wait with LimitName.builder(…).longestWait(…)"
                     .formatted(transaction.name())
                 + " or longestWait in the names file, in every process that shares its buckets");
       }
@@ -221,7 +221,7 @@ record Plan(
       List<Charge> charged,
       List<Reading> readings,
       Function<Transaction, @Nullable Quota> quotaOf) {
-    long[] afterNanos = Ledger.tatsAfterNanos(charged, readings);
+    long[] afterNanos = TrackedStore.tatsAfterNanos(charged, readings);
     List<Place> places = new ArrayList<>(charged.size());
     int next = 0;
     for (Transaction transaction : transactions) {

@@ -2,13 +2,13 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.Ledger.Holding;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.TrackedStore.Holding;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -55,7 +55,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Reservation implements AutoCloseable {
 
-  private final Ledger ledger;
+  private final TrackedStore store;
   private final Function<Transaction, @Nullable Quota> present;
   private final Decision decision;
   private final List<Taken> taken;
@@ -64,16 +64,16 @@ public final class Reservation implements AutoCloseable {
   /**
    * Creates a reservation.
    *
-   * @param ledger where it was made
+   * @param store where it was made
    * @param present returns the current quota of a transaction, null if its limit is disabled
    * @param taken the tokens spent
    */
   Reservation(
-      Ledger ledger,
+      TrackedStore store,
       Function<Transaction, @Nullable Quota> present,
       Decision decision,
       List<Taken> taken) {
-    this.ledger = ledger;
+    this.store = store;
     this.present = present;
     this.decision = decision;
     this.taken = taken;
@@ -145,7 +145,7 @@ public final class Reservation implements AutoCloseable {
    * @throws StoreException as {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
-    ledger.giveBack(ledger.oneCall(), settle(which));
+    TrackedStore.result(store.giveBack(store.blockingCall(), settle(which)));
   }
 
   /**
@@ -168,7 +168,7 @@ public final class Reservation implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync(Predicate<Transaction> which) {
-    return ledger.giveBackAsync(settle(which));
+    return store.giveBack(store.oneCall(), settle(which));
   }
 
   /** Settles the reservation: the tokens stay spent, unless they were given back. Never blocks. */
@@ -180,7 +180,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   private void forget() {
-    taken.forEach(one -> ledger.reservations().close(one.stretch));
+    taken.forEach(one -> store.reservations().close(one.stretch));
   }
 
   private List<GiveBack> settle(Predicate<Transaction> which) {
@@ -196,7 +196,7 @@ public final class Reservation implements AutoCloseable {
       Taken one = chosen.get(i);
       Quota now = quotas.get(i);
       GiveBack refund =
-          now == null ? null : ledger.leave(one.stretch, one.worthNanos(now), now.offsetNanos());
+          now == null ? null : store.leave(one.stretch, one.worthNanos(now), now.offsetNanos());
       if (refund != null) {
         refunds.add(refund);
       }

@@ -2,15 +2,15 @@
 package dev.sluice;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
-import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.text.SafeText;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,14 +21,14 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Transaction {
 
-  private final Terms terms;
+  private final EffectiveQuota effective;
   private final String id;
   private final Kind kind;
   private final long cost;
   private final boolean shadow;
 
-  Transaction(Terms terms, String id, Kind kind, long cost, boolean shadow) {
-    this.terms = terms;
+  Transaction(EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow) {
+    this.effective = effective;
     this.id = id;
     this.kind = kind;
     this.cost = cost;
@@ -49,7 +49,7 @@ public final class Transaction {
   public static Transaction of(Limits limits, String limit, String id) {
     LimitName name = limits.catalogue().get(limit);
     String canonicalId = name.id().canonical(id, Strictness.LENIENT);
-    return of(Terms.of(limits, name, canonicalId), canonicalId);
+    return of(EffectiveQuota.of(limits, name, canonicalId), canonicalId);
   }
 
   /**
@@ -74,17 +74,17 @@ public final class Transaction {
    * @throws InvalidIdException if the id does not match the name's format
    */
   public static Transaction of(LimitName limit, Quota quota, String id) {
-    return of(Terms.ofCaller(limit, quota), limit.id().canonical(id, Strictness.LENIENT));
+    return of(EffectiveQuota.ofCaller(limit, quota), limit.id().canonical(id, Strictness.LENIENT));
   }
 
-  static Transaction of(Terms terms, String canonicalId) {
-    return of(terms, canonicalId, 1);
+  static Transaction of(EffectiveQuota effective, String canonicalId) {
+    return of(effective, canonicalId, 1);
   }
 
   /** Returns a transaction with a cost that is known to be in range. */
-  static Transaction of(Terms terms, String canonicalId, long cost) {
-    Kind kind = terms.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
-    return new Transaction(terms, canonicalId, kind, cost, false);
+  static Transaction of(EffectiveQuota effective, String canonicalId, long cost) {
+    Kind kind = effective.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
+    return new Transaction(effective, canonicalId, kind, cost, false);
   }
 
   /**
@@ -99,7 +99,7 @@ public final class Transaction {
       throw new InvalidRequestException(
           Field.COST, "invalid cost, must be >= 0: found " + newCost + " for " + name());
     }
-    Quota quota = terms.quota();
+    Quota quota = effective.quota();
     if (quota != null && newCost > quota.burst()) {
       throw new InvalidRequestException(
           Field.COST,
@@ -107,7 +107,7 @@ public final class Transaction {
               .formatted(
                   newCost, quota.burst(), name().equals(Limit.ALONE) ? "the limit" : name()));
     }
-    return new Transaction(terms, id, kind, newCost, shadow);
+    return new Transaction(effective, id, kind, newCost, shadow);
   }
 
   /**
@@ -135,7 +135,7 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction resetOnly() {
-    return new Transaction(terms, id, Kind.RESET_ONLY, cost, shadow);
+    return new Transaction(effective, id, Kind.RESET_ONLY, cost, shadow);
   }
 
   /**
@@ -144,7 +144,7 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction allowOnly() {
-    return new Transaction(terms, id, Kind.ALLOW_ONLY, cost, shadow);
+    return new Transaction(effective, id, Kind.ALLOW_ONLY, cost, shadow);
   }
 
   /**
@@ -156,29 +156,29 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction inShadow() {
-    return new Transaction(terms, id, kind, cost, true);
+    return new Transaction(effective, id, kind, cost, true);
   }
 
   private Transaction as(Kind newKind) {
     // A disabled limit has no bucket to check or spend from.
     Kind possible = quota() == null ? Kind.ALLOW_ONLY : newKind;
-    return new Transaction(terms, id, possible, cost, shadow);
+    return new Transaction(effective, id, possible, cost, shadow);
   }
 
-  Terms terms() {
-    return terms;
+  EffectiveQuota effective() {
+    return effective;
   }
 
   /** Returns this transaction with a share of its quota. */
   Transaction heldTo(Quota share) {
     return share.equals(quota())
         ? this
-        : new Transaction(terms.heldTo(share), id, kind, cost, shadow);
+        : new Transaction(effective.heldTo(share), id, kind, cost, shadow);
   }
 
   /** Returns the quota of the id under the given limits, null if nothing limits it. */
   @Nullable Quota quotaIn(Limits now) {
-    return terms.quotaIn(now, id);
+    return effective.quotaIn(now, id);
   }
 
   /**
@@ -187,7 +187,7 @@ public final class Transaction {
    * @return the name
    */
   public LimitName name() {
-    return terms.name();
+    return effective.name();
   }
 
   /**
@@ -205,7 +205,7 @@ public final class Transaction {
    * @return the quota, null where nothing limits the id; {@link #coverage} says why
    */
   public @Nullable Quota quota() {
-    return terms.quota();
+    return effective.quota();
   }
 
   /**
@@ -214,7 +214,7 @@ public final class Transaction {
    * @return {@link Coverage#LIMITED} where there is a quota
    */
   public Coverage coverage() {
-    return terms.coverage();
+    return effective.coverage();
   }
 
   /**
@@ -223,7 +223,7 @@ public final class Transaction {
    * @return true for an override, false for a default and for a quota that the caller supplied
    */
   public boolean overridden() {
-    return terms.overridden();
+    return effective.overridden();
   }
 
   /**

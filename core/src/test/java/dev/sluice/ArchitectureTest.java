@@ -48,7 +48,7 @@ class ArchitectureTest {
 
   /** The packages that module-info exports to Sluice's own modules only, or to nobody. */
   private static final Set<String> INNER =
-      Set.of("dev.sluice.async", "dev.sluice.direct", "dev.sluice.text");
+      Set.of("dev.sluice.internal.async", "dev.sluice.internal.direct", "dev.sluice.internal.text");
 
   /** The types that users need; a new public type is a decision, made here. */
   private static final Set<String> PUBLIC =
@@ -56,7 +56,6 @@ class ArchitectureTest {
           // the front door
           "AsyncLimiter",
           "Decision",
-          "DeniedException",
           "FailureRule",
           "Lease",
           "Limit",
@@ -72,21 +71,15 @@ class ArchitectureTest {
           "Catalogue",
           "CurrentLimits",
           "IdFormat",
-          "InvalidIdException",
           "InvalidRequestException",
           "IpAddress",
           "LimitName",
           "LimitOverride",
           "Limits",
-          "MissingDefaultException",
           "Penalty",
-          "Requirement",
-          "UnknownLimitException",
           // the memory
           "BucketStore",
-          "Charge",
           "MemoryStore",
-          "Reading",
           "StoreException",
           "TimeSource");
 
@@ -172,7 +165,8 @@ class ArchitectureTest {
         .and()
         .doNotHaveSimpleName("TickingTime") // a caller that chooses it chooses a thread
         .and()
-        .doNotHaveSimpleName("Grant") // parks a caller who asked to wait, and can be interrupted
+        .doNotHaveSimpleName(
+            "PendingAcquire") // parks a caller who asked to wait, and can be interrupted
         .should()
         .callMethodWhere( // an interrupted caller gets its mark back
             target(owner(JavaClass.Predicates.type(Thread.class)))
@@ -189,7 +183,7 @@ class ArchitectureTest {
             .filter(type -> type.getModifiers().contains(JavaModifier.PUBLIC))
             .map(JavaClass::getSimpleName)
             .collect(Collectors.toCollection(TreeSet::new));
-    Assertions.assertThat(found).containsExactlyInAnyOrderElementsOf(PUBLIC);
+    Assertions.assertThat(found).containsExactlyInAnyOrderElementsOf(PUBLIC).hasSizeLessThan(26);
   }
 
   @Test

@@ -3,11 +3,6 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
-import java.util.List;
-import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.Test;
 
 /** The bounded memory of the debts that a process forgave. */
@@ -16,20 +11,12 @@ final class DebtsTest {
   private static final int MOST = 65_536; // decision 003
   private static final long NOW = 1_000;
 
-  private final Debts forgiven = new Debts(new Nobody(), () -> 0);
-
-  /** No store: what is forgiven is only remembered here. */
-  private static final class Nobody implements Debts.Lowering {
-    @Override
-    public List<Reading> lower(BucketStore call, Charge charge) {
-      throw new AssertionError(charge);
-    }
-
-    @Override
-    public CompletionStage<List<Reading>> lowerAsync(BucketStore call, Charge charge) {
-      throw new AssertionError(charge);
-    }
-  }
+  private final Debts forgiven =
+      new Debts(
+          (call, charge) -> {
+            throw new AssertionError(charge); // what is forgiven is only remembered here
+          },
+          () -> 0);
 
   private void fill(int from, int to, long offsetNanos) {
     for (int i = from; i < to; i++) {

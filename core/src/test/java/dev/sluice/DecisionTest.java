@@ -4,6 +4,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Decision.DeniedException;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -179,7 +180,7 @@ class DecisionTest {
 
   private static void areSpread(int[] counts) {
     for (int count : counts) {
-      assertThat(count).isBetween(64 - 40, 64 + 40);
+      assertThat(count).isBetween(64 - 50, 64 + 50);
     }
   }
 

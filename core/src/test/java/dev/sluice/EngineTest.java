@@ -13,8 +13,8 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
@@ -223,5 +223,31 @@ final class EngineTest {
     assertThat(interrupted.get()).as("who called may want to know").isTrue();
     caller.join();
     assertThat(underWay).hasSize(2).allSatisfy(call -> assertThat(call).isCancelled());
+  }
+
+  /** As {@link FailureRule} promises for every failure of the store. */
+  @Test
+  void eachOfMany_interrupted_isDecidedByTheFailureRule() throws Exception {
+    CountDownLatch asked = new CountDownLatch(2);
+    BucketStore silent =
+        new Network() {
+          @Override
+          public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+            asked.countDown();
+            return new CompletableFuture<>();
+          }
+        };
+    Limit limit =
+        Limiter.builder(new CurrentLimits(LIMITS), silent)
+            .onFailure(FailureRule.allow())
+            .build()
+            .limit("Calls");
+    CompletableFuture<boolean[]> answers = new CompletableFuture<>();
+    Thread caller = new Thread(() -> answers.complete(limit.trySpendEach(List.of("a", "b", "c"))));
+    caller.start();
+    asked.await();
+    caller.interrupt();
+    assertThat(answers.get()).containsExactly(true, true, true);
+    caller.join();
   }
 }

@@ -8,13 +8,13 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Penalty;
-import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
@@ -133,10 +133,10 @@ class LeaseTest {
     for (int i = 0; i < 3; i++) {
       calls.add(callers.submit(lease::trySpend));
     }
-    assertThat(begun.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(begun.await(60, TimeUnit.SECONDS)).isTrue();
     answered.countDown();
     for (Future<Boolean> call : calls) {
-      assertThat(call.get(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(call.get(60, TimeUnit.SECONDS)).isTrue();
     }
     callers.shutdown();
   }
@@ -412,7 +412,7 @@ class LeaseTest {
     assertThat(lease.trySpend()).isTrue();
     lease.close();
     ExecutorService other = Executors.newSingleThreadExecutor();
-    assertThat(other.submit(lease::trySpend).get(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(other.submit(lease::trySpend).get(60, TimeUnit.SECONDS)).isTrue();
     other.shutdown();
   }
 
@@ -435,7 +435,7 @@ class LeaseTest {
     Lease lease = lease(10, 4);
     ExecutorService threads = Executors.newFixedThreadPool(8);
     for (int i = 0; i < 64; i++) {
-      assertThat(threads.submit(lease::trySpend).get(10, TimeUnit.SECONDS)).isTrue();
+      assertThat(threads.submit(lease::trySpend).get(60, TimeUnit.SECONDS)).isTrue();
     }
     threads.shutdown();
     limits.replace(Limits.builder(Catalogue.of(LimitName.builder(2, "Other").build())).build());

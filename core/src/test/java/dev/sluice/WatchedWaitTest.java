@@ -59,7 +59,7 @@ class WatchedWaitTest {
 
   /** The race: a caller that waits for an answer may go on before the observer has heard of it. */
   private void awaitEnds(int count) throws InterruptedException {
-    assertThat(ends.tryAcquire(count, 10, TimeUnit.SECONDS)).isTrue();
+    assertThat(ends.tryAcquire(count, 60, TimeUnit.SECONDS)).isTrue();
   }
 
   private CompletableFuture<Decision> acquire(Duration maxWait) {
@@ -81,7 +81,7 @@ class WatchedWaitTest {
 
     now.addAndGet(SECOND.toNanos());
 
-    assertThat(second.get(10, TimeUnit.SECONDS).allowed()).isTrue();
+    assertThat(second.get(60, TimeUnit.SECONDS).allowed()).isTrue();
     awaitEnds(1);
     assertThat(heard).containsExactly("waits for Calls", "PASSED Calls PT1S");
   }
@@ -105,11 +105,11 @@ class WatchedWaitTest {
         new Thread(
             () -> thrown.complete(catchThrowable(() -> limiter.acquire("Calls", "x", SECOND))));
     caller.start();
-    assertThat(waits.await(10, TimeUnit.SECONDS)).isTrue();
+    assertThat(waits.await(60, TimeUnit.SECONDS)).isTrue();
 
     caller.interrupt();
 
-    assertThat(thrown.get(10, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
+    assertThat(thrown.get(60, TimeUnit.SECONDS)).isInstanceOf(InterruptedException.class);
     assertThat(heard).containsExactly("waits for Calls", "GIVEN_UP Calls PT0S");
   }
 
@@ -135,7 +135,7 @@ class WatchedWaitTest {
 
     now.addAndGet(Duration.ofSeconds(2).toNanos());
 
-    assertThat(first.get(10, TimeUnit.SECONDS).allowed()).isTrue();
+    assertThat(first.get(60, TimeUnit.SECONDS).allowed()).isTrue();
     awaitEnds(2);
     assertThat(heard)
         .containsExactly("waits for Orders", "REFUSED Orders PT0S", "PASSED Orders PT2S");

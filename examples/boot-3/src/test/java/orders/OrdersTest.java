@@ -12,7 +12,6 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 
-// begin: slice
 @SluiceTest(Orders.class)
 class OrdersTest {
 
@@ -30,4 +29,3 @@ class OrdersTest {
     assertThat(orders.order("ann", List.of("f"))).isEqualTo("ann ordered 1");
   }
 }
-// end: slice

@@ -14,7 +14,6 @@ import org.springframework.stereotype.Component;
 @Component
 class Plans {
 
-  // begin: cache
   private final LoadingCache<Customer, Optional<Quota>> cache;
   private final JdbcClient database;
 
@@ -41,7 +40,6 @@ class Plans {
         .optional();
   }
 
-  // end: cache
 
   /** After a customer has changed the plan here; other processes see it within the refresh. */
   void changed(Customer customer) {

@@ -58,7 +58,7 @@ public final class Insides {
    * @return the number of an entry, which several buckets may share
    */
   public static int entryOf(String bucketKey) {
-    return LastLowered.entry(bucketKey);
+    return LastRefundTimes.entry(bucketKey);
   }
 
   /** How the thread of a caller waits; see {@link Parking}. */

@@ -3,13 +3,13 @@ package dev.sluice.acme;
 
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;

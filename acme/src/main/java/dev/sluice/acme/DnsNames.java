@@ -2,9 +2,9 @@
 package dev.sluice.acme;
 
 import com.ibm.icu.text.IDNA;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
-import dev.sluice.text.SafeText;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.Locale;
 
 /**

@@ -3,7 +3,7 @@ package dev.sluice.acme;
 
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.HashSet;
 import java.util.Set;
 import java.util.function.Supplier;

@@ -7,7 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.ibm.icu.text.IDNA;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InputStreamReader;

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.wire.DecisionWriter;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -16,14 +17,14 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of an act: the JSON of the HTTP API, whether it comes from a server or was decided
- * here, and the parts that people read. Immutable.
+ * The outcome of an act, decided by a server or in this process: the JSON of the HTTP API, and the
+ * parts for people.
  *
  * @param json the answer on one line
- * @param allowed also true for a reset
- * @param burst null where no limit applies
- * @param message on a denial, otherwise empty
- * @param penaltyUntil when a penalty ends that makes the bucket count as empty, null for none
+ * @param allowed whether the act was allowed; true for a reset
+ * @param burst the burst, null if no limit applies
+ * @param message the message of a denial, safe to print; otherwise empty
+ * @param penaltyUntil the end of a penalty that makes the bucket count as empty, null for none
  */
 record ActAnswer(
     String json,
@@ -53,9 +54,9 @@ record ActAnswer(
   }
 
   /**
-   * Reads an answer of the HTTP API.
+   * Parses an answer of the HTTP API.
    *
-   * @throws IllegalArgumentException if it is none
+   * @throws IllegalArgumentException if the text is not such an answer
    */
   static ActAnswer parse(String json) {
     Boolean allowed = null;
@@ -78,7 +79,7 @@ record ActAnswer(
           case "burst" -> burst = value == JsonToken.VALUE_NULL ? null : parser.getLongValue();
           case "retryInNanos" -> retryInNanos = parser.getLongValue();
           case "resetInNanos" -> resetInNanos = parser.getLongValue();
-          case "message" -> message = parser.getText();
+          case "message" -> message = SafeText.printable(parser.getText());
           case "penaltyUntil" -> penaltyUntil = Instant.parse(parser.getText());
           default -> parser.skipChildren();
         }
@@ -93,7 +94,10 @@ record ActAnswer(
         json.strip(), allowed, remaining, burst, retryInNanos, resetInNanos, message, penaltyUntil);
   }
 
-  /** Says it on one line, for people: {@code allowed, remaining 9 of 10, full again in 6 s}. */
+  /**
+   * Formats the outcome as one line for people: {@code allowed, remaining 9 of 10, full again in 6
+   * s}.
+   */
   String text(Act act) {
     if (act == Act.RESET) {
       return "reset, the bucket is full" + penalty();

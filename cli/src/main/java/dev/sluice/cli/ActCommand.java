@@ -10,8 +10,8 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.service.StoreAccess;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.Callable;
@@ -40,7 +40,7 @@ final class ActCommand implements Callable<Integer> {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "The id to limit, such as an address; behind -- if it begins with a hyphen.")
+      description = "The id to limit, such as an address; after -- if it begins with a hyphen.")
   private String id = "";
 
   @Option(
@@ -115,7 +115,7 @@ final class ActCommand implements Callable<Integer> {
     ActAnswer answer = server == null ? onStore() : onServer(server);
     console.line(json.isForPeople(console) ? answer.text(act) : answer.json());
     if (!answer.message().isEmpty()) {
-      console.flush(); // the answer comes first
+      console.flush(); // before the message on standard error
       console.err().println("sluice: " + answer.message());
     }
     return answer.allowed() ? Exit.DONE : Exit.NO;
@@ -156,7 +156,7 @@ final class ActCommand implements Callable<Integer> {
       throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
     Limits limits = files.files(Strictness.LENIENT).load();
-    var unused = limits.configured(limit); // throws what a server answers, before a store is opened
+    var unused = limits.configured(limit); // fails as a server would, before a store is opened
     try (BucketStore buckets = open(access)) {
       return decide(Limiter.of(limits, buckets));
     }
@@ -189,9 +189,9 @@ final class ActCommand implements Callable<Integer> {
   }
 
   /**
-   * A store in which nothing counts as a debt. A process forgives a debt once within the time of
-   * the burst offset; a command that ends after one act would forgive one in each run, without a
-   * bound. Thread-safe, and blocks, as the store behind it.
+   * A store in which no TAT counts as a debt. A process forgives a debt once within the time of the
+   * burst offset; a command that ends after one act would forgive one in each run, without a bound.
+   * Thread-safe; blocks if the store behind it blocks.
    */
   static final class UnforgivingStore implements BucketStore {
 
@@ -211,7 +211,7 @@ final class ActCommand implements Callable<Integer> {
       return new UnforgivingStore(store.forOneCall());
     }
 
-    /** However late a TAT is, it may come from a clock that is ahead. */
+    /** Returns the largest skew, so that every late TAT may come from a clock that is ahead. */
     @Override
     public long clockSkewNanos() {
       return Long.MAX_VALUE;

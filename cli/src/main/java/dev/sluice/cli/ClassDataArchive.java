@@ -26,9 +26,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The archive of classes with which the next start is faster. The launcher names the program that
- * makes it, where there is none and its folder may be written. Making it takes several seconds of a
- * processor, so it is made when the server listens, by a process of low priority.
+ * Makes the class data archive that speeds up the next start. The launcher passes the program that
+ * makes it, if the archive is missing and its folder is writable. Making it takes several seconds
+ * of processor time, so a process of low priority makes it once the server listens.
  */
 final class ClassDataArchive {
 
@@ -38,7 +38,7 @@ final class ClassDataArchive {
   private static final String ID = "192.0.2.7";
   private static final Pattern LISTENING = Pattern.compile("://127\\.0\\.0\\.1:([0-9]+)");
 
-  /** Not compressed, of no bytes. */
+  /** A gRPC frame: not compressed, of length 0. */
   private static final byte[] EMPTY_MESSAGE = new byte[5];
 
   private static final List<String> PATHS =
@@ -47,9 +47,9 @@ final class ClassDataArchive {
   private ClassDataArchive() {}
 
   /**
-   * Starts to make it, if it is to be made; does not wait.
+   * Starts to make the archive, if it is missing; does not wait.
    *
-   * @param warnings is told on another thread if it cannot be made
+   * @param warnings receives, on another thread, a line if the archive cannot be made
    */
   static void make(Consumer<String> warnings) {
     String maker = System.getProperty(MAKER);
@@ -82,12 +82,11 @@ final class ClassDataArchive {
   }
 
   /**
-   * Runs the usual commands once, and a server that answers on each door. A JVM that is told to
-   * archive the classes that it loaded learns here which these are. Listens on free ports of
-   * loopback, writes nothing, and ends within seconds: with 0, or with {@link Exit#BUG} if a step
-   * failed.
+   * Runs the usual commands once, and a server that answers on each door, so that the JVM learns
+   * which classes to archive. Listens on free ports of loopback, writes nothing, and ends within
+   * seconds: with 0, or with {@link Exit#BUG} if a step failed.
    *
-   * @param args none
+   * @param args ignored
    */
   public static void main(String[] args) {
     int code = Exit.DONE;
@@ -123,7 +122,7 @@ final class ClassDataArchive {
     }
   }
 
-  /** Ends when it fails; otherwise never. */
+  /** Runs a server; returns only if it fails. */
   private static void serve(OutputStream err) {
     var unused =
         Main.run(
@@ -158,7 +157,7 @@ final class ClassDataArchive {
   private static void ask(int http, int resp) throws IOException, InterruptedException {
     URI server = URI.create("http://127.0.0.1:" + http);
     command("spend", LIMIT, ID, "--server", server.toString());
-    HttpClient client = HttpClient.newHttpClient(); // by HTTP/2, unlike the command
+    HttpClient client = HttpClient.newHttpClient(); // uses HTTP/2, unlike the command
     for (String path : PATHS) {
       client.send(HttpRequest.newBuilder(server.resolve(path)).build(), BodyHandlers.discarding());
     }

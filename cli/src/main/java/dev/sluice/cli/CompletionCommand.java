@@ -13,7 +13,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice completion}: a script that completes commands and options. */
+/** {@code sluice completion}: prints a script that completes commands and options. */
 @Command(
     name = "completion",
     description = "Prints a script that completes commands and options in a shell.",
@@ -44,7 +44,7 @@ final class CompletionCommand implements Callable<Integer> {
       return Exit.DONE;
     }
     if (shell == Shell.zsh) {
-      console.line("#compdef sluice"); // so that a folder of $fpath may hold it, as _sluice
+      console.line("#compdef sluice"); // for a file _sluice in a folder of $fpath
     }
     console.line("# Load it with: source <(sluice completion " + shell + ")");
     console.line(AutoComplete.bash("sluice", root).stripTrailing());
@@ -57,14 +57,14 @@ final class CompletionCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** As people type them. */
+  /** In lower case, as users type them. */
   private enum Shell {
     bash,
     zsh,
     fish
   }
 
-  /** A script that completes commands and options in the shell fish. Pure. */
+  /** Makes a completion script for the shell fish. */
   private static final class FishCompletion {
 
     private final List<String> lines = new ArrayList<>();
@@ -81,8 +81,8 @@ final class CompletionCommand implements Callable<Integer> {
     /**
      * Adds a command's subcommands and options.
      *
-     * @param before the condition under which a subcommand is still to come
-     * @param within the condition under which the command was chosen; empty for the root
+     * @param before the condition that the subcommand was not typed yet
+     * @param within the condition that the command was typed; empty for the root
      */
     private void add(CommandLine command, String before, String within) {
       Map<String, CommandLine> subcommands = command.getSubcommands();

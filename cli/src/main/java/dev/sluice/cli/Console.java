@@ -13,13 +13,13 @@ import java.util.Locale;
 import picocli.CommandLine.Option;
 
 /**
- * Where a command reads and writes. Standard output is for results alone, and is buffered; words
- * for people go to standard error. For one thread.
+ * The streams of a command. Standard output is only for results, and is buffered; messages for
+ * people go to standard error. For one thread.
  */
 final class Console {
 
   private static final int BUFFER = 1 << 16;
-  // Both are told by the launcher: a JVM can't tell.
+  // The launcher sets both, which a JVM cannot detect.
   private static final String TERMINAL = "sluice.stdout.terminal";
   private static final String COLUMNS = "sluice.stdout.columns";
 
@@ -46,12 +46,12 @@ final class Console {
     return out;
   }
 
-  /** Whether people read standard output, not a program. */
+  /** Whether standard output is a terminal. */
   boolean isTerminal() {
     return terminal;
   }
 
-  /** How many characters fit on a line. */
+  /** Returns how many characters fit on a line. */
   int width() {
     return Math.max(Integer.getInteger(COLUMNS, USUAL_WIDTH), LEAST_WIDTH);
   }
@@ -79,7 +79,8 @@ final class Console {
   }
 
   /**
-   * Standard output takes no more: the reader is gone, which is not an error, or the disk is full.
+   * Thrown if standard output cannot be written: the reader is gone, which is not an error, or the
+   * disk is full.
    */
   static final class OutputException extends ExitException {
 
@@ -89,7 +90,7 @@ final class Console {
       super(Exit.BROKEN_INPUT, "can't write to standard output: " + cause.getMessage(), cause);
     }
 
-    /** Whether the reader has what it wanted, as in {@code sluice replay … | head}. */
+    /** Whether the reader closed the pipe, as in {@code sluice replay … | head}. */
     boolean readerIsGone() {
       return String.valueOf(getMessage()).toLowerCase(Locale.ROOT).contains("pipe");
     }
@@ -104,7 +105,7 @@ final class Console {
             "Print JSON, as the HTTP API answers; the default when the output is not a terminal.")
     private boolean json;
 
-    /** Whether people read the answer, and did not ask for JSON. */
+    /** Whether to answer in sentences: on a terminal, without the option for JSON. */
     boolean isForPeople(Console console) {
       return console.isTerminal() && !json;
     }

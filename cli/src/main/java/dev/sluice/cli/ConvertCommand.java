@@ -1,31 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.convert.Conversion;
 import dev.sluice.rules.convert.Conversion.Renaming;
-import dev.sluice.text.SafeText;
+import dev.sluice.server.service.ServerConfig.BundledNames;
+import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
+import dev.sluice.yaml.Severity;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice convert}: another rate limiter's configuration as files of ours. */
+/** {@code sluice convert}: converts another rate limiter's configuration to Sluice files. */
 @Command(
     name = "convert",
     description = {
       "Turns the configuration of another rate limiter into names, limits, overrides and rules.",
       "",
-      "Several files become one set. Files of one domain are merged in the given order. A limit's"
-          + " name that two domains have gets the domain in front of it.",
+      "Several files become one set. Files of one domain are merged in the given order. A ConfigMap"
+          + " of Kubernetes counts as the files in its data. A limit's name that two domains have gets the domain in front of it.",
       "",
-      "Each line that cannot be expressed is reported as file:line:column: message, and left out."
+      "Each line that cannot be converted is reported as file:line:column: message, and left out."
           + " A limit that gets another name is reported as a note, and its rule is kept."
     },
     exitCodeListHeading = "%nExit codes:%n",
@@ -93,7 +99,32 @@ final class ConvertCommand implements Callable<Integer> {
     }
     console.flush();
     write(conversion.files());
+    requireLinted(conversion.files().keySet());
     return conversion.notExpressed().isEmpty() ? Exit.DONE : Exit.NO;
+  }
+
+  /** Converted files can break bounds of Sluice that the configuration keeps. */
+  private void requireLinted(Set<String> names) {
+    LimitFiles.Builder files =
+        BundledNames.files()
+            .defaults(out.resolve("limits.yml"))
+            .companion(out.resolve("rules.yml"), RuleBook.reader());
+    if (names.contains("names.yml")) {
+      files.names(out.resolve("names.yml"));
+    }
+    if (names.contains("overrides.yml")) {
+      files.overrides(out.resolve("overrides.yml"));
+    }
+    List<Problem> mistakes =
+        files.build().lint().stream().filter(one -> one.severity() == Severity.MISTAKE).toList();
+    if (!mistakes.isEmpty()) {
+      mistakes.forEach(mistake -> console.line(mistake.toString()));
+      throw new ExitException(
+          Exit.NO,
+          "the files that were written have mistakes, and a server refuses them; change the"
+              + " configuration, and convert it again",
+          null);
+    }
   }
 
   private void write(Map<String, String> files) {

@@ -41,7 +41,7 @@ final class DatabaseOptions {
     return url == null || url.isEmpty();
   }
 
-  /** Works on the table, which has overrides of the given names. */
+  /** Runs work on the table of overrides of the given names. */
   <T> T onTable(Catalogue catalogue, Work<T> work) {
     if (url == null || url.isEmpty()) {
       throw new InputException("the option --db URL is missing: the database to work on");
@@ -66,7 +66,7 @@ final class DatabaseOptions {
             : "");
   }
 
-  /** In one line, without positions in our SQL, which mean nothing to the reader. */
+  /** Returns the message in one line, without positions in our SQL. */
   private static String reason(SQLException e) {
     return String.valueOf(e.getMessage())
         .lines()
@@ -75,7 +75,9 @@ final class DatabaseOptions {
         .collect(Collectors.joining("; "));
   }
 
-  /** The password from the file, or else from the environment; null for that of the URL. */
+  /**
+   * Returns the password from the file, or else from the environment; null for the one in the URL.
+   */
   static @Nullable String password(@Nullable Path file) {
     return InputFiles.secret(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
   }
@@ -84,7 +86,7 @@ final class DatabaseOptions {
     return new OverridesTable(source(url, password), catalogue);
   }
 
-  /** The database at a URL; a null password for that of the URL. */
+  /** Returns the database at a URL; a null password means the one in the URL. */
   static DataSource source(String url, @Nullable String password) {
     try {
       return PostgresUrl.dataSource(url, password);
@@ -93,12 +95,12 @@ final class DatabaseOptions {
     }
   }
 
-  /** The work to do with the table. */
+  /** Work on the table. */
   interface Work<T> {
     T on(OverridesTable table) throws SQLException;
   }
 
-  /** The options that name a database with overrides, which a server reads periodically. */
+  /** The options for a table of overrides that a server reads periodically. */
   static final class OverrideTableOptions {
 
     static final String USUAL_INTERVAL = "30s";
@@ -128,7 +130,7 @@ final class DatabaseOptions {
       return overridesDb != null;
     }
 
-    /** The table, null without a database. Reads the file with the password. */
+    /** Returns the table, null without a database. Reads the password file. */
     ServerConfig.@Nullable Table table() {
       String period = overridesInterval == null ? USUAL_INTERVAL : overridesInterval;
       Duration every = Quantities.positive("--overrides-interval", period);

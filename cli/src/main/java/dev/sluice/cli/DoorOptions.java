@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
@@ -12,7 +13,6 @@ import dev.sluice.server.service.ServerConfig.InsecureException;
 import dev.sluice.server.service.Service;
 import dev.sluice.server.tls.TlsFiles;
 import dev.sluice.server.tls.TlsFiles.ClientCertificates;
-import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;
@@ -34,15 +34,15 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options that say where the server listens, and to whom. */
+/** The options for the server's doors: addresses, TLS, and clients. */
 final class DoorOptions {
 
   private static final String USUAL_HTTP = "127.0.0.1:8080";
 
-  /** The header that holds with --trusted-proxies. */
+  /** The default header with --trusted-proxies. */
   static final String USUAL_HEADER = "x-forwarded-for";
 
-  /** The policy that holds with --tls-client-ca. */
+  /** The default policy with --tls-client-ca. */
   static final String USUAL_AUTH = "required";
 
   @Option(
@@ -82,7 +82,7 @@ final class DoorOptions {
       names = "--open",
       description =
           "Listen beyond loopback without access control: everybody who reaches a port is answered."
-              + " Acts of the role admin, such as a reset, are then for clients on loopback alone.")
+              + " Only clients on loopback may then do what needs the role admin, such as a reset.")
   private boolean open;
 
   @Option(names = "--insecure", description = "The same as --plaintext and --open, with a warning.")
@@ -128,7 +128,7 @@ final class DoorOptions {
               + " 0 to 1 (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
-  /** What throws for a value that is wrong, each on its own, without a look at any file. */
+  /** Returns checks of single values, which throw for a wrong one and read no file. */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
     checks.addAll(
@@ -146,7 +146,7 @@ final class DoorOptions {
     return checks;
   }
 
-  /** What throws for a file that can't be used. */
+  /** Returns a check that throws for an unusable file. */
   Supplier<?> files() {
     return () -> Optional.ofNullable(tls.files());
   }
@@ -166,12 +166,11 @@ final class DoorOptions {
         open || insecure);
   }
 
-  /** The warning about --insecure, if it was given. */
+  /** Returns the warning about --insecure, if it was given. */
   Optional<String> insecure() {
     return insecure
         ? Optional.of(
-            "warning: --insecure answers everybody who reaches a port, and may encrypt nothing; say"
-                + " which of the two is meant: --open, or --plaintext")
+            "warning: --insecure stands for --open and --plaintext: everybody who reaches a port is answered, perhaps unencrypted; give only the one that you need")
         : Optional.empty();
   }
 
@@ -184,7 +183,7 @@ final class DoorOptions {
     }
   }
 
-  /** Two doors on one port: the system would say of the second one only that it is in use. */
+  /** Requires a port for each door; the system would only report that the port is in use. */
   private boolean ownPorts() {
     Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
     addDoor("--http", http, doors);
@@ -212,7 +211,7 @@ final class DoorOptions {
         doors.put(option, address);
       }
     } catch (InputException e) {
-      // told by another check
+      // reported by another check
     }
   }
 
@@ -237,7 +236,7 @@ final class DoorOptions {
     return text == null ? null : address(option, text);
   }
 
-  /** In the order in which the service opens its doors. */
+  /** Returns the addresses in the order in which the service opens its doors. */
   String addresses(Service service) {
     String secure = tls.areSet() ? "s" : "";
     List<String> schemes = new ArrayList<>(List.of("http" + secure));
@@ -257,7 +256,7 @@ final class DoorOptions {
 
   private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
 
-  /** What holds if the option is not given: a client that may send one can refill a bucket. */
+  /** Returns the default policy: a client that may send a limit can refill a bucket with it. */
   static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
     return hasTokens || hasClientCa || isOpen ? "ignore" : "allow";
   }
@@ -318,7 +317,7 @@ final class DoorOptions {
     return Double.parseDouble(nearLimit);
   }
 
-  /** The options about clients of the HTTP door: who they are, and whose requests are answered. */
+  /** The options for clients of the HTTP door. */
   private static final class HttpOptions {
 
     private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
@@ -330,8 +329,7 @@ final class DoorOptions {
         paramLabel = "RANGE",
         split = ",",
         description =
-            "Addresses of proxies, such as 10.0.0.0/8, that are believed when they say for whom they"
-                + " ask (X-Forwarded-For, -Method, -Host, -Uri). Repeatable, or with commas.")
+            "Addresses of trusted proxies, such as 10.0.0.0/8, whose headers X-Forwarded-For, -Method, -Host and -Uri are used. Repeatable, or with commas.")
     private List<String> trustedProxies = new ArrayList<>();
 
     @Option(
@@ -363,7 +361,7 @@ final class DoorOptions {
     @Option(names = "--request-log", description = "Log each request, with the client's address.")
     private boolean requestLog;
 
-    /** What throws for a value that is wrong, each on its own. */
+    /** Returns checks of single values, which throw for a wrong one. */
     List<Supplier<?>> each() {
       List<Supplier<?>> checks = new ArrayList<>();
       hosts.forEach(host -> checks.add(() -> host(host)));
@@ -391,7 +389,7 @@ final class DoorOptions {
       return one("--allow-origin", text, ORIGIN, "an origin such as https://example.com");
     }
 
-    /** A value of a list; there may be spaces around its commas. */
+    /** Checks a value of a list, without the spaces around its commas. */
     private static String one(String option, String text, Pattern form, String expected) {
       String one = text.strip();
       if (!form.matcher(one).matches()) {
@@ -472,7 +470,7 @@ final class DoorOptions {
                 + ").")
     private @Nullable String clientAuth;
 
-    /** The files, null without TLS. */
+    /** Returns the TLS files, null without TLS; requires that they exist. */
     @Nullable TlsFiles files() {
       TlsFiles files = settings();
       if (files != null) {
@@ -481,7 +479,7 @@ final class DoorOptions {
       return files;
     }
 
-    /** The same, without a look at any file. */
+    /** Returns the TLS files without reading any. */
     @Nullable TlsFiles settings() {
       boolean required = isRequired();
       if (clientAuth != null && clientCa == null) {
@@ -524,7 +522,7 @@ final class DoorOptions {
     }
   }
 
-  /** The options of a server that say who may do what, and where changes are noted and kept. */
+  /** The options for access control, the audit log, and kept changes. */
   static final class AccessOptions {
 
     private static final String UNLIMITED = "unlimited";
@@ -551,7 +549,7 @@ final class DoorOptions {
         paramLabel = "FILE",
         description =
             "Keep overrides and penalties that are set while the server runs, in this file and in"
-                + " FILE.penalties. They end with the server if not given.")
+                + " FILE.penalties. If not given, they are lost when the server stops.")
     private @Nullable Path overrideStore;
 
     @Option(
@@ -568,19 +566,19 @@ final class DoorOptions {
       return tokens != null;
     }
 
-    /** What a server makes of the options. */
+    /** Returns the settings; requires that the file of tokens exists. */
     ServerConfig.Control control(boolean hasTable) {
       requireFiles();
       return settings(hasTable);
     }
 
-    /** Looks whether the files are there that must be. */
+    /** Requires that the files exist. */
     @CanIgnoreReturnValue
     boolean requireFiles() {
       return InputFiles.require("--tokens", tokens);
     }
 
-    /** The same as {@link #control}, without a look at any file. */
+    /** Returns the settings of {@link #control}, without checking files. */
     ServerConfig.Control settings(boolean hasTable) {
       if (overrideStore != null && hasTable) {
         throw new InputException(
@@ -589,12 +587,15 @@ final class DoorOptions {
       return new ServerConfig.Control(tokens, auditLog, overrideStore, perAddress());
     }
 
-    /** What holds if the option is not given. */
+    /** Returns the default of the option. */
     static String perAddress(boolean hasTokens) {
       return hasTokens ? WITH_TOKENS : UNLIMITED;
     }
 
-    /** Without tokens, most clients are proxies, which send the requests of all their clients. */
+    /**
+     * Returns the requests per address; by default unlimited without tokens, since most clients are
+     * then proxies with many clients.
+     */
     private @Nullable Quota perAddress() {
       String text = requestsPerAddress;
       if (text == null) {

@@ -3,7 +3,7 @@ package dev.sluice.cli;
 
 import org.jspecify.annotations.Nullable;
 
-/** The exit codes, the same for every command. */
+/** The exit codes of all commands. */
 final class Exit {
 
   static final int DONE = 0;
@@ -11,10 +11,10 @@ final class Exit {
   static final int BROKEN_INPUT = 2;
   static final int UNREACHABLE = 3;
 
-  /** An internal error; the code that sysexits.h calls EX_SOFTWARE. */
+  /** An internal error; EX_SOFTWARE in sysexits.h. */
   static final int BUG = 70;
 
-  /** Not enough memory for the JVM's heap. */
+  /** The heap ran out of memory. */
   static final int OUT_OF_MEMORY = 71;
 
   private Exit() {}

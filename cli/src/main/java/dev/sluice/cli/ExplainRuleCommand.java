@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.Transaction;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.IpAddress;
@@ -15,7 +16,6 @@ import dev.sluice.rules.RuleMatch;
 import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.rules.RuleMatch.RuleCharge;
 import dev.sluice.server.rls.NamedLimits;
-import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
 import dev.sluice.web.RequestFacts;
@@ -31,17 +31,16 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice explain-rule}: what a rule book charges a descriptor or a request, and why. */
+/** {@code sluice explain-rule}: explains what a rule book charges a descriptor or a request. */
 @Command(
     name = "explain-rule",
     description = {
-      "Says what a request or a descriptor would be charged by a rule book, by the rule on which"
-          + " line, and why the rules before it are not for it. Asks no store."
+      "Shows what a rule book charges a request or a descriptor, the line of the rule that matches, and why earlier rules do not match. Needs no store."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
-      "0:a rule is for it, or the descriptor names a limit itself",
-      "1:nothing is for it, or it cannot be charged as it stands",
+      "0:a rule matches, or the descriptor names a limit itself",
+      "1:no rule matches, or the charge is not possible",
       "2:broken input"
     },
     footerHeading = "%nExamples:%n",
@@ -154,7 +153,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  /** By each way in which an application may read the request, as proxies are answered. */
+  /** Explains each way in which an application may read the request, as forward-auth does. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -240,10 +239,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** A trial that cannot be charged refuses nobody: the server leaves it out. */
+  /** Formats a charge; marks a trial that cannot be charged, which the server leaves out. */
   private String shown(RuleCharge charge, Limits limits) {
     try {
-      boolean hasExcess = !entries.isEmpty(); // it says what a cost above the burst comes to
+      boolean hasExcess = !entries.isEmpty(); // excess treats a cost above the burst
       Transaction meant =
           hasExcess || !charge.shadow()
               ? charge.transaction(limits)
@@ -258,25 +257,25 @@ final class ExplainRuleCommand implements Callable<Integer> {
   }
 
   /**
-   * A cost above the burst is a mistake of a request, unless it is in shadow; a descriptor is over
-   * its limit by it.
+   * Refuses a cost above the burst, which is a mistake of a request unless it is in shadow. A
+   * descriptor is over its limit instead.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);
   }
 
-  /** Without a rule, a descriptor may name a limit itself, as Envoy's door takes it. */
+  /** Explains a descriptor without a rule, which may name a limit itself at Envoy's door. */
   private int tellNamed(RuleBook book, Limits limits) {
     Transaction named = NamedLimits.find(domain, descriptor(), limits);
     if (named == null) {
       console.line(
           !entries.isEmpty() && book.isRulesOnly(domain)
-              ? "no rule is for it, and the rules of domain %s are its only mapping: nothing is charged"
+              ? "no rule matches, and domain %s is in rulesOnly: nothing is charged"
                   .formatted(SafeText.printable(domain))
-              : "no rule is for it: nothing is charged");
+              : "no rule matches: nothing is charged");
       return Exit.NO;
     }
-    console.line("no rule is for it; it names a limit itself");
+    console.line("no rule matches; the descriptor names a limit itself");
     console.line("  " + shown(named, hits(), Excess.REJECT));
     return Exit.DONE;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -14,7 +14,7 @@ import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice help}: the same as {@code --help}, asked for in the other order. */
+/** {@code sluice help COMMAND}: prints the same as {@code --help}. */
 @Command(
     name = "help",
     description = "Explains a command, with examples.",
@@ -67,7 +67,7 @@ final class HelpCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** The manual page of all commands, in the language of man(7). Pure. */
+  /** Makes the manual page of all commands, in the language of man(7). */
   static final class ManPage {
 
     private final List<String> lines = new ArrayList<>();
@@ -153,7 +153,10 @@ final class HelpCommand implements Callable<Integer> {
       return "\"" + escaped(text).replace("\"", "\\(dq") + "\"";
     }
 
-    /** A backslash, a hyphen, and a dot or a quote at the start of a line mean something to man. */
+    /**
+     * Escapes what is special in man: a backslash, a hyphen, and a dot or quote at the start of a
+     * line.
+     */
     private static String escaped(String text) {
       String plain =
           text.replace("%n", " ").replace("%%", "%").replace("\\", "\\e").replace("-", "\\-");

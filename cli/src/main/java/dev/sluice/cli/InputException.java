@@ -4,7 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.cli.Exit.ExitException;
 import java.util.List;
 
-/** Input that can't be worked on: what was found, what was expected, where. */
+/** Thrown for wrong input: what was found, what was expected, and where. */
 final class InputException extends ExitException {
 
   private static final long serialVersionUID = 1;
@@ -18,15 +18,15 @@ final class InputException extends ExitException {
   /**
    * Reports several mistakes at once.
    *
-   * @param mistakes a line each
-   * @param outcome a sentence on what they come to
+   * @param mistakes the mistakes, one line each
+   * @param outcome a sentence on their consequence
    */
   InputException(List<String> mistakes, String outcome) {
     super(Exit.BROKEN_INPUT, outcome, null);
     this.mistakes = List.copyOf(mistakes);
   }
 
-  /** The lines before the message; empty if the message is all there is to say. */
+  /** Returns the lines before the message; empty if there are none. */
   List<String> mistakes() {
     return mistakes;
   }

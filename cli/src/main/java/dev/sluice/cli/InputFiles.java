@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
@@ -14,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
-/** Files that a command is told to read, refused with a plain word where they can't be. */
+/** Opens the files of a command, with clear messages for unreadable ones. */
 final class InputFiles {
 
   private static final int PATIENCE_SECONDS = 2;
@@ -23,7 +24,7 @@ final class InputFiles {
   private InputFiles() {}
 
   /**
-   * Requires a file that an option names.
+   * Requires that the file of an option exists.
    *
    * @param file null for an option that was not given
    * @return true
@@ -56,22 +57,36 @@ final class InputFiles {
         : file + ": the file is not readable; check its permissions";
   }
 
-  /** Opens a file that an option names. */
+  /** Opens the file of an option. */
   static InputStream open(String option, Path file) {
     require(option, file);
     return opened(file);
   }
 
-  /** Opens a file, or a pipe: one that nobody writes to is given up after a while. */
+  /** Opens a file or a pipe; fails after a while if nobody writes to the pipe. */
   static InputStream open(Path file) {
     require(file);
     return opened(file);
   }
 
+  /** Opens a stream; that of a pipe would throw where it is asked how many bytes it has. */
+  private static InputStream stream(Path file) throws IOException {
+    InputStream in = Files.newInputStream(file);
+    if (Files.isRegularFile(file)) {
+      return in;
+    }
+    return new FilterInputStream(in) {
+      @Override
+      public int available() {
+        return 0;
+      }
+    };
+  }
+
   private static InputStream opened(Path file) {
-    FutureTask<InputStream> opening = new FutureTask<>(() -> Files.newInputStream(file));
+    FutureTask<InputStream> opening = new FutureTask<>(() -> stream(file));
     Thread thread = new Thread(opening, "sluice-open");
-    thread.setDaemon(true); // no interrupt ends such a call
+    thread.setDaemon(true); // an interrupt does not end such a call
     thread.start();
     try {
       return opening.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
@@ -90,12 +105,11 @@ final class InputFiles {
   }
 
   /**
-   * Returns a secret from a file, or else from an environment variable. None needs to stand on a
-   * command line: there, every user of the machine can see it, and crash reports of the JVM have
-   * it.
+   * Returns a secret from a file, or else from an environment variable. Secrets are not arguments:
+   * every user of the machine can see those, and crash reports of the JVM have them.
    *
    * @param option the option that names the file, for messages
-   * @return null if there is neither
+   * @return the secret; null if there is neither
    */
   static @Nullable String secret(String option, @Nullable Path file, String variable) {
     return file == null ? secretOfEnvironment(variable) : secretOfFile(option, file);
@@ -106,7 +120,7 @@ final class InputFiles {
     return value == null || value.isEmpty() ? null : value;
   }
 
-  /** The first line, which is all that a file with a password holds. */
+  /** Returns the first line of a password file, which must have no other. */
   private static String secretOfFile(String option, Path file) {
     byte[] bytes;
     try (InputStream in = InputFiles.open(option, file)) {

@@ -9,7 +9,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice key}: the key under which a bucket is kept. */
+/** {@code sluice key}: prints the key of a bucket. */
 @Command(
     name = "key",
     description = "Prints the bucket key of an id, in canonical form.",

@@ -3,8 +3,8 @@ package dev.sluice.cli;
 
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.service.ServerConfig.BundledNames;
@@ -23,8 +23,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * The options that name limit files; the same for every command that reads them. A file may have
- * sections of other kinds than the option says.
+ * The options for limit files, shared by all commands. A file may have other sections than its
+ * option suggests.
  */
 final class LimitFileOptions {
 
@@ -48,7 +48,7 @@ final class LimitFileOptions {
       description = "Limits of your own: number, name, id format, message.")
   private @Nullable Path names;
 
-  /** The names that a command knows: the bundled ones, and those of a file, if there is one. */
+  /** Returns the bundled names, and those of a file if there is one. */
   static Catalogue catalogue(@Nullable Path names) {
     if (names == null) {
       return BundledNames.catalogue();
@@ -74,10 +74,10 @@ final class LimitFileOptions {
   }
 
   /**
-   * Takes a file whose kind is seen from its content.
+   * Adds a file whose kind follows from its content.
    *
-   * @param rules takes a rule book
-   * @param tokens takes a file of tokens
+   * @param rules receives a rule book
+   * @param tokens receives a file of tokens
    * @throws InputException if there is another file of that kind
    */
   void add(Path file, RulesOption rules, TokensOption tokens) {
@@ -104,7 +104,7 @@ final class LimitFileOptions {
     }
   }
 
-  /** Looks for each file, for messages that name all that are missing. */
+  /** Returns a check for each file, so that all missing files are reported. */
   List<Supplier<?>> each() {
     return List.of(
         () -> InputFiles.require("--limits", limits),
@@ -116,22 +116,22 @@ final class LimitFileOptions {
     Stream.of(limits, overrides, names).filter(Objects::nonNull).forEach(InputFiles::require);
   }
 
-  /** The files; at least one must have been named. */
+  /** Returns the files, at least one of which must be given. */
   LimitFiles files(Strictness strictness) {
     return files(strictness, List.of());
   }
 
-  /** The same, with limits that must not be missing. */
+  /** Returns the files, with required limits. */
   LimitFiles files(Strictness strictness, List<Requirement> required) {
     return files(strictness, required, new RulesOption());
   }
 
-  /** The same, with a rule book, if there is one. */
+  /** Returns the files, with a rule book if there is one. */
   LimitFiles files(Strictness strictness, List<Requirement> required, RulesOption rules) {
     return files(strictness, required, rules, new TokensOption());
   }
 
-  /** The same, with a file of tokens, if there is one. */
+  /** Returns the files, with a file of tokens if there is one. */
   LimitFiles files(
       Strictness strictness, List<Requirement> required, RulesOption rules, TokensOption tokens) {
     requireReadable();
@@ -159,7 +159,7 @@ final class LimitFileOptions {
     return files.build();
   }
 
-  /** The option that names a rule book; the same for every command that reads one. */
+  /** The option for a rule book, shared by all commands. */
   static final class RulesOption {
 
     @Option(
@@ -178,9 +178,9 @@ final class LimitFileOptions {
     }
 
     /**
-     * The file, null if there is none.
+     * Returns the file, null if there is none.
      *
-     * @throws InputException if it cannot be read, or there are no limits that its rules could name
+     * @throws InputException if it cannot be read, or there is no file of limits for its rules
      */
     @Nullable Path file(LimitFileOptions limits) {
       Path named = named(limits);
@@ -190,7 +190,7 @@ final class LimitFileOptions {
       return named;
     }
 
-    /** The same, without a look at the file. */
+    /** Returns the file without reading it. */
     @Nullable Path named(LimitFileOptions limits) {
       if (rules != null && limits.limits() == null) {
         throw new InputException(
@@ -201,7 +201,7 @@ final class LimitFileOptions {
     }
   }
 
-  /** The option that names a file of tokens, for a command that only checks it. */
+  /** The option for a file of tokens, for a command that only checks it. */
   static final class TokensOption {
 
     @Option(
@@ -219,16 +219,14 @@ final class LimitFileOptions {
     }
   }
 
-  /** The option that names the limits that must not be missing; the same for every command. */
+  /** The option for required limits, shared by all commands. */
   static final class AskedFor {
 
     @Option(
         names = "--for",
         paramLabel = "NAME",
         split = ",",
-        description =
-            "A limit that clients ask for: a mistake where it has neither a default nor an override;"
-                + " may be repeated.")
+        description = "A limit that must have a default or an override; may be repeated.")
     private List<String> names = new ArrayList<>();
 
     List<Requirement> requirements(MissingDefault onMissing) {
@@ -236,7 +234,7 @@ final class LimitFileOptions {
     }
   }
 
-  /** Which of the kinds of limit files a file is, by its first lines. */
+  /** The kind of a limit file, judged by its first lines. */
   private enum LimitFileKind {
     DEFAULTS("defaults"),
     OVERRIDES("overrides"),
@@ -260,7 +258,7 @@ final class LimitFileOptions {
      */
     static LimitFileKind of(Path file) {
       InputFiles.require(file);
-      if (!Files.isRegularFile(file)) { // opening a pipe waits for somebody who writes to it
+      if (!Files.isRegularFile(file)) { // opening a pipe would wait for a writer
         return DEFAULTS; // the reader of limit files reports it
       }
       byte[] start;
@@ -279,7 +277,7 @@ final class LimitFileOptions {
         return OVERRIDES;
       }
       if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
-        return DEFAULTS; // a file of sections, whichever they are
+        return DEFAULTS; // a file with sections
       }
       if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
         return RULES;

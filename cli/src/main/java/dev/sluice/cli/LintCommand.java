@@ -8,7 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.Severity;
@@ -21,7 +21,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice lint}: every mistake of limit files, in one run. */
+/** {@code sluice lint}: reports every mistake of limit files in one run. */
 @Command(
     name = "lint",
     description = {
@@ -94,7 +94,10 @@ final class LintCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** A burst of 10 with 5 a minute is often read as "at most 10 a minute", and lets 15 through. */
+  /**
+   * Prints the most requests in a period: a burst of 10 with 5 a minute is often read as "at most
+   * 10 a minute", and allows 15.
+   */
   private void sayWorstPeriods(Limits limits) {
     for (LimitName name : limits.catalogue().names()) {
       Quota quota = limits.defaultFor(name);

@@ -28,10 +28,10 @@ import picocli.CommandLine;
 import picocli.CommandLine.Help;
 import picocli.CommandLine.ParameterException;
 
-/** The command {@code sluice}. Stateless. */
+/** Runs the command {@code sluice}. */
 public final class Main {
 
-  /** The width that fits any terminal, and beside another window. */
+  /** The width of help texts, which fits any terminal. */
   private static final int WIDTH = 80;
 
   private Main() {}
@@ -42,7 +42,7 @@ public final class Main {
    * @param args the command and its arguments
    */
   public static void main(String[] args) {
-    // Before anything else: with too few descriptors not even the classes of a command load.
+    // First of all: with too few file descriptors not even the classes of a command load.
     if (args.length > 0 && args[0].equals("serve")) {
       OpenFileLimit.tooFew()
           .ifPresent(
@@ -51,7 +51,7 @@ public final class Main {
                 System.exit(Exit.BROKEN_INPUT);
               });
     }
-    // Not System.out: it hides that nobody reads any more.
+    // Not System.out, which hides that the reader is gone.
     int code;
     try {
       code =
@@ -86,7 +86,7 @@ public final class Main {
     return code;
   }
 
-  /** The commands that the arguments are about: help, completion and suggestions need all. */
+  /** Returns the commands that the arguments need; help, completion and suggestions need all. */
   private static Collection<String> needed(Set<String> all, String... args) {
     String first = args.length == 0 ? "" : args[0];
     if (args.length == 1 && first.equals("--version")) {
@@ -97,8 +97,8 @@ public final class Main {
   }
 
   /**
-   * The command line with the commands that the arguments need; with all if there are none. Reading
-   * what each command takes is most of the time of a short one.
+   * Returns the command line with the commands that the arguments need. Reading the annotations of
+   * a command is most of the time of a short one.
    */
   static CommandLine commandLine(Console console, String... args) {
     CommandLine root = new CommandLine(new SluiceCommand());
@@ -116,7 +116,7 @@ public final class Main {
         .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
   }
 
-  /** The commands by their names, in the order of the help. */
+  /** Returns the commands by name, in the order of the help. */
   private static Map<String, Supplier<CommandLine>> commands(Console console, CommandLine root) {
     Map<String, Supplier<CommandLine>> all = new LinkedHashMap<>();
     all.put("serve", () -> ServeCommand.commandLine(console));
@@ -127,6 +127,7 @@ public final class Main {
     all.put("certify", () -> new CommandLine(new CertifyCommand(console)));
     all.put("covering", () -> new CommandLine(new CoveringCommand(console)));
     all.put("replay", () -> new CommandLine(new ReplayCommand(console)));
+    all.put("why", () -> new CommandLine(new WhyCommand(console)));
     all.put("simulate", () -> new CommandLine(new SimulateCommand(console)));
     all.put("check", () -> ActCommand.commandLine(Act.CHECK, console));
     all.put("spend", () -> ActCommand.commandLine(Act.SPEND, console));

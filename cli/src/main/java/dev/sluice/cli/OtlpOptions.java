@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.otlp.OtlpSettings;
-import dev.sluice.text.SafeText;
 import java.net.URI;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
@@ -57,7 +57,7 @@ final class OtlpOptions {
               + ": only those that do).")
   private @Nullable String traced;
 
-  /** What throws for a value that is wrong, whatever the others are. */
+  /** Returns checks of single values, which throw for a wrong one. */
   List<Supplier<?>> each() {
     return List.of(this::every, this::share);
   }
@@ -66,7 +66,7 @@ final class OtlpOptions {
     return Quantities.positive(INTERVAL, interval == null ? USUAL_INTERVAL : interval);
   }
 
-  /** The settings; null where nothing is sent. */
+  /** Returns the settings; null if nothing is sent. */
   @Nullable OtlpSettings settings(Map<String, String> environment) {
     Duration every = every();
     double share = share();
@@ -109,13 +109,13 @@ final class OtlpOptions {
         return share;
       }
     } catch (NumberFormatException e) {
-      // told below
+      // reported below
     }
     throw new InputException(
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
   }
 
-  /** What OpenTelemetry's own variables say of the sender: platforms set them for every process. */
+  /** Returns the attributes in OpenTelemetry's variables, which platforms set for every process. */
   private static Map<String, String> attributes(Map<String, String> environment) {
     String list = environment.getOrDefault("OTEL_RESOURCE_ATTRIBUTES", "");
     Map<String, String> all =
@@ -127,7 +127,10 @@ final class OtlpOptions {
     return all;
   }
 
-  /** The form that OpenTelemetry's variables have; values are percent-encoded. Never repeated. */
+  /**
+   * Parses the pairs of an OpenTelemetry variable, with percent-encoded values. Messages never
+   * repeat them.
+   */
   private static Map<String, String> pairs(String place, String text) {
     Map<String, String> pairs = new LinkedHashMap<>();
     for (String pair : text.split(",", -1)) {

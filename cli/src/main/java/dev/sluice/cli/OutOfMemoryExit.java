@@ -10,9 +10,9 @@ import java.nio.charset.StandardCharsets;
 import java.util.concurrent.TimeUnit;
 
 /*
- * Libraries catch an OutOfMemoryError and go on: an event loop logs it, a future keeps it. So no
- * single handler sees them all. A canary does: a thread that allocates a little, over and over.
- * When it cannot, the heap is exhausted, even if a library has caught every error before.
+ * Libraries catch an OutOfMemoryError and continue: an event loop logs it, a future stores it. So
+ * no single handler sees all of them. Instead a thread allocates a little, again and again. When it
+ * fails, the heap is exhausted, even if a library has caught every earlier error.
  *
  * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, and
  * writes nothing to standard error. It also does so where the memory store could not grow and has
@@ -21,7 +21,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line when memory runs out. Everything
- * that is needed for that is made beforehand. Thread-safe.
+ * needed for this is made beforehand. Thread-safe.
  */
 final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
 
@@ -45,16 +45,14 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     watch.start();
   }
 
-  /**
-   * A full heap cannot load the class that halts the JVM: the attempt fails, and the process stays.
-   */
+  /** Loads the class that halts the JVM, since a full heap could not load it later. */
   private static void loadShutdown() {
     Thread hook = new Thread(() -> {}, "sluice-memory-hook");
     Runtime.getRuntime().addShutdownHook(hook);
     Runtime.getRuntime().removeShutdownHook(hook);
   }
 
-  @SuppressWarnings("ReachabilityFenceUsage") // it guards nothing, it only keeps the allocation
+  @SuppressWarnings("ReachabilityFenceUsage") // only keeps the allocation
   private void watch() {
     try {
       while (true) {
@@ -86,7 +84,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     }
     while (true) {
       try {
-        Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // no shutdown hooks: they need memory
+        Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // shutdown hooks would need memory
       } catch (OutOfMemoryError e) {
         // again, or the process stays and serves nobody
       }

@@ -6,6 +6,8 @@ import dev.sluice.cli.ServerSettings.ListCommand;
 import dev.sluice.cli.ServerSettings.RemoveCommand;
 import dev.sluice.cli.ServerSettings.SetCommand;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -15,8 +17,6 @@ import dev.sluice.limit.Limits;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PutResult;
 import dev.sluice.postgres.TableContent;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.OverridesCsv;
 import java.io.IOException;
@@ -85,8 +85,7 @@ final class OverridesCommand implements Runnable {
       description = {
         "Prints overrides as CSV, sorted: name,id,count,burst,period,comment.",
         "",
-        "From a file, or, with --db, those of a table that hold; rows that can't hold are named on"
-            + " standard error, and the exit code is 1."
+        "From a file, or with --db the valid ones of a table; invalid rows are reported on standard error, and the exit code is 1."
       },
       footerHeading = "%nExamples:%n",
       footer = {
@@ -152,7 +151,7 @@ final class OverridesCommand implements Runnable {
   /** {@code sluice overrides migrate}: makes or updates the table. */
   @Command(
       name = "migrate",
-      description = "Makes the table of overrides, or brings it to the schema of this version.",
+      description = "Creates the table of overrides, or updates it to the schema of this version.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides migrate --db postgresql://sluice@db.example.com/limits")
   private static final class MigrateTable implements Callable<Integer> {
@@ -179,9 +178,7 @@ final class OverridesCommand implements Runnable {
       description = {
         "Writes the overrides of a file into the table: all or, if one is wrong, none.",
         "",
-        "New ones are enabled. Those that are there get the new quota, and the new comment if there is"
-            + " one; they stay disabled if they are. Others are left alone. Where one would become"
-            + " lower, nothing is written without --force, and the exit code is 1."
+        "New overrides are enabled. Existing ones get the new quota, and the new comment if there is one; disabled ones stay disabled. Other rows do not change. If an override would become lower, nothing is written without --force, and the exit code is 1."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -385,7 +382,7 @@ final class OverridesCommand implements Runnable {
           .description(
               enabled
                   ? "Puts a disabled override of the table in force again."
-                  : "Takes an override of the table out of force, and keeps it.")
+                  : "Disables an override, and keeps it in the table.")
           .footerHeading("%nExample:%n")
           .footer(
               "  sluice overrides %s NewOrdersPerAccount 12345678 \\"

@@ -19,7 +19,7 @@ import picocli.CommandLine.Spec;
     description = {
       "Empties the bucket of one id of a limit until a given time, on a running server.",
       "",
-      "Every cost above 0 is denied until then, on every door. Nobody needs to be restarted."
+      "Every cost above 0 is denied until then, on every door. No restart is needed."
     },
     footerHeading = "%nExamples:%n",
     footer = {

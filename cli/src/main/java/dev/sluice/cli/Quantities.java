@@ -2,14 +2,14 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Durations and quotas, as options give them and as people read them. Stateless. */
+/** Parses durations and quotas of options, and formats them for people. */
 final class Quantities {
 
   private static final Pattern QUOTA =
@@ -22,7 +22,7 @@ final class Quantities {
   private Quantities() {}
 
   /**
-   * Writes a duration for people, in a form that limit files take: {@code 1m}, {@code 1h30m},
+   * Formats a duration for people, in a form that limit files accept: {@code 1m}, {@code 1h30m},
    * {@code 24h}, and {@code 7d} for two days and more.
    */
   static String brief(Duration duration) {
@@ -35,7 +35,7 @@ final class Quantities {
     return GoDuration.shortened(duration);
   }
 
-  /** Reads a duration > 0 that an option gives. */
+  /** Parses the duration of an option, which must be positive. */
   static Duration positive(String option, String text) {
     Duration period;
     try {
@@ -50,8 +50,8 @@ final class Quantities {
   }
 
   /**
-   * Writes a span in two units at most, rounded up: {@code 30 s}, {@code 1 min 30 s}, {@code 2 h 5
-   * min}, {@code 3 d 4 h}.
+   * Formats a duration in at most two units, rounded up: {@code 30 s}, {@code 1 min 30 s}, {@code 2
+   * h 5 min}, {@code 3 d 4 h}.
    */
   static String rounded(long nanos) {
     long millis = roundedUp(nanos, TimeUnit.MILLISECONDS.toNanos(1));
@@ -81,13 +81,13 @@ final class Quantities {
     return value / unit + (value % unit == 0 ? 0 : 1);
   }
 
-  /** Whether a text is a quota, and not the name of a limit, which has no slash. */
+  /** Whether a text is a quota: the name of a limit has no slash. */
   static boolean isQuota(String text) {
     return text.indexOf('/') >= 0;
   }
 
   /**
-   * Reads a quota: {@code 100/1h}, or {@code 100/1h,burst=20} where the burst is not the count.
+   * Reads a quota: {@code 100/1h}, or {@code 100/1h,burst=20} if the burst is not the count.
    *
    * @throws IllegalArgumentException for any other text; the message says which form is expected
    */

@@ -11,6 +11,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.replay.Replay;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
@@ -18,11 +19,13 @@ import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireReader;
 import dev.sluice.wire.WireRequest;
+import java.io.BufferedInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -30,18 +33,22 @@ import java.util.Locale;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice replay}: the decisions on recorded traffic, on the recording's own clock. */
+/** {@code sluice replay}: decides on recorded traffic by the recording's clock. */
 @Command(
     name = "replay",
     description = {
-      "Prints the decisions on recorded traffic, one per line, on the recording's own clock.",
+      "Decides recorded traffic on the recording's own clock: access logs, or a trace.",
       "",
-      "A trace is JSON lines, one act each on a line of its own. \"at\" is in nanoseconds since the"
+      "Of access logs it prints how many requests and clients each limit denies. The rules of the"
+          + " limits, or --count, say what a request is charged.",
+      "",
+      "Of a trace it prints the decisions, one per line. A trace is JSON lines, one act each on a line of its own. \"at\" is in nanoseconds since the"
           + " epoch; the op is check, spend, refund, reset or batchSpend:",
       "  {\"at\":1700000000000000000,\"op\":\"spend\",",
       "   \"limit\":\"NewOrdersPerAccount\",\"id\":\"17\",\"cost\":3}",
@@ -50,12 +57,18 @@ import picocli.CommandLine.Parameters;
     },
     footerHeading = "%nExamples:%n",
     footer = {
+      "  sluice replay --limits limits.yml --rules rules.yml access.log access.log.1.gz",
+      "  sluice replay --limits limits.yml --count 'CallsPerClient={ip}' access.log",
+      "  sluice replay --limits limits.yml --against candidate.yml \\",
+      "       --fail-if 'newly-denied-clients > 0.1%%' access.log",
       "  sluice replay --limits limits.yml trace.jsonl",
       "  zcat trace.jsonl.gz | sluice replay --limits limits.yml -"
     })
 final class ReplayCommand implements Callable<Integer> {
 
   private static final String STANDARD_INPUT = "-";
+  private static final String TRACE = "trace";
+  private static final int HEAD = 1 << 17; // more than the format is recognised by
 
   private final Console console;
 
@@ -73,12 +86,22 @@ final class ReplayCommand implements Callable<Integer> {
   @Option(
       names = "--format",
       paramLabel = "FORMAT",
-      defaultValue = "trace",
-      description = "How the traffic was recorded: ${COMPLETION-CANDIDATES}.")
-  private Format format = Format.trace;
+      description =
+          "trace, or that of a log: combined, common, nginx-json, caddy, envoy, envoy-json, haproxy,"
+              + " alb, cloudfront, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,... or"
+              + " regex:PATTERN with named groups. The fields are time, client, method, target,"
+              + " request, host, user, status and header:NAME. If not given, the first lines tell.")
+  private @Nullable String format;
 
-  @Parameters(paramLabel = "FILE|-", description = "The recording; - is standard input.")
-  private String file = STANDARD_INPUT;
+  @Mixin private LogReplay log = new LogReplay();
+
+  @Parameters(
+      arity = "1..*",
+      paramLabel = "FILE|-",
+      description =
+          "A trace, or logs, which are merged by time and may be compressed with gzip or zstd; - is"
+              + " standard input.")
+  private List<String> recordings = new ArrayList<>();
 
   ReplayCommand(Console console) {
     this.console = console;
@@ -86,24 +109,77 @@ final class ReplayCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
+    requireFormat();
     if (files.limits() == null && files.overrides() == null) {
       throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
-    var limits = files.files(Strictness.LENIENT).load();
-    ReplayTime time = new ReplayTime();
-    boolean standardInput = file.equals(STANDARD_INPUT);
-    try (BucketStore buckets = open(time);
-        InputStream in = standardInput ? console.in() : InputFiles.open(Path.of(file))) {
-      Limiter limiter = Limiter.builder(new CurrentLimits(limits), buckets).time(time).build();
-      String source = standardInput ? "standard input" : file;
-      switch (format) {
-        case trace ->
-            new TraceReplay(limiter, time, limits).run(new ByteLines(in), source, console);
+    String first = recordings.get(0);
+    boolean isOne = recordings.size() == 1;
+    try (InputStream in = new BufferedInputStream(opened(first), HEAD)) {
+      if (isTrace(in)) {
+        if (!isOne || log.isAskedFor()) {
+          throw new InputException(
+              "%s: found a trace, expected access logs for these options; --format names the format of a log"
+                  .formatted(first));
+        }
+        replayTrace(in, first.equals(STANDARD_INPUT) ? "standard input" : first);
+        return Exit.DONE;
       }
+      requireMemory();
+      List<LogOptions.Source> sources = new ArrayList<>();
+      sources.add(new LogOptions.Source(first, in));
+      recordings.stream()
+          .skip(1)
+          .forEach(name -> sources.add(new LogOptions.Source(name, opened(name))));
+      return log.run(files, format, sources, console);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
-    return Exit.DONE;
+  }
+
+  private InputStream opened(String name) {
+    return name.equals(STANDARD_INPUT) ? console.in() : InputFiles.open(Path.of(name));
+  }
+
+  private boolean isTrace(InputStream in) throws IOException {
+    if (format != null || log.isAskedFor()) {
+      return TRACE.equals(format);
+    }
+    in.mark(HEAD);
+    boolean isLog = false;
+    try {
+      isLog = Replay.isLog(in);
+    } catch (IOException e) {
+      // the reader of the trace meets it again, after the lines before it
+    }
+    in.reset();
+    return !isLog;
+  }
+
+  private void requireFormat() {
+    try {
+      if (format != null && !format.equals(TRACE)) {
+        Replay.requireFormat(format);
+      }
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--format: " + e.getMessage());
+    }
+  }
+
+  private void requireMemory() {
+    if (!store.equals(Stores.MEMORY)) {
+      throw new InputException(
+          "--store: found a store, expected none: the buckets of a log are kept in memory");
+    }
+  }
+
+  private void replayTrace(InputStream in, String source) {
+    Limits limits = files.files(Strictness.LENIENT).load();
+    ReplayTime time = new ReplayTime();
+    try (BucketStore buckets = open(time)) {
+      Limiter limiter = Limiter.builder(new CurrentLimits(limits), buckets).time(time).build();
+      new TraceReplay(limiter, time, limits).run(new ByteLines(in), source, console);
+    }
   }
 
   private BucketStore open(ReplayTime time) {
@@ -114,14 +190,9 @@ final class ReplayCommand implements Callable<Integer> {
     }
   }
 
-  /** As people type them. */
-  private enum Format {
-    trace
-  }
-
   /**
-   * Repeats the acts of a trace and prints what is decided on each. Streams: what it holds at a
-   * time is one line and the buckets. For one thread; blocks as the streams do.
+   * Repeats the acts of a trace and prints each decision. Holds only one line and the buckets at a
+   * time. For one thread; blocks if its streams block.
    */
   private static final class TraceReplay {
 
@@ -131,7 +202,7 @@ final class ReplayCommand implements Callable<Integer> {
     private final Limiter limiter;
     private final ReplayTime time;
     private final Limits limits;
-    private final Set<String> disabled = new HashSet<>(); // limits that were warned of
+    private final Set<String> disabled = new HashSet<>(); // limits with a warning
     private long latestNanos;
 
     TraceReplay(Limiter limiter, ReplayTime time, Limits limits) {
@@ -140,7 +211,7 @@ final class ReplayCommand implements Callable<Integer> {
       this.limits = limits;
     }
 
-    /** Replays all lines; those before a broken one have been printed when it is refused. */
+    /** Replays all lines; decisions before a broken line are printed before it is refused. */
     void run(ByteLines lines, String source, Console console) {
       try {
         while (lines.next(console::flush)) {
@@ -191,7 +262,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Once for each limit. The answers keep their form, which has no word for it. */
+    /** Warns once for each disabled limit, since answers have no field for it. */
     private void warnOfDisabled(List<Transaction> transactions, Console console) {
       for (Transaction transaction : transactions) {
         LimitName name = transaction.name();
@@ -206,7 +277,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Returns when the act was recorded; 0 where that is a mistake, which the look-up throws. */
+    /** Returns when the act was recorded; 0 after a mistake, which the request throws later. */
     private long at(WireRequest act) {
       Long at = act.at();
       if (at == null || at < 0) {
@@ -250,7 +321,7 @@ final class ReplayCommand implements Callable<Integer> {
     }
   }
 
-  /** The recording's clock: stands at the act that is being replayed. For one thread. */
+  /** The recording's clock, set to the time of the current act. For one thread. */
   private static final class ReplayTime implements TimeSource {
 
     private long nowNanos;
@@ -266,9 +337,8 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * The lines of a stream as they are: bytes in a buffer that the next line reuses. Bounded by the
-   * longest line that is allowed, whatever the length of the stream. For one thread; {@link #next}
-   * blocks as the stream does.
+   * The lines of a stream, as bytes in a buffer that the next line reuses. Its size is bounded by
+   * the longest allowed line. For one thread; {@link #next} blocks if the stream blocks.
    */
   private static final class ByteLines {
 
@@ -289,9 +359,9 @@ final class ReplayCommand implements Callable<Integer> {
     }
 
     /**
-     * Goes to the next line.
+     * Moves to the next line.
      *
-     * @param beforeWaiting called before more is read, which may take long
+     * @param beforeWaiting called before a read, which may block
      * @return false at the end
      * @throws InputException if the line is too long
      */
@@ -326,7 +396,7 @@ final class ReplayCommand implements Callable<Integer> {
       return true;
     }
 
-    /** Moves the unfinished line to the front; returns by how far. */
+    /** Moves the incomplete line to the front; returns the distance. */
     private int makeRoom() {
       int moved = start;
       if (moved > 0) {
@@ -353,7 +423,7 @@ final class ReplayCommand implements Callable<Integer> {
       return length;
     }
 
-    /** The number of the line, from 1. */
+    /** Returns the number of the line, from 1. */
     long number() {
       return number;
     }

@@ -7,9 +7,10 @@ import dev.sluice.cli.DoorOptions.AccessOptions;
 import dev.sluice.cli.LimitFileOptions.AskedFor;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.cli.log.LogFormat;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Copy;
@@ -17,7 +18,6 @@ import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
 import dev.sluice.store.StoreException;
-import dev.sluice.text.SafeText;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.nio.file.Files;
@@ -47,7 +47,7 @@ import picocli.CommandLine.Model.UsageMessageSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice serve}: the server, until it is told to stop. */
+/** {@code sluice serve}: runs the server until it gets a signal. */
 @Command(
     name = "serve",
     description = {
@@ -56,8 +56,7 @@ import picocli.CommandLine.Spec;
       "Without files it serves a sample of limits. Files are watched: a good change is applied to"
           + " live buckets at once, a bad one is reported and ignored.",
       "",
-      "Each option may also stand in the file of --config, without the hyphens before its name, or"
-          + " in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag wins over a"
+      "Each option may also be in the file of --config, without the hyphens, or in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag wins over a"
           + " variable, and a variable over the file."
     },
     footerHeading = "%nExamples:%n",
@@ -68,7 +67,7 @@ import picocli.CommandLine.Spec;
       "  sluice serve --limits limits.yml --http 127.0.0.1:8080",
       "  sluice serve --limits limits.yml --rules rules.yml \\",
       "       --trusted-proxies 10.0.0.0/8",
-      "  sluice serve --store 'redis://app@redis:6379/0?timeout=200ms' \\",
+      "  sluice serve --store 'redis://app@redis:6379/0?prefix=shop:' \\",
       "       --store-password-file /run/secrets/redis --on-failure local:4 \\",
       "       --on-failure LoginsPerIPAddress=deny",
       "  sluice spend LoginsPerIPAddress 192.0.2.7 --server http://127.0.0.1:8080"
@@ -200,12 +199,12 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   private void stop(Service service) {
-    log.say(console, "stopping: told by a signal");
+    log.say(console, "stopping: received a signal");
     service.close();
     log.say(console, "stopped: " + service.farewell());
   }
 
-  /** The checks that look at nothing but the settings. */
+  /** Returns the checks that use only the settings. */
   private List<Supplier<?>> withoutFiles() {
     List<Supplier<?>> checks = new ArrayList<>(doors.each(access, table.isSet()));
     checks.addAll(storage.each(environment));
@@ -219,7 +218,7 @@ final class ServeCommand implements Callable<Integer> {
     return checks;
   }
 
-  /** The others, which may read files. */
+  /** Returns the checks that may read files. */
   private List<Supplier<?>> withFiles() {
     List<Supplier<?>> checks = new ArrayList<>();
     if (!limitsCopy.startsWithLastGood()) { // then files that are missing are broken limits, too
@@ -271,7 +270,10 @@ final class ServeCommand implements Callable<Integer> {
         new Telemetry(topDenied, otlp.settings(environment)));
   }
 
-  /** With the last good ones at hand, files that are missing are mistakes of the limits. */
+  /**
+   * Returns the limit files; with a copy of the last good load, missing files count as mistakes of
+   * the limits.
+   */
   private ServerConfig.Files limitFiles() {
     boolean lastGood = limitsCopy.startsWithLastGood();
     if (!lastGood) {
@@ -310,10 +312,10 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** The server runs without its store, by the failure rules; an operator should know at once. */
+  /** Warns the operator at the start if the store is away and the failure rules decide. */
   private void sayIfAway(Service service) {
     String failure = "";
-    for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first may take longer than a time-out
+    for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first ping may take longer than a time-out
       try {
         service.ping();
         return;
@@ -324,7 +326,7 @@ final class ServeCommand implements Callable<Integer> {
     log.warn(console, "sluice: the store does not answer yet: " + failure);
   }
 
-  /** The options of {@code sluice serve} under headings, instead of in one list. Stateless. */
+  /** Shows the options of {@code sluice serve} under headings. */
   private static final class ServeHelp {
 
     private static final Map<String, List<String>> GROUPS = groups();
@@ -402,7 +404,7 @@ final class ServeCommand implements Callable<Integer> {
       return groups;
     }
 
-    /** Makes a command show its options in groups. */
+    /** Groups the options in the help of a command. */
     static void apply(CommandLine serve) {
       serve.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, ServeHelp::list);
     }
@@ -430,7 +432,7 @@ final class ServeCommand implements Callable<Integer> {
    * whatever one does. The class has been there, exported by jdk.unsupported, in every JDK; it is
    * looked up, so that a runtime without that module still starts the server.
    */
-  /** The signal SIGHUP, which tells a server to read its files again. Stateless. */
+  /** Handles the signal SIGHUP, on which a server reads its files again. */
   private static final class SighupReload {
 
     private SighupReload() {}
@@ -474,12 +476,12 @@ final class ServeCommand implements Callable<Integer> {
             && !(e.getCause() instanceof IllegalArgumentException)) {
           throw new IllegalStateException(e);
         }
-        return false; // there is no such signal, as on Windows
+        return false; // the system has no such signal, such as Windows
       }
     }
   }
 
-  /** {@code --log-format}: how the log of a command looks that runs for long. */
+  /** The option {@code --log-format} of commands that log. */
   private static final class LogOptions {
 
     private static final Logger log = LoggerFactory.getLogger(ServeCommand.class);
@@ -535,7 +537,7 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** The options of a server that say how it starts while its limit files have mistakes. */
+  /** The options for a start while the limit files have mistakes. */
   private static final class LimitsCopyOptions {
 
     private static final String REFUSE = "refuse";
@@ -554,20 +556,19 @@ final class ServeCommand implements Callable<Integer> {
         names = "--limits-copy",
         paramLabel = "FILE",
         description =
-            "Keep a copy of the limit files and the rules, written after each good load, in a folder"
-                + " that outlives the server. Its owner alone may read it.")
+            "Keep a copy of the limit files and the rules, written after each good load, in a folder that outlives the server. Only its owner may read it.")
     private @Nullable Path file;
 
     boolean startsWithLastGood() {
       return broken.equals(LAST_GOOD);
     }
 
-    /** The copy, null for none. */
+    /** Returns the copy, null for none. */
     @Nullable Copy copy() {
       return file == null ? null : new Copy(file, startsWithLastGood());
     }
 
-    /** The same, for certain limit files; without a look at any file. */
+    /** Returns the copy for certain limit files, without reading any file. */
     @Nullable Copy settings(LimitFileOptions files) {
       if (!broken.equals(REFUSE) && !startsWithLastGood()) {
         throw new InputException(
@@ -583,7 +584,7 @@ final class ServeCommand implements Callable<Integer> {
       return copy();
     }
 
-    /** Looks whether the copy could be written. */
+    /** Requires that the copy can be written. */
     @CanIgnoreReturnValue
     boolean requireFolder() {
       Path folder = file == null ? null : file.toAbsolutePath().getParent();

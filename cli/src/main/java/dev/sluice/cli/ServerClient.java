@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.internal.text.SafeText;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.StringWriter;
@@ -41,12 +42,15 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** Asks a running server. Blocks, within a bound. */
+/** A client of a running server. Blocks, within a bound. */
 final class ServerClient {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
-  /** For headers and body. A bit longer, so that a time-out of the connection says what it is. */
+  /**
+   * The time-out for headers and body, slightly longer so that a time-out of the connection is
+   * reported as such.
+   */
   private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
 
   private static final int LARGEST_ANSWER = 8 << 20;
@@ -57,7 +61,8 @@ final class ServerClient {
   private static final JsonFactory JSON = new JsonFactory();
 
   /**
-   * The JDK's words for what went wrong in a handshake; the first one is an alert of the server.
+   * The JDK's words for a handshake that failed because of the client's certificate; the first
+   * alternative is an alert of the server.
    */
   private static final Pattern OF_CLIENT_CERTIFICATE =
       Pattern.compile("fatal alert: (.*certificate.*|unknown_ca|handshake_failure)");
@@ -68,41 +73,52 @@ final class ServerClient {
   /** In words that depend on which of the client's threads sees the end first. */
   private static final Pattern CLOSED = Pattern.compile("Remote host (terminated|closed) the ");
 
-  /** Ids that a path cannot hold: a server refuses such segments in any spelling. */
+  /** Ids that a path cannot hold, since a server refuses such segments in any spelling. */
   private static final Pattern NO_PATH = Pattern.compile("(^|[/\\\\])\\.\\.?($|[/\\\\])|^$");
 
   private final URI server;
   private final @Nullable String token;
-  private final @Nullable SSLContext tls;
+  private final HttpClient client;
 
   private ServerClient(URI server, @Nullable String token, @Nullable SSLContext tls) {
     this.server = server;
     this.token = token;
-    this.tls = tls;
+    HttpClient.Builder connections =
+        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
+    this.client = (tls == null ? connections : connections.sslContext(tls)).build();
   }
 
   /**
-   * Returns a client, and warns of a token that would be sent unencrypted to another machine.
+   * Returns a client, and warns if a token would be sent unencrypted to another machine.
    *
    * @param url the server's address, {@code http://host:port}
-   * @param token the token that the server knows the client by, null for none
-   * @param tls whom to trust and what to show, null for what Java trusts, and nothing
+   * @param token the token that identifies the client, null for none
+   * @param tls trusted authorities and the client's certificate, null for Java's defaults
    * @throws InputException if the address cannot be used
    */
   static ServerClient of(
       String url, @Nullable String token, @Nullable SSLContext tls, Console console) {
     URI server = parse(url);
-    if (token != null && "http".equals(server.getScheme()) && !isLoopback(server.getHost())) {
-      console
-          .err()
-          .printf(
-              "warning: the token is sent to %s unencrypted; use https:// if the server has TLS%n",
-              server);
+    if (token != null && "http".equals(server.getScheme())) {
+      warnOfToken(server, "https", console);
     }
     return new ServerClient(server, token, tls);
   }
 
-  /** By the text alone: a name is not looked up. */
+  /** Warns of a token that leaves this machine unencrypted. */
+  static void warnOfToken(URI server, String encrypted, Console console) {
+    if (!isLoopback(server.getHost())) {
+      console
+          .err()
+          .printf(
+              "warning: the token is sent to %s://%s unencrypted; use %s:// if the server has TLS%n",
+              server.getScheme(),
+              String.valueOf(server.getRawAuthority()).replaceFirst("^.*@", ""),
+              encrypted);
+    }
+  }
+
+  /** Whether a host is loopback, without a name lookup. */
   private static boolean isLoopback(String host) {
     return host.equals("localhost") || host.equals("[::1]") || host.matches("127(\\.[0-9]+){3}");
   }
@@ -116,13 +132,13 @@ final class ServerClient {
         return uri;
       }
     } catch (URISyntaxException e) {
-      // Falls through: a text that may hold a password is not shown.
+      // Falls through, and does not show a text that may hold a password.
     }
     throw new InputException("--server: expected http://host:port, such as http://127.0.0.1:8080");
   }
 
   /**
-   * Asks for one act.
+   * Sends one act.
    *
    * @param cost null for the default
    * @throws InputException if the server refused the request
@@ -135,7 +151,23 @@ final class ServerClient {
     if (cost != null) {
       fields.put("cost", cost);
     }
-    String answer = send("POST", pathOf(act), fields);
+    return decided(pathOf(act), fields);
+  }
+
+  /**
+   * Spends one token of each of several ids, or none.
+   *
+   * @throws InputException if the server refused the request
+   * @throws ExitException if there was no answer, or none to rely on
+   */
+  ActAnswer spendAll(String limit, List<String> ids) {
+    List<Map<String, Object>> all =
+        ids.stream().map(id -> Map.<String, Object>of("limit", limit, "id", id)).toList();
+    return decided(pathOf(Act.SPEND), Map.of("transactions", all));
+  }
+
+  private ActAnswer decided(String path, Map<String, Object> fields) {
+    String answer = send("POST", path, fields);
     try {
       return ActAnswer.parse(answer);
     } catch (IllegalArgumentException e) {
@@ -148,11 +180,11 @@ final class ServerClient {
   }
 
   /**
-   * Sets something for an id of a limit.
+   * Puts a setting for an id of a limit.
    *
-   * @param path of what is set
+   * @param path the path of the setting
    * @return the answer, as JSON
-   * @param force whether what is there may be lowered
+   * @param force whether the current setting may be lowered
    * @throws InputException if the server refused the request
    * @throws ExitException if it would lower what is there, or there was no answer to rely on
    */
@@ -163,9 +195,9 @@ final class ServerClient {
   }
 
   /**
-   * Removes what was set for an id of a limit.
+   * Removes a setting of an id of a limit.
    *
-   * @param path of what was set
+   * @param path the path of the setting
    * @return the answer, as JSON
    * @throws InputException if the server refused the request
    * @throws ExitException if there was no answer, or none to rely on
@@ -197,7 +229,9 @@ final class ServerClient {
     } while (!next.isEmpty());
   }
 
-  /** Hands over the items of a page, and returns where the next one begins; empty for no more. */
+  /**
+   * Passes on the items of a page, and returns where the next page begins; empty for the last page.
+   */
   private String page(String answer, String field, Consumer<String> each) {
     String next = "";
     try (JsonParser parser = JSON.createParser(answer)) {
@@ -229,7 +263,10 @@ final class ServerClient {
     return text.toString();
   }
 
-  /** Where a path cannot hold the id, it stands in the query; older servers know the path only. */
+  /**
+   * Puts the id into the query only if the path cannot hold it, since older servers know only the
+   * path.
+   */
   private static String path(String path, String limit, String id) {
     String before = path + "/" + encoded(limit);
     return before + (NO_PATH.matcher(id).find() ? "?id=" : "/") + encoded(id);
@@ -269,15 +306,15 @@ final class ServerClient {
   }
 
   /**
-   * Returns the status of an answer whose body has come as a whole. The request's own time-out ends
-   * with the headers.
+   * Returns the status once the whole body has arrived. The request's own time-out covers only the
+   * headers.
    */
   private int answer(HttpRequest request, ByteArrayOutputStream body)
       throws IOException, InterruptedException {
     Consumer<byte[]> keep =
         part -> body.write(part, 0, Math.min(part.length, LARGEST_ANSWER - body.size()));
     CompletableFuture<HttpResponse<Void>> answer =
-        client().sendAsync(request, BodyHandlers.ofByteArrayConsumer(part -> part.ifPresent(keep)));
+        client.sendAsync(request, BodyHandlers.ofByteArrayConsumer(part -> part.ifPresent(keep)));
     try {
       return answer.get(ANSWER_PATIENCE.toMillis(), TimeUnit.MILLISECONDS).statusCode();
     } catch (TimeoutException e) {
@@ -285,36 +322,39 @@ final class ServerClient {
     } catch (ExecutionException e) {
       throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
     } finally {
-      boolean unused = answer.cancel(true); // closes the connection, unless all has come
+      boolean unused = answer.cancel(true); // closes the connection, unless the answer is complete
     }
-  }
-
-  private HttpClient client() {
-    HttpClient.Builder client =
-        HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(PATIENCE);
-    if (tls != null) {
-      client.sslContext(tls);
-    }
-    return client.build();
   }
 
   private static String body(Map<String, Object> fields) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = JSON.createGenerator(text)) {
-      json.writeStartObject();
-      for (Map.Entry<String, Object> field : fields.entrySet()) {
-        json.writeFieldName(field.getKey());
-        if (field.getValue() instanceof Long number) {
-          json.writeNumber(number);
-        } else {
-          json.writeString(String.valueOf(field.getValue()));
-        }
-      }
-      json.writeEndObject();
+      write(fields, json);
     } catch (IOException e) {
       throw new UncheckedIOException(e); // memory does not fail
     }
     return text.toString();
+  }
+
+  private static void write(Object value, JsonGenerator json) throws IOException {
+    if (value instanceof Map<?, ?> fields) {
+      json.writeStartObject();
+      for (Map.Entry<?, ?> field : fields.entrySet()) {
+        json.writeFieldName(String.valueOf(field.getKey()));
+        write(field.getValue(), json);
+      }
+      json.writeEndObject();
+    } else if (value instanceof List<?> items) {
+      json.writeStartArray();
+      for (Object item : items) {
+        write(item, json);
+      }
+      json.writeEndArray();
+    } else if (value instanceof Long number) {
+      json.writeNumber(number);
+    } else {
+      json.writeString(String.valueOf(value));
+    }
   }
 
   private String read(int status, String body, Set<String> sent) {
@@ -350,10 +390,12 @@ final class ServerClient {
   }
 
   private static ExitException noAnswer(String message, @Nullable Throwable cause) {
-    return new ExitException(Exit.UNREACHABLE, message, cause);
+    return new ExitException(Exit.UNREACHABLE, SafeText.printable(message), cause);
   }
 
-  /** The fields of a setting stand on the command line as options of their names. */
+  /**
+   * Rewords a message about a field for the command line, where it is an option of the same name.
+   */
   private static String asOption(@Nullable String field, String detail, Set<String> sent) {
     if (field == null || sent.contains("limit") || !sent.contains(field)) {
       return detail;
@@ -361,7 +403,7 @@ final class ServerClient {
     return detail.startsWith(field + ": ") ? "--" + detail : "--%s: %s".formatted(field, detail);
   }
 
-  /** A text of the problem's own; null if there is none. */
+  /** Returns a text field of a problem, safe to print; null if there is none. */
   private static @Nullable String field(String body, String wanted) {
     try (JsonParser parser = JSON.createParser(body)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
@@ -370,7 +412,7 @@ final class ServerClient {
       while (parser.nextToken() == JsonToken.FIELD_NAME) {
         boolean found = parser.currentName().equals(wanted);
         if (parser.nextToken() == JsonToken.VALUE_STRING && found) {
-          return parser.getText();
+          return SafeText.printable(parser.getText());
         }
         parser.skipChildren();
       }
@@ -380,7 +422,7 @@ final class ServerClient {
     return null;
   }
 
-  /** All mistakes of a request that has several. */
+  /** Returns all mistakes of a request with several, safe to print. */
   private static List<String> errors(String body) {
     List<String> errors = new ArrayList<>();
     try (JsonParser parser = JSON.createParser(body)) {
@@ -391,7 +433,7 @@ final class ServerClient {
         } else if (inside
             && token == JsonToken.VALUE_STRING
             && "detail".equals(parser.currentName())) {
-          errors.add(parser.getText());
+          errors.add(SafeText.printable(parser.getText()));
         }
       }
     } catch (IOException e) {
@@ -400,7 +442,7 @@ final class ServerClient {
     return errors;
   }
 
-  /** What a lost answer leaves open. */
+  /** Returns what is unknown after a lost answer. */
   private static String lost(String method, String path) {
     if (method.equals("GET") || path.equals(pathOf(Act.CHECK))) {
       return "nothing was charged";
@@ -436,11 +478,11 @@ final class ServerClient {
     return "https".equals(server.getScheme())
         ? "the server closed the connection (%s); it may not accept the certificate of --cert; %s"
             .formatted(e.getMessage(), lost)
-        : "the connection failed (%s); %s; is the server one with TLS, to ask by https://?"
+        : "the connection failed (%s); %s; if the server has TLS, use https://"
             .formatted(e.getMessage(), lost);
   }
 
-  /** The client of the JDK leaves the message to a cause. */
+  /** Returns the message, which the JDK's client may leave to a cause. */
   private static String message(IOException e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause.getMessage() != null) {
@@ -459,14 +501,17 @@ final class ServerClient {
     return null;
   }
 
-  /** An alert comes from the server, which looks at our certificate; the rest is what we found. */
+  /**
+   * Returns the reason: an alert comes from the server, about our certificate; the rest is about
+   * the server's.
+   */
   private static String reason(SSLException e) {
     String message = String.valueOf(e.getMessage());
     String advice = "";
     if (OF_CLIENT_CERTIFICATE.matcher(message).find()) {
       advice = "; --cert FILE --key FILE show a certificate that the server accepts";
     } else if (NO_TLS.matcher(message).find()) {
-      advice = "; is the server one without TLS, to ask by http://?";
+      advice = "; if the server has no TLS, use http://";
     } else if (message.contains(UNTRUSTED)) {
       advice = "; --cacert FILE names the authority of its certificate";
     } else if (CLOSED.matcher(message).find()) {

@@ -20,7 +20,7 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** How a command asks a server: its own token and certificate, and whom it trusts over TLS. */
+/** The options for requests to a server: token, certificate, and trusted authorities. */
 final class ServerClientOptions {
 
   static final String TOKEN = "--token-file";
@@ -56,7 +56,7 @@ final class ServerClientOptions {
       description = "The key of that certificate, as PEM without a password.")
   private @Nullable Path key;
 
-  /** The options that are set, for a message; null if there are none. */
+  /** Returns an option that is set, for a message; null if none is. */
   @Nullable String given() {
     return token != null
         ? TOKEN
@@ -64,33 +64,55 @@ final class ServerClientOptions {
   }
 
   /**
-   * A client of a server.
+   * Returns a client of a server.
    *
    * @param url the server's address, {@code http://host:port}
    */
   ServerClient client(String url, Console console) {
-    return ServerClient.of(
-        url, InputFiles.secret(TOKEN, token, "SLUICE_TOKEN"), context(), console);
+    return ServerClient.of(url, token(), tls().context(), console);
   }
 
-  /** What connections to a server are made with; null for Java's own. */
-  private @Nullable SSLContext context() {
+  /** Returns the client's token; null for none. */
+  @Nullable String token() {
+    return InputFiles.secret(TOKEN, token, "SLUICE_TOKEN");
+  }
+
+  /**
+   * Keys and certificates for connections over TLS.
+   *
+   * @param keys the client's certificate and key; null for none
+   * @param trust the certificates to trust; null for those that Java trusts
+   */
+  record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
+
+    private @Nullable SSLContext context() {
+      if (keys == null && trust == null) {
+        return null;
+      }
+      try {
+        SSLContext context = SSLContext.getInstance("TLS");
+        context.init(
+            keys == null ? null : keys.getKeyManagers(),
+            trust == null ? null : trust.getTrustManagers(),
+            new SecureRandom());
+        return context;
+      } catch (GeneralSecurityException e) {
+        throw new IllegalStateException(e); // each Java has TLS
+      }
+    }
+  }
+
+  Tls tls() {
     if ((certificate == null) != (key == null)) {
       throw new InputException(
           certificate == null
               ? KEY + " requires " + CERTIFICATE + " FILE"
               : CERTIFICATE + " requires " + KEY + " FILE");
     }
-    if (ca == null && certificate == null) {
-      return null;
-    }
     try {
-      SSLContext context = SSLContext.getInstance("TLS");
-      context.init(
-          certificate == null || key == null ? null : shown(certificate, key).getKeyManagers(),
-          ca == null ? null : trusted(ca).getTrustManagers(),
-          new SecureRandom());
-      return context;
+      return new Tls(
+          certificate == null || key == null ? null : shown(certificate, key),
+          ca == null ? null : trusted(ca));
     } catch (GeneralSecurityException | IOException e) {
       String options =
           ca == null ? CERTIFICATE : certificate == null ? CA : CA + ", " + CERTIFICATE;

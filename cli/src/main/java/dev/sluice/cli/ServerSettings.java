@@ -5,8 +5,8 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.cli.Console.JsonOption;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -19,12 +19,12 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Commands on what a running server keeps for single ids, under one path of its API. */
+/** Base classes of commands on the overrides and penalties of a running server. */
 final class ServerSettings {
 
   private ServerSettings() {}
 
-  /** The parts that all have. */
+  /** The options that all these commands have. */
   private abstract static class Base implements Callable<Integer> {
 
     final Console console;
@@ -54,7 +54,7 @@ final class ServerSettings {
       return json.isForPeople(console);
     }
 
-    /** Prints a setting as the reader wants it; JSON where it is not one that people can read. */
+    /** Prints a setting in the wanted form; as JSON if it cannot be parsed. */
     final void print(String answer) {
       SettingText setting = toPeople() ? SettingText.parse(answer) : null;
       if (setting == null) {
@@ -63,7 +63,7 @@ final class ServerSettings {
       }
       console.line(setting.text());
       if (!setting.warnings().isEmpty()) {
-        console.flush(); // the answer comes first
+        console.flush(); // before standard error
         setting
             .warnings()
             .forEach(one -> console.err().println("warning: " + SafeText.printable(one)));
@@ -100,7 +100,7 @@ final class ServerSettings {
     /** Adds the fields of the setting to the body of the request. */
     abstract void addTo(Map<String, Object> body);
 
-    /** Whether what is there may be lowered. */
+    /** Whether the current setting may be lowered. */
     boolean force() {
       return false;
     }
@@ -167,7 +167,7 @@ final class ServerSettings {
     }
   }
 
-  /** An override or a penalty, as a server's JSON tells it, in a sentence for people. Immutable. */
+  /** Formats an override or a penalty of a server as a sentence for people. */
   private static final class SettingText {
 
     private static final JsonFactory JSON = new JsonFactory();
@@ -178,7 +178,7 @@ final class ServerSettings {
     private SettingText() {}
 
     /**
-     * Reads one setting.
+     * Parses one setting.
      *
      * @return null if the answer is not such an object
      */
@@ -207,14 +207,14 @@ final class ServerSettings {
       return read.fields.containsKey("limit") && read.fields.containsKey("id") ? read : null;
     }
 
-    /** What the server warns of. */
+    /** Returns the warnings of the server. */
     List<String> warnings() {
       return warnings;
     }
 
     /**
-     * Says it on one line: {@code ApiCallsPerKey k1: burst 500, then 500 per 7d (from the limit
-     * files)}.
+     * Formats the setting as one line: {@code ApiCallsPerKey k1: burst 500, then 500 per 7d (from
+     * the limit files)}.
      */
     String text() {
       StringBuilder text = new StringBuilder(subject(field("limit"), field("id"))).append(": ");
@@ -244,7 +244,7 @@ final class ServerSettings {
       try {
         return Quantities.brief(GoDuration.parse(field("period")));
       } catch (IllegalArgumentException e) {
-        return SafeText.printable(field("period")); // of a newer server
+        return SafeText.printable(field("period")); // from a newer server
       }
     }
 

@@ -3,8 +3,8 @@ package dev.sluice.cli;
 
 import dev.sluice.cli.DatabaseOptions.OverrideTableOptions;
 import dev.sluice.cli.DoorOptions.AccessOptions;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Limits;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Node;
@@ -31,18 +31,17 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
 /*
- * The options of the command are the table: the name of a flag without its hyphens is the key in a
- * file, and in capitals the variable's name. So an option that is added later stands in all three
- * at once.
+ * The command's options define all names: a flag without its hyphens is the key in a file, and in
+ * capitals the name of the variable. So a new option works in all three at once.
  *
- * Values of files and variables become arguments of the command line, which are then read a second
- * time. One reader converts and checks every value, wherever it comes from. A default-value provider
- * of the library would not do: it replaces ${…} in a value, and it switches an option off that is on
- * in the file and given as a flag.
+ * Values of files and variables become arguments of the command line, which is then parsed again.
+ * So one parser converts and checks every value, wherever it comes from. A default-value provider
+ * of the library would not work: it replaces ${…} in a value, and it turns an option off that is on
+ * in the file and also given as a flag.
  */
 /**
- * The settings of a command, each with the place that it comes from: a flag, else an environment
- * variable, else the configuration file, else the default. Immutable.
+ * The settings of a command, each with its source: a flag, else an environment variable, else the
+ * configuration file, else the default.
  */
 final class Settings {
 
@@ -50,10 +49,10 @@ final class Settings {
   private static final long LARGEST_TEMPLATE = 1 << 20;
   static final String DEFAULT = "default";
 
-  /** The outcome that mistakes are reported with. */
+  /** The last line of the report of mistakes. */
   static final String OUTCOME = "the configuration has mistakes; nothing was started";
 
-  /** Secrets are never flags; the others belong to the launcher and to other commands. */
+  /** Variables with secrets, which are never flags. */
   static final List<String> SECRETS =
       List.of(
           "SLUICE_STORE_PASSWORD",
@@ -62,6 +61,7 @@ final class Settings {
           "SLUICE_OTLP_HEADERS",
           "SLUICE_TOKEN_KEY");
 
+  /** Variables of the launcher and of other commands. */
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
@@ -75,13 +75,13 @@ final class Settings {
 
   private static final Pattern OPTION = Pattern.compile("(--[a-z0-9-]+).*", Pattern.DOTALL);
 
-  /** Options that are about the configuration, and no part of it. */
+  /** Options about the configuration that are not part of it. */
   static final Set<String> NOT_IN_FILES = Set.of("config", "print-config", "help", "version");
 
   /**
    * One setting.
    *
-   * @param values as they would stand on the command line; empty if it is not set
+   * @param values the values as on the command line; empty if it is not set
    * @param source the flag, the variable, {@code file:line:column}, or {@code default}
    */
   record Setting(OptionSpec option, List<String> values, String source) {
@@ -109,24 +109,24 @@ final class Settings {
     this.mistakes = List.copyOf(mistakes);
   }
 
-  /** The key of an option in a file. */
+  /** Returns the key of an option in a file. */
   static String key(OptionSpec option) {
     return option.longestName().substring(2);
   }
 
-  /** The variable of an option. */
+  /** Returns the variable of an option. */
   static String variable(OptionSpec option) {
     return PREFIX + key(option).toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
-  /** The key that a variable would have in a file; any text is taken for its name. */
+  /** Returns the key for the name of a variable, which may be any text. */
   static String keyOfVariable(String variable) {
     return variable.startsWith(PREFIX)
         ? variable.substring(PREFIX.length()).toLowerCase(Locale.ROOT).replace('_', '-')
         : variable;
   }
 
-  /** The options that a file may hold, by their keys. */
+  /** Returns the options that a file may have, by their keys. */
   static Map<String, OptionSpec> options(CommandSpec command) {
     Map<String, OptionSpec> options = new TreeMap<>();
     command.options().stream()
@@ -139,7 +139,7 @@ final class Settings {
    * Collects the settings.
    *
    * @param flags the command line
-   * @param config the file that it names, null for the one of a variable, or none
+   * @param config the configuration file, null for the one that a variable names, or none
    * @param environment all variables of the process
    * @return the settings, without those that have a mistake
    */
@@ -213,7 +213,7 @@ final class Settings {
           Files.readString(file).lines().map(String::strip).filter(one -> !one.isEmpty()).toList();
       return !lines.isEmpty() && lines.stream().allMatch(one -> one.startsWith("#"));
     } catch (IOException e) {
-      return false; // told where it is read
+      return false; // reported by the code that reads it
     }
   }
 
@@ -239,7 +239,7 @@ final class Settings {
       return new Setting(option, inFile.texts(), inFile.place());
     }
     String usual = option.defaultValue();
-    if (usual == null || usual.startsWith("__")) { // the library's word for no default
+    if (usual == null || usual.startsWith("__")) { // the library's mark for no default
       return new Setting(option, isSwitch(option) ? List.of("false") : List.of(), DEFAULT);
     }
     return new Setting(option, List.of(usual), DEFAULT);
@@ -257,7 +257,7 @@ final class Settings {
     return Stream.of(text.split(",", -1)).map(String::strip).filter(one -> !one.isEmpty()).toList();
   }
 
-  /** An empty variable counts as none: that is how composed files write one that is not set. */
+  /** Returns a variable's value; an empty variable counts as unset, as compose files write it. */
   private static @Nullable String value(Map<String, String> environment, String name) {
     String value = environment.get(name);
     return value == null || value.isEmpty() ? null : value;
@@ -267,12 +267,12 @@ final class Settings {
     return option.type() == boolean.class;
   }
 
-  /** What is wrong with the keys of the file and with the variables, a line each. */
+  /** Returns the mistakes in the keys of the file and in the variables, a line each. */
   List<String> mistakes() {
     return mistakes;
   }
 
-  /** A command line that says all that is not a default. */
+  /** Returns a command line with all values that are not defaults. */
   List<String> arguments() {
     List<String> arguments = new ArrayList<>();
     for (Setting setting : byName.values()) {
@@ -285,7 +285,7 @@ final class Settings {
     return arguments;
   }
 
-  /** All settings, by the names of their options. */
+  /** Returns all settings. */
   List<Setting> all() {
     return List.copyOf(byName.values());
   }
@@ -294,7 +294,7 @@ final class Settings {
    * Returns the default of an option that depends on other options.
    *
    * @param key of an option that has no value
-   * @return null for an option that is off, or that has no effect without another one
+   * @return the default; null for an option that is off, or has no effect without another one
    */
   @Nullable String dependentDefault(String key) {
     return switch (key) {
@@ -313,7 +313,7 @@ final class Settings {
     };
   }
 
-  /** Whether an option has a value, from wherever. */
+  /** Whether an option has a value from any source. */
   private boolean has(String option) {
     Setting setting = byName.get(option);
     return setting != null && !setting.values().isEmpty();
@@ -325,12 +325,12 @@ final class Settings {
     return setting != null && setting.values().equals(List.of("true"));
   }
 
-  /** The variables with secrets that are set. */
+  /** Returns the variables with secrets that are set. */
   List<String> secrets() {
     return secrets;
   }
 
-  /** Whether the address of an option is for a user whose password stands elsewhere. */
+  /** Whether the password for the address of an option is set elsewhere. */
   boolean passwordIsApart(String key) {
     return switch (key) {
       case "store" -> has("--store-password-file") || secrets.contains("SLUICE_STORE_PASSWORD");
@@ -339,7 +339,7 @@ final class Settings {
     };
   }
 
-  /** A message about an option, with the place before it where that is not the command line. */
+  /** Returns a message about an option, preceded by its source unless that is the command line. */
   String placed(String message) {
     Matcher option = OPTION.matcher(message);
     Setting setting = option.matches() ? byName.get(option.group(1)) : null;
@@ -349,15 +349,15 @@ final class Settings {
   }
 
   /**
-   * A reader of one configuration file: a map from options to their values. It keeps the good
-   * values of a file with mistakes, so that all mistakes can be told at once. Not thread-safe.
+   * Parses one configuration file: a map from options to their values. It keeps the good values of
+   * a file with mistakes, so that all mistakes can be reported at once. Not thread-safe.
    */
   private static final class SettingsFile implements CompanionFile<SettingsFile.Content> {
 
     /**
      * One value of the file.
      *
-     * @param texts as they would stand on the command line
+     * @param texts the values as on the command line
      * @param place {@code file:line:column}
      */
     record Value(List<String> texts, String place) {}
@@ -365,7 +365,7 @@ final class Settings {
     /**
      * The content of a file.
      *
-     * @param values by the options' keys
+     * @param values the values by the options' keys
      */
     record Content(Map<String, Value> values) {}
 
@@ -376,7 +376,7 @@ final class Settings {
       this.options = options;
     }
 
-    /** The good values, by the options' keys. */
+    /** Returns the good values, by the options' keys. */
     Map<String, Value> values() {
       return Map.copyOf(values);
     }
@@ -403,13 +403,13 @@ final class Settings {
         Node.Scalar key = entry.key();
         OptionSpec option = options.get(key.text());
         if (option == null) {
-          tellUnknown(key, problems);
+          tellUnknown(key, map, problems);
           continue;
         }
         String place = "%s:%s:%s".formatted(file, key.line(), key.column());
         List<String> texts = texts(option, entry.value(), problems);
         if (texts.isEmpty() && !option.isMultiValue()) {
-          continue; // told already
+          continue; // already reported
         }
         Value first = values.putIfAbsent(key.text(), new Value(texts, place));
         if (first != null) {
@@ -419,14 +419,14 @@ final class Settings {
       return problems.mistaken() ? null : new Content(Map.copyOf(values));
     }
 
-    private void tellUnknown(Node.Scalar key, Problems problems) {
+    private void tellUnknown(Node.Scalar key, Node.Mapping map, Problems problems) {
       String name = key.text();
       String ofVariable = Settings.keyOfVariable(name);
       if (Settings.NOT_IN_FILES.contains(name)) {
         problems.mistake(
             key,
             name.equals("config")
-                ? "`config` stands in no file; give --config, or set SLUICE_CONFIG"
+                ? "`config` is not allowed in a file; give --config, or set SLUICE_CONFIG"
                 : "`%s` is a flag only".formatted(name));
       } else if (options.containsKey(ofVariable)) {
         problems.mistake(
@@ -434,7 +434,7 @@ final class Settings {
             "found %s, the name of an environment variable; write %s here"
                 .formatted(name, ofVariable));
       } else {
-        problems.unknownKey(key, "unknown option %s", options.keySet());
+        problems.unknownKey(key, "unknown option %s", map, options.keySet());
       }
     }
 

@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.cli.Settings.Setting;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Matcher;
@@ -11,8 +11,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Settings as a configuration file that says the same, with the source of each value behind it and
- * without secrets. Stateless.
+ * Prints settings as an equivalent configuration file, with the source of each value and without
+ * secrets.
  */
 final class SettingsPage {
 
@@ -30,8 +30,8 @@ final class SettingsPage {
   private SettingsPage() {}
 
   /**
-   * The lines, sorted by name. Those that are not set are comments. So are defaults that depend on
-   * other options: as lines of a file, they would stay where those options change.
+   * Returns the lines, sorted by name. Options that are not set are comments. So are defaults that
+   * depend on other options: as values of a file, they would no longer follow those options.
    */
   static List<String> lines(Settings settings) {
     List<String[]> rows = new ArrayList<>();
@@ -78,8 +78,7 @@ final class SettingsPage {
   }
 
   /**
-   * An address without passwords. Where it is not clear what is a password, nothing but the scheme
-   * is shown.
+   * Returns an address without passwords; only the scheme if it is not clear what is a password.
    *
    * @param passwordIsApart whether a login without a colon is a user; otherwise it is a password
    */
@@ -98,7 +97,7 @@ final class SettingsPage {
     return mistyped.matches() ? mistyped.group(1) + "…" : withoutParameters(value);
   }
 
-  /** User and hosts, or null where they cannot be told apart from a password. */
+  /** Returns user and hosts; null if they may contain a password. */
   private static @Nullable String withoutPassword(String authority, boolean passwordIsApart) {
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);

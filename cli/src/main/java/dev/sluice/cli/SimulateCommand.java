@@ -2,6 +2,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.lab.Algorithm;
 import dev.sluice.lab.ClientGroup;
 import dev.sluice.lab.ComparisonTable;
@@ -15,8 +17,6 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.io.PrintWriter;
@@ -39,13 +39,13 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice simulate}: the same traffic against several algorithms or several limits. */
+/** {@code sluice simulate}: runs the same traffic against several algorithms or several limits. */
 @Command(
     name = "simulate",
     description = {
       "Sends the same traffic to several algorithms or limits, on a virtual clock, and compares.",
       "",
-      "Traffic is a kind with its settings behind a colon; --traffic may be repeated:",
+      "Traffic is a kind with its settings after a colon; --traffic may be repeated:",
       "  steady       each client asks at even intervals     rate=30/1m",
       "  bursty       several requests in a row, at random   rate, size=20, within=1s",
       "  diurnal      often by day, seldom by night          rate, day (as long as the",
@@ -74,7 +74,7 @@ final class SimulateCommand implements Callable<Integer> {
 
   private static final List<Algorithm> OF_THE_ESSAY =
       List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
-  private static final int USUAL_FILLS = 4; // so that a reset is seen three times
+  private static final int USUAL_FILLS = 4; // shows three resets
 
   private final Console console;
 
@@ -93,7 +93,7 @@ final class SimulateCommand implements Callable<Integer> {
       split = ",",
       description =
           "One of ${COMPLETION-CANDIDATES}; several with commas. If not given: time-bucket,"
-              + " leaky-bucket, gcra.",
+              + " leaky-bucket, gcra for one limit, and gcra for several limits.",
       completionCandidates = Names.class)
   private List<String> algorithms = List.of();
 
@@ -165,7 +165,7 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   private List<Subject> subjects(List<Quota> quotas, Drip drip) {
-    List<Algorithm> kinds = kinds();
+    List<Algorithm> kinds = kinds(quotas.size());
     drips.requireLeakyBucket(kinds.contains(Algorithm.LEAKY_BUCKET));
     List<Subject> subjects = new ArrayList<>();
     for (Quota quota : quotas) {
@@ -176,9 +176,10 @@ final class SimulateCommand implements Callable<Integer> {
     return subjects.stream().distinct().toList();
   }
 
-  private List<Algorithm> kinds() {
+  /** Several limits are compared with each other, so each needs only the product's algorithm. */
+  private List<Algorithm> kinds(int limitCount) {
     if (algorithms.isEmpty()) {
-      return OF_THE_ESSAY;
+      return limitCount > 1 ? List.of(Algorithm.GCRA) : OF_THE_ESSAY;
     }
     return algorithms.stream()
         .flatMap(name -> orRefused("--algorithm: ", () -> Algorithm.parse(name)).stream())
@@ -235,7 +236,7 @@ final class SimulateCommand implements Callable<Integer> {
     return outcomes;
   }
 
-  /** The lab refuses by the words of its own parts, which are those of the options. */
+  /** Runs work of the lab, whose messages use the names of the options. */
   private static <T> T orRefused(String option, Supplier<T> work) {
     try {
       return work.get();
@@ -244,7 +245,8 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  private static void requireWritable(Path file) {
+  /** Requires that a page can be written, before a long run. */
+  static void requireWritable(Path file) {
     Path folder = file.toAbsolutePath().getParent();
     if (Files.isDirectory(file)) {
       throw new InputException("--report: " + file + ": found a directory, expected a file");
@@ -266,7 +268,7 @@ final class SimulateCommand implements Callable<Integer> {
     console.err().println("report: " + file);
   }
 
-  /** The command, for a shell. */
+  /** Returns the command for a shell. */
   private String asTyped() {
     return spec.root().commandLine().getParseResult().originalArgs().stream()
         .map(
@@ -290,7 +292,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** How the process runs that drains leaky buckets. */
+  /** The options of the process that drains leaky buckets. */
   private static final class DripOptions {
 
     @Option(
@@ -312,7 +314,7 @@ final class SimulateCommand implements Callable<Integer> {
         description = "When it does not run: 1h+30m is half an hour, from the first hour on.")
     private List<String> stalls = List.of();
 
-    /** Only one algorithm has such a process: without it, nothing that is said of it could hold. */
+    /** Refuses these options without the only algorithm that has such a process. */
     void requireLeakyBucket(boolean isThere) {
       if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
         throw new InputException(
@@ -357,7 +359,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** The limits that are simulated: as they are typed, or by their names in a limit file. */
+  /** The simulated limits: as typed, or by their names in a limit file. */
   private static final class SimulatedLimits {
 
     private static final String USUAL = "100/1h";
@@ -384,7 +386,7 @@ final class SimulateCommand implements Callable<Integer> {
         description = "Declares names: number, id format, message.")
     private @Nullable Path names;
 
-    /** At least one. */
+    /** Returns at least one quota. */
     List<Quota> quotas() {
       List<String> texts = limits.isEmpty() ? List.of(USUAL) : limits;
       boolean named = !texts.stream().allMatch(Quantities::isQuota);
@@ -393,7 +395,7 @@ final class SimulateCommand implements Callable<Integer> {
       return texts.stream().map(text -> quota(text, known)).toList();
     }
 
-    /** A file that nothing is taken from is a slip. */
+    /** Refuses a limit file if no limit is taken from it. */
     private void requireNoFileForNothing(boolean named) {
       if (file != null && !named) {
         throw new InputException(
@@ -446,12 +448,12 @@ final class SimulateCommand implements Callable<Integer> {
   }
 
   /**
-   * One line on a terminal that says how far a long run is, and is gone when it has ended. Prints
-   * nothing if standard error is not a terminal, or if the run ends at once. For one thread.
+   * A line on a terminal that shows the progress of a long run, and is removed at the end. Prints
+   * nothing if standard error is not a terminal, or if the run is short. For one thread.
    */
   static final class ProgressLine {
 
-    private static final String TERMINAL = "sluice.terminal"; // said by the launcher
+    private static final String TERMINAL = "sluice.terminal"; // set by the launcher
     private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(1);
     private static final long BETWEEN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
     private static final int CELLS = 30;
@@ -474,7 +476,7 @@ final class SimulateCommand implements Callable<Integer> {
       this.drawnNanos = ticker.getAsLong() + PATIENCE_NANOS - BETWEEN_NANOS;
     }
 
-    /** Prints the progress, 0 to 1, unless it was printed a moment ago. */
+    /** Prints the progress, 0 to 1, unless it was just printed. */
     void at(String what, double share) {
       long now = ticker.getAsLong();
       if (!watched || now - drawnNanos < BETWEEN_NANOS) {

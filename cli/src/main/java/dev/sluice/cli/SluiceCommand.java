@@ -8,7 +8,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice} without a command: says what there is. */
+/** The command {@code sluice}, which requires a subcommand. */
 @Command(
     name = "sluice",
     description = "Decides whether a request may pass: named limits, exact answers.",
@@ -49,7 +49,7 @@ final class SluiceCommand implements Runnable {
     }
   }
 
-  /** Our words for the two options that picocli brings to each command. */
+  /** The help texts of the two options that picocli adds to each command. */
   static final class HelpWords extends ListResourceBundle {
 
     @Override

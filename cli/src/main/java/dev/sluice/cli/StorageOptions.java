@@ -2,8 +2,8 @@
 package dev.sluice.cli;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.Storage;
@@ -22,9 +22,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/**
- * The options of a server about its buckets: where they are, and what holds while they are away.
- */
+/** The options for the buckets: the store, and the failure rules. */
 final class StorageOptions {
 
   static final String USUAL_SNAPSHOT_INTERVAL = "1m";
@@ -63,8 +61,7 @@ final class StorageOptions {
       paramLabel = "FILE",
       description =
           "A file with the secret that signs the tokens of reservations, 32 bytes or more; or set"
-              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it the server"
-              + " knows only its own tokens, until it ends.")
+              + " SLUICE_TOKEN_KEY. All servers of a fleet need the same one. Without it, a server accepts only its own tokens, until it stops.")
   private @Nullable Path tokenKey;
 
   @Option(
@@ -79,19 +76,18 @@ final class StorageOptions {
       paramLabel = "[LIMIT=]RULE",
       split = ",",
       description = {
-        "The outcome of a check or spend when the store can't decide: fail (an error, what holds"
-            + " without this), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
+        "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, or local:N (decided in memory, by a share of 1/N, for N"
             + " processes).",
         "With LIMIT= for that limit only; may be repeated."
       })
   private List<String> onFailure = List.of();
 
-  /** The address of the store, without secrets. */
+  /** Returns the address of the store, without secrets. */
   String shown() {
     return Stores.shown(store);
   }
 
-  /** What a server makes of the options. Reads files with secrets. */
+  /** Returns the settings. Reads files with secrets. */
   Storage storage() {
     Map<String, FailureRule> byLimit = rules();
     FailureRule others = byLimit.remove("");
@@ -105,7 +101,7 @@ final class StorageOptions {
   }
 
   /**
-   * What throws for a value that is wrong, each on its own, without a look at any file.
+   * Returns checks of single values, which throw for a wrong one and read no file.
    *
    * @param environment all variables of the process
    */
@@ -123,7 +119,7 @@ final class StorageOptions {
     return passwords.access(store);
   }
 
-  /** The secret of the tokens of reservations; a random one if none is given. */
+  /** Returns the key of reservation tokens; a random one if none is given. */
   TokenKey tokenKey() {
     String secret = InputFiles.secret(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
     try {

@@ -24,8 +24,7 @@ final class StorePasswordOptions {
       names = STORE,
       paramLabel = "FILE",
       description =
-          "A file with the store's password; or set SLUICE_STORE_PASSWORD. The user stands in the"
-              + " address: redis://app@host.")
+          "A file with the store's password; or set SLUICE_STORE_PASSWORD. The user is part of the address: redis://app@host.")
   private @Nullable Path store;
 
   @Option(
@@ -89,7 +88,7 @@ final class StorePasswordOptions {
   private static void refuse(String option, @Nullable Path file, boolean useless, String address) {
     if (file != null && useless) {
       throw new InputException(
-          "%s: the store %s takes no such password".formatted(option, Stores.shown(address)));
+          "%s: the store %s does not use this password".formatted(option, Stores.shown(address)));
     }
   }
 }

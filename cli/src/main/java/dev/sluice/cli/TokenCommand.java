@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.access.Tokens;
-import dev.sluice.text.SafeText;
 import java.util.List;
 import java.util.concurrent.Callable;
 import picocli.CommandLine;
@@ -18,7 +18,7 @@ import picocli.CommandLine.Spec;
     description = {
       "Makes tokens for the clients of a server.",
       "",
-      "A server started with --tokens FILE knows the tokens whose hashes stand in the file."
+      "A server started with --tokens FILE accepts the tokens whose hashes are in the file."
     },
     footerHeading = "%nExample:%n",
     footer = "  sluice token new checkout --role decide",
@@ -44,7 +44,7 @@ final class TokenCommand implements Runnable {
       description = {
         "Prints a fresh token on standard output, and the lines for the file on standard error.",
         "",
-        "The token is shown once. The file holds its SHA-256 only."
+        "The token is shown once. The file has only its SHA-256."
       },
       footerHeading = "%nExample:%n",
       footer = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import java.util.Arrays;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -103,7 +103,10 @@ final class UsageErrors {
         .formatted(shown(found), name, taken.isEmpty() ? "options only" : taken);
   }
 
-  /** The library tells first what is missing, though a misspelt option may be the reason. */
+  /**
+   * Returns the first unknown option; null if there is none. The library would instead report what
+   * is missing, perhaps because of the misspelling.
+   */
   private static @Nullable String unknownOption(CommandSpec command) {
     boolean isValue = false;
     for (String word : command.root().commandLine().getParseResult().originalArgs()) {

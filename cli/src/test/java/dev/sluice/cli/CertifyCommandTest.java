@@ -2,7 +2,10 @@
 package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.sun.net.httpserver.HttpServer;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -15,14 +18,25 @@ import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
+import java.util.function.UnaryOperator;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Sluice by each of its doors, a GCRA in Lua on a Redis, and limiters that are wrong. */
 @Tag("slow")
@@ -111,7 +125,7 @@ final class CertifyCommandTest {
       if wait > 0 then
         limited = 1
         if cost <= burst then retry = math.ceil(wait / 1000000) end
-      else
+      elseif cost > 0 then
         tat = next
         redis.call('SET', KEYS[1], string.format('%.0f', tat), 'PX', math.ceil((tat - now) / 1000))
       end
@@ -130,34 +144,94 @@ final class CertifyCommandTest {
   }
 
   private static String eval(LocalRedis redis, List<String> words) {
+    return reply(evaluated(redis, words));
+  }
+
+  private static long[] evaluated(LocalRedis redis, List<String> words) {
     List<String> command = new ArrayList<>(List.of("EVAL", GCRA, "1"));
     command.addAll(words.subList(1, words.size()));
     List<?> reply = (List<?>) redis.command(command.toArray(String[]::new));
-    return reply(reply.stream().mapToLong(number -> (Long) number).toArray());
+    return reply.stream().mapToLong(number -> (Long) number).toArray();
   }
 
   @Test
   void sluice_passes_byEachOfItsDoors() throws Exception {
+    List<String> reports = certified(List.of(), List.of());
+    assertThat(reports).allMatch(report -> report.contains(" of 2760 recorded steps"));
+    assertThat(reports.get(0)).contains("774 of 2760 recorded steps"); // Envoy's
+    assertThat(reports.get(2)).contains("981 of 2760 recorded steps"); // CL.THROTTLE
+  }
+
+  @Test
+  void sluice_withTlsAndTokens_passes_byEachOfItsDoors(@TempDir Path folder) throws Exception {
+    Path keys = folder.resolve("keys.p12");
+    Path certificate = folder.resolve("server.crt");
+    String at = "-keystore %s -storepass changeit -alias a ".formatted(keys);
+    keytool("-genkeypair -keyalg EC -dname CN=localhost -ext san=ip:127.0.0.1 " + at);
+    keytool("-exportcert -rfc -file " + certificate + " " + at);
+    KeyStore store = KeyStore.getInstance(keys.toFile(), "changeit".toCharArray());
+    byte[] der = store.getKey("a", "changeit".toCharArray()).getEncoded();
+    Path key =
+        Files.writeString(
+            folder.resolve("server.key"),
+            "-----BEGIN PRIVATE KEY-----\n%s\n-----END PRIVATE KEY-----\n"
+                .formatted(Base64.getMimeEncoder().encodeToString(der)));
+    Cli created = Cli.run("token", "new", "certifier", "--role", "decide");
+    Path token = Files.writeString(folder.resolve("token"), created.out());
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"),
+            created
+                .err()
+                .lines()
+                .dropWhile(line -> !line.strip().startsWith("- "))
+                .collect(Collectors.joining("\n", "tokens:\n", "\n")));
+    String tls = "--tls-certificate %s --tls-key %s".formatted(certificate, key);
+    List<String> access = List.of("--tokens", tokens.toString(), "--rls-overrides", "allow");
+    List<String> asked =
+        List.of("--token-file", token.toString(), "--cacert", certificate.toString());
+    certified(Stream.concat(Stream.of(tls.split(" ")), access.stream()).toList(), asked);
+  }
+
+  /** Asks Sluice at each of its doors, and returns the reports by the names of the protocols. */
+  @CanIgnoreReturnValue
+  private static List<String> certified(List<String> serving, List<String> asking)
+      throws Exception {
     String any = "127.0.0.1:0";
-    try (CliProcess serve = CliProcess.start("serve", "--http", any, "--grpc", any, "--resp", any);
-        BufferedReader err = serve.err()) {
+    List<String> serve =
+        new ArrayList<>(List.of("serve", "--http", any, "--grpc", any, "--resp", any));
+    serve.addAll(serving);
+    try (CliProcess server = CliProcess.start(serve.toArray(String[]::new));
+        BufferedReader err = server.err()) {
       String line = err.readLine();
       while (line != null && !line.contains("listening")) {
         line = err.readLine();
       }
       List<String> targets =
-          Pattern.compile("(http|redis|grpc)://[0-9.:]+")
+          Pattern.compile("(https?|rediss?|grpcs?)://[0-9.:]+")
               .matcher(String.valueOf(line))
               .results()
               .map(MatchResult::group)
+              .sorted()
               .toList();
-      assertThat(targets).hasSize(3);
+      assertThat(targets).as(line).hasSize(3);
+      List<String> reports = new ArrayList<>();
       for (String target : targets) {
-        Cli run = Cli.run("certify", target, "--json");
+        List<String> words = new ArrayList<>(List.of("certify", target, "--json"));
+        words.addAll(asking);
+        Cli run = Cli.run(words.toArray(String[]::new));
         assertThat(run.out()).as(target + run.err()).contains("\"passed\":true");
         assertThat(run.code()).isEqualTo(Exit.DONE);
+        reports.add(run.out());
       }
+      return reports;
     }
+  }
+
+  private static void keytool(String words) throws Exception {
+    String tool = Path.of(System.getProperty("java.home"), "bin", "keytool").toString();
+    Process made = new ProcessBuilder((tool + " " + words.strip()).split(" ")).start();
+    assertThat(made.waitFor()).isZero();
   }
 
   @Test
@@ -182,8 +256,154 @@ final class CertifyCommandTest {
     try (Server server = new Server(words -> reply(0, 7, 6, -1, 1))) {
       Cli run = Cli.run("certify", server.uri());
       assertThat(run.code()).isEqualTo(Exit.NO);
-      assertThat(run.out()).contains("FAILED  never over", "FAILED  waits", "does not pass");
+      assertThat(run.out())
+          .contains(
+              "FAILED  the recorded vectors: burst ",
+              "FAILED  never over",
+              "FAILED  waits",
+              "does not pass");
     }
+  }
+
+  /** GCRA in Lua, whose answers something changes. */
+  private static Cli certifiedWith(UnaryOperator<long[]> change) throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        Server server = new Server(words -> reply(change.apply(evaluated(redis, words))))) {
+      return Cli.run("certify", server.uri());
+    }
+  }
+
+  @Test
+  void denialThatSaysNothingRemains_fails() throws Exception {
+    Cli run =
+        certifiedWith(
+            found -> {
+              found[2] = found[0] == 0 ? found[2] : 0;
+              return found;
+            });
+    assertThat(run.out()).contains("FAILED  a sequence of costs", "0 remaining, expected ");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
+  void answerWithoutAReset_fails() throws Exception {
+    Cli run =
+        certifiedWith(
+            found -> {
+              found[4] = -1;
+              return found;
+            });
+    assertThat(run.out()).contains("FAILED  a sequence of costs", "a reset in -1 s, expected ");
+  }
+
+  @Test
+  void errorInTheMiddle_isAFailedCheck_andTheReportIsPrinted() throws Exception {
+    AtomicLong asked = new AtomicLong();
+    try (Server server =
+        new Server(
+            words ->
+                asked.incrementAndGet() > 1 ? "-ERR \u001b[31m busy\r\n" : reply(0, 8, 7, -1, 1))) {
+      Cli run = Cli.run("certify", server.uri());
+      assertThat(run.out())
+          .contains("FAILED  the recorded vectors: the limiter answers \"ERR \\u001b[31m busy\"")
+          .endsWith("the limiter does not pass\n");
+      assertThat(run.code()).isEqualTo(Exit.NO);
+    }
+  }
+
+  @Test
+  void passwordThatIsRefused_isToldAsTheLimiterSaysIt() throws Exception {
+    try (Server server = new Server(words -> "-WRONGPASS \u001b[31m invalid\r\n")) {
+      Cli run = Cli.run("certify", server.uri().replace("//", "//app:secret@"));
+      assertThat(run.err())
+          .contains("the limiter answers \"WRONGPASS \\u001b[31m invalid\"")
+          .doesNotContain("\u001b", "secret", "could not be reached");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    }
+  }
+
+  @Test
+  void tokenOfAPipe_isReadOnce_andNoPasswordIsPrinted(@TempDir Path folder) throws Exception {
+    Path pipe = folder.resolve("token");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    Server.daemon(() -> Files.writeString(pipe, "token\n"));
+    try (Server server =
+        new Server(words -> words.get(0).equals("AUTH") ? "+OK\r\n" : reply(0, 8, 7, -1, 1))) {
+      String target = server.uri().replace("//", "//app:secret@");
+      Cli run =
+          assertTimeoutPreemptively(
+              Duration.ofMinutes(1),
+              () -> Cli.run("certify", target, "--json", "--token-file", pipe.toString()));
+      assertThat(run.out()).contains("\"target\":\"redis://app:***@127.0.0.1:", "never over");
+      assertThat(run.out() + run.err()).doesNotContain("secret");
+    }
+  }
+
+  /** Certifies a server that answers each HTTP request in the same way. */
+  private static Cli certifiedHttp(int status, String answer) throws Exception {
+    byte[] body = answer.getBytes(StandardCharsets.UTF_8);
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(status, body.length);
+          exchange.getResponseBody().write(body);
+          exchange.close();
+        });
+    server.start();
+    try {
+      return Cli.run("certify", "http://127.0.0.1:" + server.getAddress().getPort());
+    } finally {
+      server.stop(0);
+    }
+  }
+
+  private static final String ALLOWED =
+      "{\"allowed\":true,\"remaining\":0,\"burst\":1,\"retryInNanos\":0,\"resetInNanos\":%s}";
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "-5", "\"x\"", "1e30", "null"})
+  void answerWithAResetThatIsNone_isTold(String reset) throws Exception {
+    Cli run = certifiedHttp(200, ALLOWED.formatted(reset));
+    assertThat(run.err()).contains("answer").doesNotContain("internal error");
+    assertThat(run.code()).isIn(Exit.BROKEN_INPUT, Exit.UNREACHABLE);
+  }
+
+  @Test
+  void batchThatPasses_sinceTheLimitRefillsMeanwhile_isNoFailure() throws Exception {
+    Cli run = certifiedHttp(200, ALLOWED.formatted(1));
+    assertThat(run.out()).contains("skipped a batch is all or nothing: the limiter answers too");
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {400, 500})
+  void textOfAnErrorAnswer_cannotSteerATerminal(int status) throws Exception {
+    String text = "\\u001b[31mred";
+    Cli run =
+        certifiedHttp(status, "{\"detail\":\"%s\",\"incident\":\"%s\"}".formatted(text, text));
+    assertThat(run.err()).contains("\\u001b[31mred").doesNotContain("\u001b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "redis://127.0.0.1/abc",
+        "redis://127.0.0.1:99999",
+        "redis://127.0.0.1:0",
+        "redis://app:secret@127.0.0.1:x",
+        "grpc://127.0.0.1:99999",
+        "grpc://app:secret@127.0.0.1:1",
+        "http://127.0.0.1:99999",
+        "http://app:secret@127.0.0.1",
+        "ftp://app:sec/ret@127.0.0.1"
+      })
+  void targetThatCannotBe_isTold_withoutItsPassword(String target) {
+    Cli run = Cli.run("certify", target);
+    assertThat(run.err())
+        .startsWith("sluice: found the target \"" + target.substring(0, 6))
+        .doesNotContain("sec");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 
   @Test
@@ -200,7 +420,7 @@ final class CertifyCommandTest {
     try (Server server = new Server(words -> "-ERR unknown command\r\n")) {
       Cli run = Cli.run("certify", server.uri());
       assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-      assertThat(run.err()).contains("-ERR unknown command");
+      assertThat(run.err()).contains("ERR unknown command");
     }
   }
 }

@@ -80,6 +80,36 @@ final class ClassDataArchiveTest {
         .doesNotContain("SLUICE_");
   }
 
+  @Test
+  void launcher_whileAnotherProcessMakesTheArchive_makesNone() throws Exception {
+    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
+    var unused = program("java/bin/java", "#!/bin/sh\ntouch \"$0.started\"\nexit 1\n");
+    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    Path lock = folder.resolve("archive/sluice-17.0.9.jsa.making");
+    Files.createDirectories(lock);
+    Files.writeString(lock.resolve("pid"), ProcessHandle.current().pid() + "\n");
+
+    assertThat(exitCode(launcher)).isZero();
+    assertThat(folder.resolve("java/bin/java.started")).doesNotExist();
+
+    Process ended = new ProcessBuilder("true").start();
+    assertThat(ended.waitFor()).isZero();
+    Files.writeString(lock.resolve("pid"), ended.pid() + "\n");
+    assertThat(exitCode(launcher)).as("the other process is gone").isEqualTo(3);
+    assertThat(folder.resolve("java/bin/java.started")).exists();
+    assertThat(lock).doesNotExist();
+  }
+
+  private int exitCode(Path launcher) throws IOException, InterruptedException {
+    ProcessBuilder making = new ProcessBuilder(launcher.toString(), "--class-data-archive");
+    making.environment().put("JAVA_HOME", folder.resolve("java").toString());
+    return making
+        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+        .redirectError(ProcessBuilder.Redirect.DISCARD)
+        .start()
+        .waitFor();
+  }
+
   private Path program(String name, String text) throws IOException {
     Path file = folder.resolve(name);
     Files.createDirectories(file.getParent());

@@ -66,6 +66,15 @@ final class ConvertCommandTest {
   }
 
   @Test
+  void filesThatDoNotLint_areReported() throws IOException {
+    String longName = "d".repeat(70_000);
+    Cli run = convert("<<: {domain: %s}%n".formatted(longName) + GOOD.replaceFirst(".*\n", ""));
+    assertThat(run.out()).contains("found a value of 70000 characters, expected at most 65536");
+    assertThat(run.err()).contains("the files that were written have mistakes");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
   void severalFiles_becomeOneSet() throws IOException {
     Path edge = Files.writeString(folder.resolve("edge.yaml"), GOOD);
     Path mesh = Files.writeString(folder.resolve("mesh.yaml"), GOOD.replace("edge", "mesh"));

@@ -87,7 +87,8 @@ final class ExplainRuleCommandTest {
     Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob", "--hits", "3");
     assertThat(run.code()).isZero();
     assertThat(run.out())
-        .contains("no rule is for it; it names a limit itself\n  ApiCallsPerKey bob (bucket ")
+        .contains(
+            "no rule matches; the descriptor names a limit itself\n  ApiCallsPerKey bob (bucket ")
         .contains("cost 3: burst 10");
   }
 
@@ -103,9 +104,7 @@ final class ExplainRuleCommandTest {
     Cli run = explain("--domain", "edge", "--entry", "ApiCallsPerKey=bob");
     assertThat(run.code()).isEqualTo(Exit.NO);
     assertThat(run.out())
-        .endsWith(
-            "no rule is for it, and the rules of domain edge are its only mapping: nothing is"
-                + " charged\n");
+        .endsWith("no rule matches, and domain edge is in rulesOnly: nothing is" + " charged\n");
     assertThat(explain("--domain", "other", "--entry", "ApiCallsPerKey=bob").code())
         .isEqualTo(Exit.DONE);
   }
@@ -195,7 +194,7 @@ final class ExplainRuleCommandTest {
     Cli run = explain("GET", "/login");
     assertThat(run.out())
         .contains(":4: not this rule: it is for the method POST, not \"GET\"\n")
-        .endsWith("no rule is for it: nothing is charged\n");
+        .endsWith("no rule matches: nothing is charged\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
   }
 

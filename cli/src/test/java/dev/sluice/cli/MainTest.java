@@ -50,7 +50,7 @@ final class MainTest {
         "spend a b --cost | --cost: the value is missing, expected N",
         "spend a b --cost 1 --cost 2 | --cost: found twice, expected once",
         "serve --store | --store: the value is missing, expected STORE",
-        "replay --format csv x | --format: found \"csv\", expected one of trace",
+        "replay --format cvs x | --format: found \"cvs\", expected one of trace",
         "overrides | sluice overrides needs one of dump, migrate, import, add, set, remove, list, enable, disable",
         "penalty | sluice penalty needs one of set, remove, list",
         "token | sluice token needs one of new",

@@ -79,7 +79,7 @@ final class OverrideStoreTest {
   }
 
   private static int status(String method, String server, String entry) throws Exception {
-    return send(method, server, entry).get(20, TimeUnit.SECONDS).statusCode();
+    return send(method, server, entry).get(60, TimeUnit.SECONDS).statusCode();
   }
 
   @Test

@@ -426,6 +426,14 @@ final class SettingsTest {
   }
 
   @Test
+  void keyBesideAnOption_isShown() throws IOException {
+    Path file = file("http: 127.0.0.1:0\nzebra: p\nquagga: p\n");
+    assertThat(settings(flags("--config", file.toString()), Map.of()).mistakes())
+        .containsExactly(
+            file + ":2:1: unknown option \"zebra\"", file + ":3:1: unknown option \"quagga\"");
+  }
+
+  @Test
   void fileOfCommentsOnly_holdsNoOption_andAnEmptyOneIsRefused() throws IOException {
     Path comments = file("# http: :80\n\n  # resp: :81\n");
     assertThat(settings(flags("--config", comments.toString()), Map.of()).mistakes()).isEmpty();
@@ -477,7 +485,7 @@ final class SettingsTest {
     Path file = file("config: foo\nprint-config: true\nhelp: true\n");
     assertThat(settings(flags("--config", file.toString()), Map.of()).mistakes())
         .containsExactly(
-            file + ":1:1: `config` stands in no file; give --config, or set SLUICE_CONFIG",
+            file + ":1:1: `config` is not allowed in a file; give --config, or set SLUICE_CONFIG",
             file + ":2:1: `print-config` is a flag only",
             file + ":3:1: `help` is a flag only");
   }

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.server.net.HostPort;
@@ -45,7 +45,7 @@ import org.junit.jupiter.api.Test;
 class SharedTableTest {
 
   private static final Duration EVERY = Duration.ofSeconds(1);
-  private static final Duration SLOW_MACHINE = Duration.ofSeconds(19);
+  private static final Duration SLOW_MACHINE = Duration.ofMinutes(1);
 
   private final HttpClient client = HttpClient.newHttpClient();
   private final DataSource database = PostgresUrl.dataSource(LocalPostgres.newDatabase());

@@ -119,6 +119,16 @@ final class SimulateCommandTest {
   }
 
   @Test
+  void severalLimits_areComparedWithEachOther() {
+    Cli run = Cli.run("simulate", "--limit=100/1h", "--limit=100/1h,burst=20");
+    assertThat(run.out())
+        .isEqualTo(
+            Cli.run("simulate", "--algorithm=gcra", "--limit=100/1h", "--limit=100/1h,burst=20")
+                .out())
+        .doesNotContain("leaky-bucket");
+  }
+
+  @Test
   void severalLimits_areCompared_byNumbersAndByNames() throws IOException {
     Cli typed =
         Cli.run("simulate", "--algorithm=gcra", "--limit=100/1h", "--limit=100/1h,burst=20");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.limit;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.InvalidRequestException.Field;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;

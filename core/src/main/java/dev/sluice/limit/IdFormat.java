@@ -1,8 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.limit;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IdFormats.BytesFormat;
+import dev.sluice.limit.IdFormats.IpAddressFormat;
+import dev.sluice.limit.IdFormats.Ipv6RangeFormat;
+import dev.sluice.limit.IdFormats.JoinedFormat;
+import dev.sluice.limit.IdFormats.NumberFormat;
+import dev.sluice.limit.IdFormats.StringFormat;
+import dev.sluice.limit.IdFormats.UuidFormat;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

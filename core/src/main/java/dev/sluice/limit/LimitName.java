@@ -3,9 +3,11 @@ package dev.sluice.limit;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
+import dev.sluice.limit.IdFormats.JoinedFormat;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;

@@ -2,8 +2,8 @@
 package dev.sluice.limit;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import java.util.List;
 import java.util.stream.Collectors;
 

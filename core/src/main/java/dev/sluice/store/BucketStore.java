@@ -2,6 +2,8 @@
 package dev.sluice.store;
 
 import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.gcra.Gcra;
 import java.util.HashSet;
 import java.util.List;
 import java.util.OptionalLong;
@@ -138,9 +140,10 @@ public interface BucketStore extends AutoCloseable {
   }
 
   /**
-   * Returns the current time of the clock that decides on the buckets. Never blocks.
+   * Returns the current time of the clock that decides on the buckets. Never blocks, never throws.
    *
-   * @return nanoseconds since the Unix epoch; empty if it is not known without asking a server
+   * @return nanoseconds since the Unix epoch; empty if the store is closed, or if only a server
+   *     knows the time
    */
   default OptionalLong nowNanos() {
     return OptionalLong.empty();
@@ -244,4 +247,96 @@ public interface BucketStore extends AutoCloseable {
       void kept();
     }
   }
+
+  /**
+   * One operation on one bucket, as plain data: all that a store needs to know.
+   *
+   * <p>Immutable and thread-safe.
+   *
+   * @param key the bucket key, not empty; opaque to the store
+   * @param effect what is to be done
+   */
+  record Charge(String key, Effect effect) {
+
+    /**
+     * Makes a charge of the parts of its effect.
+     *
+     * @param key the bucket key, not empty; opaque to the store
+     * @param op as in {@link Effect}
+     * @param incrementNanos as in {@link Effect}
+     * @param offsetNanos as in {@link Effect}
+     * @param untilNanos as in {@link Effect}
+     */
+    public Charge(String key, Op op, long incrementNanos, long offsetNanos, long untilNanos) {
+      this(key, new Effect(op, incrementNanos, offsetNanos, untilNanos));
+    }
+
+    /**
+     * Returns the operation.
+     *
+     * @return the effect's operation
+     */
+    public Op op() {
+      return effect.op();
+    }
+
+    /**
+     * The time that the operation adds to the TAT or gives back.
+     *
+     * @return the effect's increment
+     */
+    public long incrementNanos() {
+      return effect.incrementNanos();
+    }
+
+    /**
+     * The burst offset τ of the bucket's limit.
+     *
+     * @return the effect's offset
+     */
+    public long offsetNanos() {
+      return effect.offsetNanos();
+    }
+
+    /**
+     * The instant from which a refund gives nothing back, or the TAT that a withdrawal expects.
+     *
+     * @return the effect's end, unsigned
+     */
+    public long untilNanos() {
+      return effect.untilNanos();
+    }
+
+    /**
+     * As {@link Effect#passes}.
+     *
+     * @param nowNanos the store's current time
+     * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+     * @return false only where the operation votes and does not fit
+     */
+    public boolean passes(long nowNanos, long tatNanos) {
+      return effect.passes(nowNanos, tatNanos);
+    }
+
+    /**
+     * As {@link Effect#tatAfterNanos}.
+     *
+     * @param nowNanos the store's current time
+     * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+     * @param batchPasses whether every charge of the batch {@link #passes}
+     * @return the TAT to keep
+     */
+    public long tatAfterNanos(long nowNanos, long tatNanos, boolean batchPasses) {
+      return effect.tatAfterNanos(nowNanos, tatNanos, batchPasses);
+    }
+  }
+
+  /**
+   * The state of a bucket when a store decided on a charge; {@code Gcra} computes all other numbers
+   * from it.
+   *
+   * @param nowNanos the store's time at that moment, nanoseconds since the Unix epoch
+   * @param tatNanos the TAT <em>before</em> the charge, unsigned; 0 if there was no bucket
+   */
+  record Reading(long nowNanos, long tatNanos) {}
 }

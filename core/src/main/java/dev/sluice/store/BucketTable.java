@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
-import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.SipHash;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,12 +36,12 @@ final class BucketTable {
 
   private final TimeSource time;
   private volatile boolean closed;
-  private final Census census;
+  private final LiveBucketCount bucketCount;
   private final long key0;
   private final long key1;
   private final SipHash keyed;
   private final Directory directory;
-  private final Upkeep upkeep;
+  private final TableCleaner cleaner;
 
   @SuppressWarnings("UnusedVariable") // only written: see touch
   private volatile long touched;
@@ -79,9 +79,9 @@ final class BucketTable {
     this.key0 = key0;
     this.key1 = key1;
     this.keyed = new SipHash(key0, key1);
-    this.census = new Census(bound);
-    this.directory = new Directory(census, mostLines);
-    this.upkeep = new Upkeep(directory, census, time, keptNanos);
+    this.bucketCount = new LiveBucketCount(bound);
+    this.directory = new Directory(bucketCount, mostLines);
+    this.cleaner = new TableCleaner(directory, bucketCount, time, keptNanos);
   }
 
   /** Returns the initial state of every hash, to be copied. */
@@ -91,7 +91,7 @@ final class BucketTable {
 
   /** Returns the bound on live buckets. */
   long bound() {
-    return census.bound();
+    return bucketCount.bound();
   }
 
   long key0() {
@@ -107,7 +107,7 @@ final class BucketTable {
    * array per segment.
    */
   List<long[]> live() {
-    long nowNanos = nanos();
+    long nowNanos = TimeSource.read(time); // also after close()
     List<long[]> live = new ArrayList<>();
     int spins = 0;
     for (int entry = 0; entry < Directory.ENTRIES; ) {
@@ -135,18 +135,18 @@ final class BucketTable {
    * @throws StoreException if the table is full
    */
   void restore(long place, long tag, long tatNanos, long nowNanos) {
-    if (tag == 0 || tatNanos == Lines.LOCKED || Lines.isDead(tatNanos, nowNanos)) {
+    if (tag == 0 || tatNanos == SlotArray.LOCKED || SlotArray.isDead(tatNanos, nowNanos)) {
       return;
     }
     for (boolean grown = true; grown; ) {
       Segment segment = lockedSegment(place);
       try {
-        if (Lines.find(segment.slots(), tag, place) >= 0) {
+        if (SlotArray.find(segment.slots(), tag, place) >= 0) {
           throw new IllegalArgumentException("a bucket twice");
         }
         grown = !claimed(segment, tag, place, nowNanos, tatNanos);
         if (grown && segment.isRefused()) {
-          throw upkeep.full();
+          throw cleaner.full();
         }
         if (grown && segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
           throw new IllegalArgumentException("more buckets on one line than a hash puts there");
@@ -170,16 +170,16 @@ final class BucketTable {
     return TimeSource.read(time);
   }
 
-  Upkeep upkeep() {
-    return upkeep;
+  TableCleaner cleaner() {
+    return cleaner;
   }
 
-  Census census() {
-    return census;
+  LiveBucketCount bucketCount() {
+    return bucketCount;
   }
 
   long tagged() {
-    return census.tagged();
+    return bucketCount.tagged();
   }
 
   long slots() {
@@ -204,7 +204,7 @@ final class BucketTable {
   void touch(long[] hashTags, long[] places, int from, int to) {
     long sum = 0;
     for (int i = from; i < to; i++) {
-      sum += Lines.touch(directory.slots(places[i]), tag(hashTags[i]), places[i]);
+      sum += SlotArray.touch(directory.slots(places[i]), tag(hashTags[i]), places[i]);
     }
     if (sum == 1) { // almost never, but the compiler can't know
       touched = sum;
@@ -232,13 +232,13 @@ final class BucketTable {
    * @param place the second part of the key's hash
    * @param id passed to {@code outcome}
    */
-  <R> R charge(
+  <R extends @Nullable Object> R charge(
       long hashTag, long place, Effect effect, @Nullable String id, ReadingMapper<R> outcome) {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
   /** Decides on one bucket with a clock reading that was taken just before. */
-  <R> R charge(
+  <R extends @Nullable Object> R charge(
       long hashTag,
       long place,
       Effect effect,
@@ -248,7 +248,7 @@ final class BucketTable {
     long tag = tag(hashTag);
     if (effect.op() == Op.SPEND) {
       long tatNanos = spend(tag, place, effect, readNanos);
-      if (tatNanos != Lines.LOCKED) {
+      if (tatNanos != SlotArray.LOCKED) {
         return outcome.of(id, effect, readNanos, tatNanos);
       }
     }
@@ -264,33 +264,33 @@ final class BucketTable {
    * medians were 2 and 4 % lower, but the ranges of the rounds overlapped. Reading the slot alone
    * saves 5 % of a single decision, and 8 % if 32 are made at a time.
    *
-   * @return the TAT before, {@link Lines#LOCKED} if nothing was done
+   * @return the TAT before, {@link SlotArray#LOCKED} if nothing was done
    */
   private long spend(long tag, long place, Effect effect, long nowNanos) {
     long incrementNanos = effect.incrementNanos();
     long[] slots = directory.slots(place);
-    int at = Lines.find(slots, tag, place);
+    int at = SlotArray.find(slots, tag, place);
     if (at < 0 || incrementNanos == 0) { // a cost of 0 must not write a full bucket
-      return Lines.LOCKED;
+      return SlotArray.LOCKED;
     }
-    long storedNanos = Lines.tatNanos(slots, at);
+    long storedNanos = SlotArray.tatNanos(slots, at);
     if (storedNanos == Gcra.NO_TAT) { // after a reset, see chargeForgotten
-      return Lines.LOCKED;
+      return SlotArray.LOCKED;
     }
-    long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
+    long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
     // LOCKED does not fit: now is not negative, so it lies more than 2^63 ahead.
     boolean fits = aheadNanos >= 0 && aheadNanos <= effect.offsetNanos() - incrementNanos;
     long afterNanos = nowNanos + aheadNanos + incrementNanos;
-    if (!fits || !Lines.replace(slots, at, tag, storedNanos, afterNanos)) {
-      return Lines.LOCKED;
+    if (!fits || !SlotArray.replace(slots, at, tag, storedNanos, afterNanos)) {
+      return SlotArray.LOCKED;
     }
-    upkeep.now(nowNanos);
+    cleaner.now(nowNanos);
     return tatNanos;
   }
 
   /** Decides on any act on any bucket. */
-  private <R> R chargeAny(
+  private <R extends @Nullable Object> R chargeAny(
       long tag,
       long place,
       Effect effect,
@@ -306,16 +306,16 @@ final class BucketTable {
       Segment segment = segment(place);
       long version = segment.version();
       long[] slots = directory.slots(place);
-      int at = Lines.find(slots, tag, place);
-      long storedNanos = at < 0 ? Gcra.NO_TAT : Lines.tatNanos(slots, at);
-      if (storedNanos == Lines.LOCKED) {
+      int at = SlotArray.find(slots, tag, place);
+      long storedNanos = at < 0 ? Gcra.NO_TAT : SlotArray.tatNanos(slots, at);
+      if (storedNanos == SlotArray.LOCKED) {
         continue;
       }
       boolean fits =
-          Lines.isDead(storedNanos, readNanos)
+          SlotArray.isDead(storedNanos, readNanos)
               || Long.compareUnsigned(storedNanos - readNanos, roomNanos) <= 0;
       long nowNanos = fits && !act.hasEnd() ? readNanos : nanos();
-      long tatNanos = Lines.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
+      long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
       // A reset clears a full bucket too: its TAT would lie ahead again if the clock steps back.
       // Any other act that leaves a full bucket full does not change its TAT.
@@ -326,18 +326,18 @@ final class BucketTable {
       if (storedNanos == Gcra.NO_TAT) {
         nowNanos = at < 0 ? insert(tag, place, effect) : chargeForgotten(slots, at, tag, effect);
         if (nowNanos != EXISTS) {
-          upkeep.now(nowNanos);
+          cleaner.now(nowNanos);
           return outcome.of(id, effect, nowNanos, Gcra.NO_TAT);
         }
-      } else if (Lines.lock(slots, at, storedNanos)) {
-        boolean still = Lines.tag(slots, at) == tag;
+      } else if (SlotArray.lock(slots, at, storedNanos)) {
+        boolean still = SlotArray.tag(slots, at) == tag;
         boolean written = still && writes;
         if (written && Long.compareUnsigned(afterNanos, storedNanos) < 0) {
-          upkeep.diesAt(place, afterNanos);
+          cleaner.diesAt(place, afterNanos);
         }
-        Lines.unlock(slots, at, written ? afterNanos : storedNanos);
+        SlotArray.unlock(slots, at, written ? afterNanos : storedNanos);
         if (still) {
-          upkeep.now(nowNanos);
+          cleaner.now(nowNanos);
           return outcome.of(id, effect, nowNanos, tatNanos);
         }
       }
@@ -352,19 +352,19 @@ final class BucketTable {
    * @return the moment of the decision, {@link #EXISTS} if the slot has changed
    */
   private long chargeForgotten(long[] slots, int at, long tag, Effect effect) {
-    if (!Lines.lock(slots, at, Gcra.NO_TAT)) {
+    if (!SlotArray.lock(slots, at, Gcra.NO_TAT)) {
       return EXISTS;
     }
     long nowNanos;
     long afterNanos = Gcra.NO_TAT;
     try {
-      if (Lines.tag(slots, at) != tag) {
+      if (SlotArray.tag(slots, at) != tag) {
         return EXISTS;
       }
       nowNanos = nanos();
       afterNanos = tatAfterNanos(effect, nowNanos);
     } finally {
-      Lines.unlock(slots, at, afterNanos);
+      SlotArray.unlock(slots, at, afterNanos);
     }
     return nowNanos;
   }
@@ -385,7 +385,7 @@ final class BucketTable {
       long nowNanos;
       Segment segment = lockedSegment(place);
       try {
-        if (Lines.find(segment.slots(), tag, place) >= 0) {
+        if (SlotArray.find(segment.slots(), tag, place) >= 0) {
           return EXISTS;
         }
         nowNanos = nanos();
@@ -400,7 +400,7 @@ final class BucketTable {
       } finally {
         segment.unlock();
       }
-      upkeep.makeRoom(1, nowNanos);
+      cleaner.makeRoom(1, nowNanos);
     }
   }
 
@@ -411,7 +411,7 @@ final class BucketTable {
    * @throws StoreException if no number of lines suffices
    */
   void grow(Segment segment, int buckets, long nowNanos) {
-    if (segment.grow(buckets, upkeep.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
+    if (segment.grow(buckets, cleaner.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
       throw new UnchargedException(
           "the memory store has no slot for a bucket: too many keys share its line of slots, as if"
               + " somebody who knows the store's hash had chosen them");
@@ -419,18 +419,18 @@ final class BucketTable {
   }
 
   private boolean claimed(Segment segment, long tag, long place, long nowNanos, long afterNanos) {
-    boolean mayCount = census.roomFor(1) == Census.Room.FOUND;
+    boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
     if (mayCount) { // else a flood of refused charges would make the table scan for dead buckets
-      upkeep.diesAt(place, afterNanos); // before it is counted: it may be dead by then
+      cleaner.diesAt(place, afterNanos); // before it is counted: it may be dead by then
     }
-    int at = segment.claim(tag, place, upkeep.fullNanos(nowNanos));
+    int at = segment.claim(tag, place, cleaner.fullNanos(nowNanos));
     if (at < 0) {
       return false;
     }
     if (!mayCount) { // it took the slot of a dead bucket, so the table was not full
-      upkeep.diesAt(place, afterNanos);
+      cleaner.diesAt(place, afterNanos);
     }
-    Lines.unlock(segment.slots(), at, afterNanos);
+    SlotArray.unlock(segment.slots(), at, afterNanos);
     return true;
   }
 

@@ -38,10 +38,10 @@ final class Directory {
    *
    * @param mostLines a segment of several entries that needs more lines than this is split
    */
-  Directory(Census census, int mostLines) {
+  Directory(LiveBucketCount bucketCount, int mostLines) {
     int entries = ENTRIES / FIRST_SEGMENTS;
     for (int entry = 0; entry < ENTRIES; entry += entries) {
-      new Segment(census, this, mostLines, entry, entries).show();
+      new Segment(bucketCount, this, mostLines, entry, entries).show();
     }
   }
 

@@ -2,10 +2,12 @@
 package dev.sluice.store;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.DirectStore;
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.SipHash;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectStore;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.SipHash;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,7 +20,7 @@ import java.util.OptionalLong;
  *
  * <p>A charge of an existing bucket locks only that bucket, for a few instructions. A new bucket
  * locks a part of the table: a 64th of a small table, a thousandth of a large one. There is no
- * background thread. ({@code Segment} explains the locks, {@code Lines} the layout.)
+ * background thread. ({@code Segment} explains the locks, {@code SlotArray} the layout.)
  *
  * <p>Thread-safe. Deciding never blocks for long; {@link #save} writes a file.
  */
@@ -73,13 +75,12 @@ public final class MemoryStore implements BucketStore, DirectStore {
   }
 
   @Override
-  public boolean answersAtOnce() {
-    return true;
-  }
-
-  @Override
   public OptionalLong nowNanos() {
-    return OptionalLong.of(table.nanos());
+    try {
+      return OptionalLong.of(table.nanos());
+    } catch (StoreException e) { // it is closed, or the clock reads nonsense
+      return OptionalLong.empty();
+    }
   }
 
   @Override

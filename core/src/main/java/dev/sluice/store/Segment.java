@@ -53,13 +53,13 @@ final class Segment {
     }
   }
 
-  private final Census census;
+  private final LiveBucketCount bucketCount;
   private final Directory directory;
   private final int mostLines;
   private final int firstEntry;
   private final int entries;
-  private final FirstDeath firstDeath = new FirstDeath();
-  private Lines lines = Lines.NONE;
+  private final EarliestExpiry earliestExpiry = new EarliestExpiry();
+  private SlotArray lines = SlotArray.NONE;
   private boolean replaced; // by its halves
 
   private long version;
@@ -71,8 +71,13 @@ final class Segment {
    * @param firstEntry the segment's first entry in the directory
    * @param entries number of directory entries, a power of two
    */
-  Segment(Census census, Directory directory, int mostLines, int firstEntry, int entries) {
-    this.census = census;
+  Segment(
+      LiveBucketCount bucketCount,
+      Directory directory,
+      int mostLines,
+      int firstEntry,
+      int entries) {
+    this.bucketCount = bucketCount;
     this.directory = directory;
     this.mostLines = mostLines;
     this.firstEntry = firstEntry;
@@ -102,8 +107,8 @@ final class Segment {
     return (thenVersion & 1) == 0 && version() == thenVersion;
   }
 
-  FirstDeath firstDeath() {
-    return firstDeath;
+  EarliestExpiry earliestExpiry() {
+    return earliestExpiry;
   }
 
   /** Takes the lock if it is free; the lock of a split segment is never free. */
@@ -132,12 +137,12 @@ final class Segment {
    * @return the slot's index in {@link #slots}, -1 if there is none
    */
   int claim(long tag, long place, long fullNanos) {
-    return lines.claim(tag, Lines.kept(place), fullNanos, census);
+    return lines.claim(tag, SlotArray.kept(place), fullNanos, bucketCount);
   }
 
-  /** Like {@link #claim}, for a batch that has already reserved its slots in the census. */
+  /** Like {@link #claim}, for a batch that has already reserved its slots in the count. */
   int claimReserved(long tag, long place, long fullNanos) {
-    return lines.claim(tag, Lines.kept(place), fullNanos, null);
+    return lines.claim(tag, SlotArray.kept(place), fullNanos, null);
   }
 
   /** Releases a slot, still locked, that {@link #claimReserved} returned. */
@@ -173,19 +178,19 @@ final class Segment {
     int live = lines.countLive(fullNanos);
     boolean crowded = live == lines.tagged(); // removing dead buckets would not help
     int more = crowded ? enlarged(lines.count()) : 0;
-    int least = Math.max(more, Lines.linesFor(live + buckets));
+    int least = Math.max(more, SlotArray.linesFor(live + buckets));
     return least > mostLines && entries > 1
         ? split(buckets, fullNanos)
-        : rebuild(least, Lines.mostLinesFor(live + buckets), fullNanos);
+        : rebuild(least, SlotArray.mostLinesFor(live + buckets), fullNanos);
   }
 
   /** Empties slots of dead buckets, and shrinks the lines if less than half of them are needed. */
   void tidy(long fullNanos) {
-    if (!firstDeath.mayBeBy(fullNanos)) {
+    if (!earliestExpiry.mayBeBy(fullNanos)) {
       return;
     }
     clearDead(fullNanos);
-    int enough = Lines.linesFor(lines.tagged());
+    int enough = SlotArray.linesFor(lines.tagged());
     if (lines.count() > 2 * enough) {
       rebuild(enough, lines.count(), fullNanos); // if not now, another time
     }
@@ -195,8 +200,8 @@ final class Segment {
   @CanIgnoreReturnValue
   boolean clearDead(long fullNanos) {
     int before = lines.tagged();
-    firstDeath.startOver();
-    firstDeath.tell(lines.clearDead(fullNanos, census));
+    earliestExpiry.startOver();
+    earliestExpiry.tell(lines.clearDead(fullNanos, bucketCount));
     return lines.tagged() < before;
   }
 
@@ -213,11 +218,11 @@ final class Segment {
   private Growth rebuild(int atLeast, int most, long fullNanos) {
     return withLockedSlots(
         tatsNanos -> {
-          Lines fresh = copy(tatsNanos, atLeast, most, fullNanos, this);
+          SlotArray fresh = copy(tatsNanos, atLeast, most, fullNanos, this);
           if (fresh == null) {
             return false;
           }
-          census.remove(lines.tagged() - fresh.tagged());
+          bucketCount.remove(lines.tagged() - fresh.tagged());
           lines = fresh;
           show();
           return true;
@@ -234,9 +239,9 @@ final class Segment {
             return false;
           }
           replaced = true;
-          census.remove(lines.tagged() - lower.lines.tagged() - upper.lines.tagged());
-          lower.firstDeath.tell(firstDeath.nanos());
-          upper.firstDeath.tell(firstDeath.nanos());
+          bucketCount.remove(lines.tagged() - lower.lines.tagged() - upper.lines.tagged());
+          lower.earliestExpiry.tell(earliestExpiry.nanos());
+          upper.earliestExpiry.tell(earliestExpiry.nanos());
           lower.show();
           upper.show();
           lower.unlock();
@@ -251,7 +256,7 @@ final class Segment {
    * @param replacing receives their TATs; returns false if the keys collide too often
    */
   private Growth withLockedSlots(Predicate<long[]> replacing) {
-    Lines old = lines;
+    SlotArray old = lines;
     long[] tatsNanos = new long[old.slots.length / 2];
     if (!old.tryLockAll(tatsNanos)) {
       return Growth.BUSY;
@@ -269,11 +274,12 @@ final class Segment {
 
   /** Copies half of the entries to a new, locked segment; null if no number of lines suffices. */
   private @Nullable Segment half(int first, long[] tatsNanos, int buckets, long fullNanos) {
-    Segment half = new Segment(census, directory, mostLines, first, entries / 2);
+    Segment half = new Segment(bucketCount, directory, mostLines, first, entries / 2);
     half.version = 1;
     int live = lines.countLive(tatsNanos, fullNanos, half);
-    int least = Lines.linesFor(live + buckets);
-    Lines fresh = copy(tatsNanos, least, Lines.mostLinesFor(live + buckets), fullNanos, half);
+    int least = SlotArray.linesFor(live + buckets);
+    SlotArray fresh =
+        copy(tatsNanos, least, SlotArray.mostLinesFor(live + buckets), fullNanos, half);
     if (fresh == null) {
       return null;
     }
@@ -282,9 +288,9 @@ final class Segment {
   }
 
   /** Copies the live buckets of a segment to new lines; null if no number of lines suffices. */
-  private @Nullable Lines copy(
+  private @Nullable SlotArray copy(
       long[] tatsNanos, int least, int most, long fullNanos, Segment part) {
-    Lines fresh = null;
+    SlotArray fresh = null;
     for (int count = least; fresh == null && count <= most; count = enlarged(count)) {
       fresh = lines.copy(tatsNanos, count, fullNanos, part);
     }
@@ -294,9 +300,9 @@ final class Segment {
   /**
    * Whether a bucket of this segment, or of the segment that was split into it, belongs here.
    *
-   * @param keptPlace the part of the bucket's place that {@link Lines} stores
+   * @param keptPlace the part of the bucket's place that {@link SlotArray} stores
    */
   boolean has(int keptPlace) {
-    return Lines.entry(keptPlace, firstEntry) < endEntry();
+    return SlotArray.entry(keptPlace, firstEntry) < endEntry();
   }
 }

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  *   2 longs  the key of the hash: without it the tags mean nothing, with it they can be forged, so
  *            the file is readable by its owner alone
  *   a long   the number of buckets
- *   of each  place (long: segment and line, see BucketTable and Lines), tag (long), TAT (long)
+ *   of each  place (long: segment and line, see BucketTable and SlotArray), tag (long), TAT (long)
  *   a long   the CRC-32C of everything before
  *
  * It is written under another name, forced to the disk, and then given its name: a reader finds the
@@ -187,7 +187,7 @@ final class Snapshot {
       long live = 0;
       for (long i = 0; i < count; i++) {
         in.skipNBytes(2 * Long.BYTES);
-        live += Lines.isDead(in.readLong(), nowNanos) ? 0 : 1;
+        live += SlotArray.isDead(in.readLong(), nowNanos) ? 0 : 1;
       }
       long computed = checked.getChecksum().getValue();
       long written = in.readLong();

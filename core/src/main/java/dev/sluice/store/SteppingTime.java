@@ -22,7 +22,7 @@ final class SteppingTime implements TimeSource {
     long latest = latestNanos.accumulateAndGet(nowNanos, Math::max);
     if (nowNanos < latest - mostNanos) {
       throw new UnchargedException(
-          "the clock stepped back by %s, to %s ns since the epoch; this store knows what was %s ago, no more"
+          "the clock stepped back by %s, to %s ns since the epoch; this store allows steps back of at most %s"
               .formatted(
                   Duration.ofNanos(latest - nowNanos), nowNanos, Duration.ofNanos(mostNanos)));
     }

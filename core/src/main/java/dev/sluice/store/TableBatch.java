@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.SipHash;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -46,7 +48,7 @@ final class TableBatch {
   private final Segment[] segments; // that are locked, ascending
   private long nowNanos;
   private int missing; // slots, before some were claimed
-  private int reserved; // slots, in the census
+  private int reserved; // slots, in the count of buckets
   private int taggedBefore; // slots, when they were reserved
   private int failed; // the charge that found no slot
   private int locked; // segments, from the first one
@@ -91,11 +93,11 @@ final class TableBatch {
         unlockSegments();
       }
       if (attempt == Attempt.DONE) {
-        table.upkeep().now(nowNanos);
+        table.cleaner().now(nowNanos);
         return readings();
       }
       if (attempt == Attempt.REFUSED) {
-        table.upkeep().makeRoom(missing, nowNanos);
+        table.cleaner().makeRoom(missing, nowNanos);
       }
     }
   }
@@ -151,7 +153,7 @@ final class TableBatch {
       settle(); // after the deaths are recorded, or a caller could find the table full too early
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {
-          Lines.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
+          SlotArray.unlock(segment(i).slots(), slotAt[i], written ? afterNanos[i] : storedNanos[i]);
         }
       }
     }
@@ -160,9 +162,9 @@ final class TableBatch {
   private boolean lockSlots() {
     for (int i = 0; i < slotAt.length; i++) {
       long[] slots = segment(i).slots();
-      int at = Lines.find(slots, tags[i], places[i]);
-      storedNanos[i] = at < 0 ? Gcra.NO_TAT : Lines.tryLock(slots, at);
-      if (storedNanos[i] == Lines.LOCKED) {
+      int at = SlotArray.find(slots, tags[i], places[i]);
+      storedNanos[i] = at < 0 ? Gcra.NO_TAT : SlotArray.tryLock(slots, at);
+      if (storedNanos[i] == SlotArray.LOCKED) {
         return false;
       }
       slotAt[i] = at;
@@ -193,7 +195,7 @@ final class TableBatch {
     if (missing == 0) {
       return Attempt.DONE;
     }
-    if (!table.census().tryReserve(missing)) {
+    if (!table.bucketCount().tryReserve(missing)) {
       return Attempt.REFUSED;
     }
     reserved = missing;
@@ -205,20 +207,20 @@ final class TableBatch {
     for (int i = 0; i < slotAt.length; i++) {
       boolean earlier = Long.compareUnsigned(afterNanos[i], storedNanos[i]) < 0;
       if (slotAt[i] >= 0 && (earlier || storedNanos[i] == Gcra.NO_TAT)) {
-        table.upkeep().diesAt(places[i], afterNanos[i]);
+        table.cleaner().diesAt(places[i], afterNanos[i]);
       }
     }
   }
 
   private void settle() {
     if (reserved > 0) {
-      table.census().settle(reserved, tagged() - taggedBefore);
+      table.bucketCount().settle(reserved, tagged() - taggedBefore);
       reserved = 0;
     }
   }
 
   private boolean claimReserved() {
-    long fullNanos = table.upkeep().fullNanos(nowNanos);
+    long fullNanos = table.cleaner().fullNanos(nowNanos);
     boolean[] claimed = new boolean[slotAt.length];
     for (int i = 0; i < slotAt.length; i++) {
       if (isMissing(i)) {
@@ -266,7 +268,7 @@ final class TableBatch {
   }
 
   private long tatNanos(int i) {
-    return Lines.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
+    return SlotArray.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
   }
 
   /** The segment of a charge's key; stays so while it is locked. */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.Bulk;
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.ReadingMapper;
-import dev.sluice.direct.Series;
-import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
+import dev.sluice.internal.direct.BucketPipeline;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.SipHash;
 import org.jspecify.annotations.Nullable;
 
 /** The buckets of one limit in a table: the hash of the prefix is kept. Thread-safe. */
@@ -25,7 +24,8 @@ final class TableBuckets implements Buckets {
   }
 
   @Override
-  public <R> R charge(IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome) {
+  public <R extends @Nullable Object> R charge(
+      IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome) {
     SipHash hash = id.hashAfter(prefixHash);
     long tag = hash.first();
     long place = hash.second();
@@ -33,12 +33,66 @@ final class TableBuckets implements Buckets {
   }
 
   @Override
-  public Bulk bulk(int capacity) {
-    return new TableBulk(table, prefixHash, capacity);
+  public BucketPipeline pipeline(int capacity) {
+    return new TablePipeline(table, prefixHash, capacity);
   }
 
-  @Override
-  public Series series() {
-    return new TableSeries(table, prefixHash);
+  /**
+   * A pipeline of decisions on a table. All lines of a group are touched before its first decision,
+   * so that the processor fetches many at a time.
+   */
+  private static final class TablePipeline implements BucketPipeline {
+
+    private final BucketTable table;
+    private final SipHash prefixHash;
+    private final long[] tags;
+    private final long[] places;
+    private int size;
+    private int end; // of the group that the clock was read for
+    private long nowNanos;
+
+    TablePipeline(BucketTable table, SipHash prefixHash, int capacity) {
+      this.table = table;
+      this.prefixHash = prefixHash;
+      this.tags = new long[capacity];
+      this.places = new long[capacity];
+    }
+
+    @Override
+    public void clear() {
+      size = 0;
+      end = 0;
+    }
+
+    @Override
+    public void add(IdBytes id) {
+      SipHash hash = id.hashAfter(prefixHash);
+      tags[size] = hash.first();
+      places[size] = hash.second();
+      size++;
+    }
+
+    @Override
+    public void notBefore(long decidedNanos) {
+      nowNanos = Math.max(nowNanos, decidedNanos);
+    }
+
+    @Override
+    public <R extends @Nullable Object> R charge(
+        int index, Effect effect, ReadingMapper<R> outcome) {
+      if (index >= end) {
+        look(index);
+      }
+      return table.charge(tags[index], places[index], effect, null, outcome, nowNanos);
+    }
+
+    private void look(int from) {
+      int to = Math.min(from + GROUP, size);
+      if (to - from > 1) {
+        table.touch(tags, places, from, to);
+      }
+      nowNanos = table.nanos(); // throws if the table is closed; the next decision looks again
+      end = to;
+    }
   }
 }

@@ -10,7 +10,7 @@ final class TickingTime implements TimeSource.Ticking {
   private static final Duration SHORTEST = Duration.ofNanos(100_000);
   private static final Duration LONGEST = Duration.ofSeconds(1);
 
-  private final TimeSource exact = TimeSource.system();
+  final TimeSource exact = TimeSource.system();
   private final long tickNanos;
   private volatile long nowNanos = exact.nanos();
   private volatile boolean closed;

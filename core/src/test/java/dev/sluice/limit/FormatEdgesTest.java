@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormats.JoinedFormat;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;
@@ -69,7 +70,7 @@ class IdFormatTest {
     }
     assertRefused(format, "2001:db8::5/64", LENIENT, "write \"2001:db8::\" for its range");
     assertRefused(
-        format, "192.0.2.7/24", LENIENT, "behind /24 that are not clear; write \"192.0.2.0\"");
+        format, "192.0.2.7/24", LENIENT, "after /24 that are not zero; write \"192.0.2.0\"");
     assertRefused(format, "::ffff:192.0.2.7/64", LENIENT, "write \"192.0.2.7\"");
     for (String none :
         List.of("192.0.2.7/33", "::/129", "::/", "::/064", "::/+1", "::/64/64", "/64", "1/8")) {

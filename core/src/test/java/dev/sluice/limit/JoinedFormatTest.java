@@ -6,6 +6,7 @@ import static dev.sluice.limit.IdFormat.Strictness.STRICT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;

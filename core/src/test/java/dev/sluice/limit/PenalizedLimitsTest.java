@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.InvalidRequestException.Field;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;

@@ -3,6 +3,7 @@ package dev.sluice.store;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
 import java.util.List;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
@@ -96,7 +97,7 @@ public class BucketTableLincheckTest {
     }
   }
 
-  /** As the upkeep does: the dead go, and so do lines that are not used. */
+  /** As the cleaner does: dead buckets go, and so do lines that are not used. */
   @Operation
   public void tidy() {
     Segment segment = table.lockedSegment(0);

@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -412,11 +414,11 @@ class BucketTableTest {
           table.<Boolean>charge(
               tag, 0, Effect.of(Op.SPEND, SECOND, BURST * SECOND), null, (id, e, n, t) -> true);
     }
-    assertThatThrownBy(() -> table.upkeep().makeRoom(1, nowNanos.get()))
+    assertThatThrownBy(() -> table.cleaner().makeRoom(1, nowNanos.get()))
         .isInstanceOf(StoreException.class);
     nowNanos.addAndGet(SECOND);
     for (int caller = 0; caller < 2; caller++) {
-      table.upkeep().makeRoom(bound, nowNanos.get());
+      table.cleaner().makeRoom(bound, nowNanos.get());
     }
     assertThat(table.tagged()).isZero();
   }

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.store.BucketStore.Charge;
 import org.junit.jupiter.api.Test;
 
 /** A charge is its effect, and decides as that does. */

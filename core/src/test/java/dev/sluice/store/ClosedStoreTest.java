@@ -4,15 +4,20 @@ package dev.sluice.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.FailureRule;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 final class ClosedStoreTest {
 
@@ -36,6 +41,31 @@ final class ClosedStoreTest {
         .hasMessageContaining("closed");
     assertThatThrownBy(() -> limiter.spend("Calls", "a")).isInstanceOf(StoreException.class);
     assertThatThrownBy(() -> limiter.check("Calls", "a")).isInstanceOf(StoreException.class);
+  }
+
+  /** The memory of open reservations asks the closed store for its time. */
+  @Test
+  void reserve_beforeAndAfterTheStoreIsClosed_isDecidedByTheFailureRule() {
+    BucketStore store = BucketStore.inMemory();
+    Limiter limiter =
+        Limiter.builder(new CurrentLimits(LIMITS), store).onFailure(FailureRule.allow()).build();
+    Reservation open = limiter.reserve("Calls", "a");
+    store.close();
+    for (int i = 0; i < 3; i++) {
+      Reservation after = limiter.reserve("Calls", "a");
+      assertThat(after.decision().degraded()).isTrue();
+    }
+    open.close();
+  }
+
+  @Test
+  void closedMemoryStore_canBeSaved(@TempDir Path folder) throws IOException {
+    MemoryStore store = MemoryStore.builder().build();
+    assertThat(Limiter.of(LIMITS, store).limit("Calls").trySpend("a")).isTrue();
+    store.close();
+    store.save(folder.resolve("buckets"));
+    assertThat(store.nowNanos()).isEmpty();
+    assertThat(folder.resolve("buckets")).isNotEmptyFile();
   }
 
   /** It failed at the first spend only. */

@@ -3,9 +3,9 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.SipHash;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.LongPredicate;

@@ -3,9 +3,11 @@ package dev.sluice.store;
 
 import static org.jetbrains.lincheck.datastructures.ManagedStrategyGuaranteeKt.forClasses;
 
-import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.internal.direct.SipHash;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.util.List;
 import org.jetbrains.lincheck.datastructures.IntGen;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;

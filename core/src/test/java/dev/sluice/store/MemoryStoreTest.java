@@ -4,12 +4,13 @@ package dev.sluice.store;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.Bulk;
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.Series;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.internal.direct.BucketPipeline;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -89,11 +90,6 @@ class MemoryStoreTest {
   }
 
   @Test
-  void answersAtOnce_asNoServerIsAsked() {
-    assertThat(store.answersAtOnce()).isTrue();
-  }
-
-  @Test
   void buckets_ofAPrefix_areThoseOfItsKeys() {
     Buckets buckets = store.buckets("7:");
     Reading found = buckets.charge(id("a"), "a", SPEND, MemoryStoreTest::reading);
@@ -105,31 +101,32 @@ class MemoryStoreTest {
   }
 
   @Test
-  void bulk_isDecidedOnInOrder_byOneReadingForThirtyTwo() {
+  void pipeline_isDecidedOnInOrder() {
     int size = 64;
-    Bulk bulk = store.buckets("7:").bulk(size);
+    BucketPipeline pipeline = store.buckets("7:").pipeline(size);
     for (int i = 0; i < size; i++) {
-      bulk.add(id("a" + i % 16)); // four times each, and three fit
+      pipeline.add(id("a" + i % 16)); // four times each, and three fit
     }
-    boolean[] answers = new boolean[size];
-    bulk.charge(SPEND, MemoryStoreTest::fits, answers);
     for (int i = 0; i < size; i++) {
-      assertThat(answers[i]).as("%d", i).isEqualTo(i < 48);
+      boolean fits = pipeline.charge(i, SPEND, MemoryStoreTest::fits);
+      assertThat(fits).as("%d", i).isEqualTo(i < 48);
     }
     assertThat(tatNanos("7:a15")).isEqualTo(NOW + 3 * SECOND);
   }
 
   @Test
-  void bulk_thatFits_readsTheClockOnceForThirtyTwo() {
-    Bulk bulk = store.buckets("7:").bulk(64);
+  void pipeline_thatFits_readsTheClockOnceForThirtyTwo() {
+    BucketPipeline pipeline = store.buckets("7:").pipeline(64);
     for (int i = 0; i < 64; i++) {
-      bulk.add(id("a"));
+      pipeline.add(id("a"));
     }
     assertThat(spend("7:a")).isZero();
     clockReadings = 0;
     Effect little = Effect.of(Op.SPEND, 1, 3 * SECOND);
-    bulk.charge(little, MemoryStoreTest::fits, new boolean[64]);
-    assertThat(clockReadings).isEqualTo(2);
+    for (int i = 0; i < 64; i++) {
+      assertThat(pipeline.charge(i, little, MemoryStoreTest::fits)).isTrue();
+      assertThat(clockReadings).isEqualTo(i / 32 + 1);
+    }
     assertThat(tatNanos("7:a")).isEqualTo(NOW + SECOND + 64);
   }
 
@@ -138,20 +135,19 @@ class MemoryStoreTest {
   }
 
   @Test
-  void series_isDecidedOnByTheClockOfItsLook() {
+  void pipeline_isDecidedOnByTheClockOfItsFirstDecision_andIsReusable() {
     assertThat(spend("7:a")).isZero();
     assertThat(spend("7:b")).isZero();
-    Series series = store.buckets("7:").series();
+    BucketPipeline pipeline = store.buckets("7:").pipeline(2);
     for (int round = 1; round <= 2; round++) {
-      series.clear();
-      series.add(id("b"));
-      series.add(id("a"));
-      series.look();
+      pipeline.clear();
+      pipeline.add(id("b"));
+      pipeline.add(id("a"));
       long looked = nowNanos;
-      nowNanos += 1;
       List<Reading> found = new ArrayList<>();
       for (int index = 0; index < 2; index++) {
-        found.add(series.charge(index, SPEND, MemoryStoreTest::reading));
+        found.add(pipeline.charge(index, SPEND, MemoryStoreTest::reading));
+        nowNanos += 1;
       }
       assertThat(found).containsOnly(new Reading(looked, NOW + round * SECOND)).hasSize(2);
     }
@@ -160,14 +156,30 @@ class MemoryStoreTest {
   }
 
   @Test
-  void series_goesOnByALaterClock_andNeverByAnEarlierOne() {
+  void pipeline_goesOnByALaterClock_andNeverByAnEarlierOne() {
     assertThat(spend("7:a")).isZero();
-    Series series = store.buckets("7:").series();
-    series.add(id("a"));
-    series.look();
-    series.notBefore(NOW - 1);
-    assertThat(series.charge(0, SPEND, MemoryStoreTest::reading).nowNanos()).isEqualTo(NOW);
-    series.notBefore(NOW + 1);
-    assertThat(series.charge(0, SPEND, MemoryStoreTest::reading).nowNanos()).isEqualTo(NOW + 1);
+    BucketPipeline pipeline = store.buckets("7:").pipeline(2);
+    pipeline.add(id("a"));
+    pipeline.add(id("a"));
+    assertThat(pipeline.charge(0, SPEND, MemoryStoreTest::reading).nowNanos()).isEqualTo(NOW);
+    pipeline.notBefore(NOW - 1);
+    pipeline.notBefore(NOW + 1);
+    pipeline.notBefore(NOW);
+    assertThat(pipeline.charge(1, SPEND, MemoryStoreTest::reading).nowNanos()).isEqualTo(NOW + 1);
+  }
+
+  /** A stale clock would grant what the closed store refuses. */
+  @Test
+  void pipeline_ofAClosedStore_refusesEachDecision() {
+    assertThat(spend("7:a")).isZero();
+    BucketPipeline pipeline = store.buckets("7:").pipeline(2);
+    pipeline.add(id("a"));
+    pipeline.add(id("a"));
+    store.close();
+    for (int i = 0; i < 2; i++) {
+      int index = i;
+      assertThatThrownBy(() -> pipeline.charge(index, SPEND, MemoryStoreTest::fits))
+          .isInstanceOf(StoreException.class);
+    }
   }
 }

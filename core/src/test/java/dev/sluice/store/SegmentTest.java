@@ -15,11 +15,11 @@ class SegmentTest {
   private static final long LIVE = 2_000;
   private static final int LONGS = 8; // of a line
 
-  private final Census census = new Census(1_000_000);
+  private final LiveBucketCount bucketCount = new LiveBucketCount(1_000_000);
 
   /** The first segment of a table, locked. It has the entries 0 to 15. */
   private Segment locked(int mostLines) {
-    Segment segment = new Directory(census, mostLines).segment(0);
+    Segment segment = new Directory(bucketCount, mostLines).segment(0);
     assertThat(segment.tryLock()).isTrue();
     return segment;
   }
@@ -27,7 +27,7 @@ class SegmentTest {
   private static boolean add(Segment segment, int entry, int lineBits, long tag, long tatNanos) {
     int at = segment.claim(tag, Directory.place(entry, lineBits), NOW);
     if (at >= 0) {
-      Lines.unlock(segment.slots(), at, tatNanos);
+      SlotArray.unlock(segment.slots(), at, tatNanos);
     }
     return at >= 0;
   }
@@ -38,7 +38,7 @@ class SegmentTest {
 
   @Test
   void tryLock_whileItIsLocked_fails() {
-    Segment segment = new Directory(census, 8).segment(0);
+    Segment segment = new Directory(bucketCount, 8).segment(0);
     long version = segment.version();
     assertThat(segment.isStill(version)).isTrue();
     assertThat(segment.tryLock()).isTrue();
@@ -53,7 +53,7 @@ class SegmentTest {
 
   @Test
   void grow_isSeenAtEveryEntry() {
-    Directory directory = new Directory(census, 64);
+    Directory directory = new Directory(bucketCount, 64);
     Segment segment = directory.segment(20);
     assertThat(segment.firstEntry()).isEqualTo(16);
     assertThat(segment.endEntry()).isEqualTo(32);
@@ -89,7 +89,7 @@ class SegmentTest {
     assertThat(segment.grow(1, NOW)).isEqualTo(Growth.DONE);
     assertThat(lines(segment)).isEqualTo(2);
     assertThat(segment.tagged()).isEqualTo(3);
-    assertThat(census.tagged()).isEqualTo(3);
+    assertThat(bucketCount.tagged()).isEqualTo(3);
     assertThat(segment.live(NOW)).hasSize(9).contains(Directory.place(5, 0), Directory.place(1, 0));
   }
 
@@ -112,7 +112,7 @@ class SegmentTest {
     assertThat(add(segment, 0, 1_023, 6, LIVE)).isFalse();
     assertThat(segment.grow(1, NOW)).isEqualTo(Growth.CROWDED);
     assertThat(segment.slots()).as("unlocked again").containsExactly(before);
-    assertThat(census.tagged()).isEqualTo(5);
+    assertThat(bucketCount.tagged()).isEqualTo(5);
   }
 
   /** Five keys that fit in 73 lines or more; so many are tried for those that are to come. */
@@ -140,12 +140,12 @@ class SegmentTest {
     assertThat(segment.grow(1, NOW)).isEqualTo(Growth.DONE);
     assertThat(add(segment, 0, 0, 1, LIVE)).isTrue();
     assertThat(add(segment, 0, 0, 2, LIVE)).isTrue();
-    assertThat(Lines.tryLock(segment.slots(), 2)).isEqualTo(LIVE);
+    assertThat(SlotArray.tryLock(segment.slots(), 2)).isEqualTo(LIVE);
     long[] slots = segment.slots();
     long[] before = slots.clone();
     assertThat(segment.grow(1, NOW)).isEqualTo(Growth.BUSY);
     assertThat(segment.slots()).isSameAs(slots).containsExactly(before);
-    Lines.unlock(slots, 2, LIVE);
+    SlotArray.unlock(slots, 2, LIVE);
     assertThat(segment.grow(1, NOW)).isEqualTo(Growth.DONE);
     assertThat(lines(segment)).isEqualTo(2);
     assertThat(slots).as("locked for good").containsExactly(1, -1, 2, -1, 0, -1, 0, -1);
@@ -163,8 +163,8 @@ class SegmentTest {
 
   @Test
   void grow_segmentOfOneEntry_isNotSplit() {
-    Directory directory = new Directory(census, 1);
-    Segment segment = new Segment(census, directory, 1, 5, 1);
+    Directory directory = new Directory(bucketCount, 1);
+    Segment segment = new Segment(bucketCount, directory, 1, 5, 1);
     assertThat(segment.tryLock()).isTrue();
     assertThat(segment.grow(7, NOW)).isEqualTo(Growth.DONE);
     assertThat(lines(segment)).isEqualTo(3);
@@ -175,7 +175,7 @@ class SegmentTest {
 
   @Test
   void grow_overTheMostLines_splitsIntoHalves() {
-    Directory directory = new Directory(census, 2);
+    Directory directory = new Directory(bucketCount, 2);
     Segment segment = directory.segment(0);
     assertThat(segment.tryLock()).isTrue();
     assertThat(segment.grow(6, NOW)).isEqualTo(Growth.DONE);
@@ -183,7 +183,7 @@ class SegmentTest {
     for (int i = 0; i < entries.length; i++) {
       assertThat(add(segment, entries[i], i % 2 << 15, 1 + i, i == 4 ? NOW : LIVE + i)).isTrue();
     }
-    segment.firstDeath().tell(NOW);
+    segment.earliestExpiry().tell(NOW);
     assertThat(segment.grow(3, NOW)).as("the dead one's slot will do").isEqualTo(Growth.DONE);
     assertThat(directory.segment(0)).as("which takes 3 lines").isNotSameAs(segment);
     segment.unlock();
@@ -194,14 +194,14 @@ class SegmentTest {
       assertThat(half.endEntry()).isEqualTo(first + 8);
       assertThat(directory.segment(first + 7)).isSameAs(half);
       assertThat(directory.slots(Directory.place(first + 7, 0))).isSameAs(half.slots());
-      assertThat(half.firstDeath().nanos()).isEqualTo(NOW);
+      assertThat(half.earliestExpiry().nanos()).isEqualTo(NOW);
       assertThat(lines(half)).as("for three more").isEqualTo(2);
       assertThat(half.tagged()).isEqualTo(2);
       assertThat(half.tryLock()).isTrue();
       assertThat(half.live(NOW))
           .contains(Directory.place(first, 0), Directory.place(first + 7, 1 << 15));
     }
-    assertThat(census.tagged()).as("without the dead one").isEqualTo(4);
+    assertThat(bucketCount.tagged()).as("without the dead one").isEqualTo(4);
   }
 
   @ParameterizedTest
@@ -216,7 +216,7 @@ class SegmentTest {
     long[] before = slots.clone();
     assertThat(segment.grow(1, NOW)).isEqualTo(Growth.CROWDED);
     assertThat(segment.slots()).isSameAs(slots).containsExactly(before);
-    assertThat(census.tagged()).isEqualTo(5);
+    assertThat(bucketCount.tagged()).isEqualTo(5);
     segment.unlock();
     assertThat(segment.tryLock()).isTrue();
   }
@@ -224,7 +224,7 @@ class SegmentTest {
   @ParameterizedTest
   @ValueSource(ints = {0, 8})
   void grow_forManyMore_triesAsManyLinesInEachHalf(int entry) {
-    Directory directory = new Directory(census, 74);
+    Directory directory = new Directory(bucketCount, 74);
     Segment segment = directory.segment(0);
     assertThat(segment.tryLock()).isTrue();
     assertThat(segment.grow(234, NOW)).isEqualTo(Growth.DONE);
@@ -239,7 +239,7 @@ class SegmentTest {
     Segment segment = locked(64);
     assertThat(segment.grow(26, NOW)).isEqualTo(Growth.DONE);
     assertThat(add(segment, 0, 0, 1, NOW)).isTrue();
-    segment.firstDeath().tell(NOW);
+    segment.earliestExpiry().tell(NOW);
     segment.tidy(NOW - 1);
     assertThat(segment.tagged()).isEqualTo(1);
     assertThat(lines(segment)).isEqualTo(9);
@@ -255,15 +255,15 @@ class SegmentTest {
     for (int tag = 1; tag <= 16; tag++) {
       assertThat(add(segment, tag % 16, tag << 12, tag, tag < 5 ? NOW + 1 : LIVE)).isTrue();
     }
-    segment.firstDeath().tell(NOW);
+    segment.earliestExpiry().tell(NOW);
     segment.tidy(NOW);
-    assertThat(segment.firstDeath().nanos()).isEqualTo(NOW + 1);
+    assertThat(segment.earliestExpiry().nanos()).isEqualTo(NOW + 1);
     assertThat(lines(segment)).as("twice what is enough for 16").isEqualTo(10);
     segment.tidy(NOW + 1);
     assertThat(lines(segment)).as("enough for 12").isEqualTo(4);
     assertThat(segment.tagged()).isEqualTo(12);
-    assertThat(census.tagged()).isEqualTo(12);
-    assertThat(segment.firstDeath().nanos()).isEqualTo(LIVE);
+    assertThat(bucketCount.tagged()).isEqualTo(12);
+    assertThat(segment.earliestExpiry().nanos()).isEqualTo(LIVE);
   }
 
   @Test
@@ -272,13 +272,13 @@ class SegmentTest {
     assertThat(segment.grow(3, NOW)).isEqualTo(Growth.DONE);
     assertThat(add(segment, 0, 0, 1, LIVE)).isTrue();
     assertThat(add(segment, 0, 0, 2, LIVE + 1)).isTrue();
-    segment.firstDeath().tell(NOW);
+    segment.earliestExpiry().tell(NOW);
     assertThat(segment.clearDead(LIVE - 1)).isFalse();
-    assertThat(segment.firstDeath().nanos()).isEqualTo(LIVE);
+    assertThat(segment.earliestExpiry().nanos()).isEqualTo(LIVE);
     assertThat(segment.clearDead(LIVE)).isTrue();
-    assertThat(segment.firstDeath().nanos()).isEqualTo(LIVE + 1);
+    assertThat(segment.earliestExpiry().nanos()).isEqualTo(LIVE + 1);
     assertThat(segment.tagged()).isEqualTo(1);
-    assertThat(census.tagged()).isEqualTo(1);
+    assertThat(bucketCount.tagged()).isEqualTo(1);
   }
 
   @Test
@@ -287,16 +287,16 @@ class SegmentTest {
     assertThat(segment.grow(2, NOW)).isEqualTo(Growth.DONE);
     assertThat(segment.claimReserved(1, 0, NOW)).isZero();
     assertThat(segment.tagged()).isEqualTo(1);
-    assertThat(census.tagged()).isZero();
+    assertThat(bucketCount.tagged()).isZero();
     segment.releaseReserved(0);
     assertThat(segment.tagged()).isZero();
-    assertThat(census.tagged()).isZero();
+    assertThat(bucketCount.tagged()).isZero();
     assertThat(segment.slots()).containsOnly(0);
   }
 
   @Test
   void claim_overTheBound_isRefused() {
-    Segment segment = new Directory(new Census(1), 64).segment(0);
+    Segment segment = new Directory(new LiveBucketCount(1), 64).segment(0);
     assertThat(segment.tryLock()).isTrue();
     assertThat(segment.grow(2, NOW)).isEqualTo(Growth.DONE);
     assertThat(add(segment, 0, 0, 1, LIVE)).isTrue();

@@ -3,8 +3,8 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.SipHash;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.SipHash;
 import java.nio.charset.StandardCharsets;
 import java.util.HashSet;
 import java.util.List;

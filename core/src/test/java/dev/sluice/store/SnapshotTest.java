@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.MemoryStore.SnapshotException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -168,6 +170,7 @@ class SnapshotTest {
     Path beingWritten = Files.createFile(directory.resolve("buckets.789.tmp"));
     Path others = Files.createFile(directory.resolve("buckets.old.tmp"));
     Instant aMinuteAgo = Instant.now().minus(Duration.ofMinutes(1));
+    Files.setLastModifiedTime(justMade, FileTime.from(Instant.now().plus(Duration.ofMinutes(1))));
     for (Path path : List.of(left, beingWritten, others)) {
       Files.setLastModifiedTime(path, FileTime.from(aMinuteAgo));
     }
@@ -290,7 +293,7 @@ class SnapshotTest {
             });
     mover.start();
     int failures = 0;
-    for (int i = 0; i < 500; i++) {
+    for (int i = 0; i < 500 || failures == 0; i++) {
       try {
         store.save(here.resolve("buckets"));
       } catch (SnapshotException e) {
@@ -301,7 +304,6 @@ class SnapshotTest {
     ended.set(true);
     mover.join();
     assertThat(broken).hasNullValue();
-    assertThat(failures).isPositive();
   }
 
   @Test

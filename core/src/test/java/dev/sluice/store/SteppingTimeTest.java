@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -28,7 +30,7 @@ class SteppingTimeTest {
     return MemoryStore.builder().time(nowNanos::get).stepsBackUpTo(HOUR).build();
   }
 
-  /** Thousands of keys that fill up, so that the upkeep has much to forget, and steps back. */
+  /** Thousands of keys that fill up, so that the cleaner has much to forget, and steps back. */
   @Test
   void trace_thatStepsBack_hasOneAnswer() {
     for (long seed = 0; seed < 5; seed++) {

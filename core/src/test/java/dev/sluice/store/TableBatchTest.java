@@ -6,6 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -63,7 +65,7 @@ class TableBatchTest {
 
   private void assertNothingLocked() {
     for (int segment = 0; segment < SEGMENTS; segment++) {
-      assertThat(segment(segment).slots()).doesNotContain(Lines.LOCKED);
+      assertThat(segment(segment).slots()).doesNotContain(SlotArray.LOCKED);
       assertThat(segment(segment).tryLock()).isTrue();
       segment(segment).unlock();
     }
@@ -145,8 +147,10 @@ class TableBatchTest {
     assertThat(tatNanos(3, 9)).isEqualTo(NOW + SECOND);
     assertThat(table.tagged()).isEqualTo(1);
     assertNothingLocked();
-    assertThat(table.census().roomFor(999)).as("nothing is reserved").isEqualTo(Census.Room.FOUND);
-    assertThat(table.census().roomFor(1_000)).isEqualTo(Census.Room.NONE);
+    assertThat(table.bucketCount().roomFor(999))
+        .as("nothing is reserved")
+        .isEqualTo(LiveBucketCount.Room.FOUND);
+    assertThat(table.bucketCount().roomFor(1_000)).isEqualTo(LiveBucketCount.Room.NONE);
   }
 
   @Test
@@ -158,7 +162,7 @@ class TableBatchTest {
     }
     assertThatThrownBy(() -> batch().charge()).hasMessageContaining("memory store full");
     assertThat(table.tagged()).isZero();
-    assertThat(table.census().roomFor(1_000)).isEqualTo(Census.Room.FOUND);
+    assertThat(table.bucketCount().roomFor(1_000)).isEqualTo(LiveBucketCount.Room.FOUND);
     assertNothingLocked();
   }
 
@@ -193,7 +197,7 @@ class TableBatchTest {
     }
     assertThat(batch().charge()).hasSize(3);
     long[] slots = segment(1).slots();
-    assertThat(Lines.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
+    assertThat(SlotArray.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
     add(Op.SPEND, 0, 1, SECOND);
     add(Op.SPEND, 1, 1, SECOND);
     add(Op.SPEND, 2, 2, SECOND);
@@ -203,7 +207,7 @@ class TableBatchTest {
     Parked.await(charger);
     assertThat(tatNanos(0, 1)).isEqualTo(NOW + SECOND);
     assertThat(tatNanos(2, 1)).as("of the segment that it did not get to").isEqualTo(NOW + SECOND);
-    Lines.unlock(slots, 0, NOW + 3 * SECOND);
+    SlotArray.unlock(slots, 0, NOW + 3 * SECOND);
     assertThat(charging)
         .succeedsWithin(LONG)
         .isEqualTo(

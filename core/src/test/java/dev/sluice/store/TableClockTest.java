@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Reading;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
@@ -172,7 +173,7 @@ class TableClockTest {
     charge(Op.RESET, 0);
     after(1, () -> nowNanos = -1);
     assertThatThrownBy(() -> charge(Op.SPEND, 1)).hasMessageContaining("the clock says -1 ns");
-    assertThat(Lines.tatNanos(table.segmentAt(0).slots(), 0)).isZero();
+    assertThat(SlotArray.tatNanos(table.segmentAt(0).slots(), 0)).isZero();
     nowNanos = NOW;
     assertThat(charge(Op.SPEND, 1)).isEqualTo(new Reading(NOW, 0));
     assertThat(tatNanos()).isEqualTo(NOW + SECOND);

@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.FutureTask;
@@ -60,7 +62,7 @@ class TableRoomTest {
         .hasMessageContaining("memory store full");
   }
 
-  // Upkeep after each kind of act
+  // TableCleaner after each kind of act
 
   @ParameterizedTest
   @ValueSource(
@@ -135,7 +137,7 @@ class TableRoomTest {
   void restore_whatNoTableHas_isLeftOut() {
     BucketTable table = table(1_000);
     table.restore(place(0), 0, NOW + SECOND, NOW);
-    table.restore(place(0), 1, Lines.LOCKED, NOW);
+    table.restore(place(0), 1, SlotArray.LOCKED, NOW);
     table.restore(place(0), 2, NOW, NOW);
     assertThat(table.tagged()).isZero();
     table.restore(place(0), 3, NOW + 1, NOW);
@@ -212,8 +214,8 @@ class TableRoomTest {
     spend(table, 0, 1, 10 * SECOND);
     assertFull(table, 1, 1);
     assertFull(table, 0, 2);
-    assertThat(segment(table, 1).firstDeath().mayBeBy(Long.MAX_VALUE)).isFalse();
-    assertThat(segment(table, 0).firstDeath().nanos()).isEqualTo(NOW + 10 * SECOND);
+    assertThat(segment(table, 1).earliestExpiry().mayBeBy(Long.MAX_VALUE)).isFalse();
+    assertThat(segment(table, 0).earliestExpiry().nanos()).isEqualTo(NOW + 10 * SECOND);
   }
 
   @Test
@@ -284,7 +286,7 @@ class TableRoomTest {
     assertThat(segment(table, 1).tryLock()).isTrue();
     for (int i = 0; i < 2; i++) {
       nowNanos += EVERY;
-      table.upkeep().now(nowNanos);
+      table.cleaner().now(nowNanos);
     }
     assertThat(segment(table, 1).tagged()).isEqualTo(1);
     assertThat(segment(table, 2).tagged()).isZero();
@@ -341,7 +343,7 @@ class TableRoomTest {
   void newBucket_besideASegmentThatMayFree_waitsForIt() {
     BucketTable table = table(1);
     spend(table, 0, 1, SECOND);
-    table.upkeep().diesAt(place(5), NOW); // or at any time: nobody knows
+    table.cleaner().diesAt(place(5), NOW); // or at any time: nobody knows
     assertThat(segment(table, 0).tryLock()).isTrue();
     FutureTask<Reading> spending = new FutureTask<>(() -> charge(table, Op.SPEND, 2, 1, SECOND));
     Thread spender = new Thread(spending);
@@ -357,24 +359,24 @@ class TableRoomTest {
     spend(table, 0, 1, SECOND);
     nowNanos += SECOND;
     long[] slots = segment(table, 0).slots();
-    assertThat(Lines.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
+    assertThat(SlotArray.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
     FutureTask<Reading> spending = new FutureTask<>(() -> charge(table, Op.SPEND, 2, 1, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
     Parked.await(spender);
-    Lines.unlock(slots, 0, NOW + SECOND);
+    SlotArray.unlock(slots, 0, NOW + SECOND);
     assertThat(spending).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, 0));
   }
 
   @Test
   void newBucket_besideAReservation_waitsUntilItIsSettled() {
     BucketTable table = table(1);
-    assertThat(table.census().tryReserve(1)).isTrue();
+    assertThat(table.bucketCount().tryReserve(1)).isTrue();
     FutureTask<Reading> spending = new FutureTask<>(() -> charge(table, Op.SPEND, 2, 1, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
     Parked.await(spender);
-    table.census().settle(1, 0);
+    table.bucketCount().settle(1, 0);
     assertThat(spending).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, 0));
   }
 
@@ -384,12 +386,12 @@ class TableRoomTest {
     spend(table, 0, 1, SECOND);
     spend(table, 5, 1, SECOND);
     long[] slots = segment(table, 5).slots();
-    assertThat(Lines.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
+    assertThat(SlotArray.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
     FutureTask<List<long[]>> reading = new FutureTask<>(table::live);
     Thread reader = new Thread(reading);
     reader.start();
     Parked.await(reader);
-    Lines.unlock(slots, 0, NOW + 2 * SECOND);
+    SlotArray.unlock(slots, 0, NOW + 2 * SECOND);
     assertThat(reading)
         .succeedsWithin(LONG)
         .satisfies(
@@ -409,14 +411,14 @@ class TableRoomTest {
     BucketTable table = table(1_000);
     spend(table, 0, 1, SECOND);
     long[] slots = segment(table, 0).slots();
-    assertThat(Lines.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
+    assertThat(SlotArray.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
     FutureTask<Reading> refunding = new FutureTask<>(() -> charge(table, Op.REFUND, 0, 1, SECOND));
     Thread refunder = new Thread(refunding);
     refunder.start();
     Parked.await(refunder);
-    Lines.unlock(slots, 0, NOW + 2 * SECOND);
+    SlotArray.unlock(slots, 0, NOW + 2 * SECOND);
     assertThat(refunding).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, NOW + 2 * SECOND));
-    assertThat(Lines.tatNanos(slots, 0)).isEqualTo(NOW + SECOND);
+    assertThat(SlotArray.tatNanos(slots, 0)).isEqualTo(NOW + SECOND);
   }
 
   @Test
@@ -426,14 +428,14 @@ class TableRoomTest {
       spend(table, 0, tag << 61, SECOND); // with other lines to go to
     }
     long[] slots = segment(table, 0).slots();
-    assertThat(Lines.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
+    assertThat(SlotArray.tryLock(slots, 0)).isEqualTo(NOW + SECOND);
     FutureTask<Reading> spending =
         new FutureTask<>(() -> charge(table, Op.SPEND, 0, 5L << 61, SECOND));
     Thread spender = new Thread(spending);
     spender.start();
     Parked.await(spender);
     assertThat(segment(table, 0).slots()).as("not rebuilt").isSameAs(slots);
-    Lines.unlock(slots, 0, NOW + SECOND);
+    SlotArray.unlock(slots, 0, NOW + SECOND);
     assertThat(spending).succeedsWithin(LONG).isEqualTo(new Reading(nowNanos, 0));
     assertThat(table.tagged()).isEqualTo(5);
   }

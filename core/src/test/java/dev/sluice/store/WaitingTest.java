@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -143,11 +145,11 @@ class WaitingTest {
                   charge(table, 0, Op.CHECK);
                 }
               });
-      assertThat(others).succeedsWithin(Duration.ofSeconds(20));
+      assertThat(others).succeedsWithin(Duration.ofMinutes(1));
       assertThat(waiting).isNotDone();
       over.countDown();
-      assertThat(keeping).succeedsWithin(Duration.ofSeconds(20));
-      assertThat(waiting).succeedsWithin(Duration.ofSeconds(20));
+      assertThat(keeping).succeedsWithin(Duration.ofMinutes(1));
+      assertThat(waiting).succeedsWithin(Duration.ofMinutes(1));
     } finally {
       over.countDown();
       List<Runnable> unused = executor.shutdownNow();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package migrating;
 
-import dev.sluice.DeniedException;
+import dev.sluice.Decision.DeniedException;
 import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
 import io.github.resilience4j.ratelimiter.RateLimiter;

@@ -140,16 +140,4 @@ class ComparedTest {
                 + Files.readString(Path.of("..").resolve(file)).strip()
                 + "\n```");
   }
-
-  @Test
-  void docs_quoteQuarkus() throws Exception {
-    String file = "quarkus/src/main/java/login/RateLimits.java";
-    String begin = "// begin: quarkus\n";
-    String source = Files.readString(Path.of("../../frameworks").resolve(file));
-    int start = source.indexOf(begin) + begin.length();
-    String code =
-        source.substring(start, source.indexOf("// end: ", start)).stripTrailing().stripIndent();
-    assertThat(Files.readString(Path.of("../../../docs/frameworks.md")))
-        .contains("<!-- from: " + file + "#quarkus -->\n```java\n" + code + "\n```");
-  }
 }

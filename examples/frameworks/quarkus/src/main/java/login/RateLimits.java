@@ -24,7 +24,6 @@ import java.time.Duration;
 import org.jboss.resteasy.reactive.server.ServerRequestFilter;
 import org.jboss.resteasy.reactive.server.ServerResponseFilter;
 
-// begin: quarkus
 public class RateLimits {
 
   private static final String ADMISSION = "dev.sluice.admission";
@@ -93,4 +92,3 @@ public class RateLimits {
     }
   }
 }
-// end: quarkus

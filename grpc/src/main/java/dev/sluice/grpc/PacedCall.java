@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.grpc;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.outbound.Pacer;
 import io.grpc.CallOptions;
 import io.grpc.ClientCall;

@@ -9,7 +9,7 @@ import dev.sluice.limit.Catalogue
 import dev.sluice.limit.CurrentLimits
 import dev.sluice.limit.LimitName
 import dev.sluice.limit.Limits
-import dev.sluice.limit.MissingDefaultException
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException
 import dev.sluice.store.BucketStore
 import dev.sluice.testkit.ManualTime
 import java.time.Duration

@@ -2,9 +2,9 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;

@@ -2,7 +2,7 @@
 package dev.sluice.lab;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.GoDuration;
+import dev.sluice.internal.text.GoDuration;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.time.Duration;

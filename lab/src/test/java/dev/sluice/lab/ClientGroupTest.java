@@ -177,7 +177,7 @@ final class ClientGroupTest {
     ClientGroup.parse("diurnal:clients=1,rate=1/1ns,day=87600h,swing=1", LIMIT, length)
         .addTo(clients, 1);
     Client.Behaviour behaviour = clients.get(0).behaviour();
-    assertThat(assertTimeoutPreemptively(Duration.ofSeconds(20), behaviour::firstNanos))
+    assertThat(assertTimeoutPreemptively(Duration.ofMinutes(1), behaviour::firstNanos))
         .isEqualTo(Client.Behaviour.NEVER);
   }
 

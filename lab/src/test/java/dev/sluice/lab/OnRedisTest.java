@@ -49,7 +49,9 @@ final class OnRedisTest {
             .isEqualTo(i < 10);
       }
       redis.command("PEXPIRE", "time", "1"); // the minute is over
-      Awaitility.await().until(() -> Long.valueOf(0).equals(redis.command("EXISTS", "time")));
+      Awaitility.await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> Long.valueOf(0).equals(redis.command("EXISTS", "time")));
     }
   }
 

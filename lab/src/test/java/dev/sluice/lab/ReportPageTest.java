@@ -4,8 +4,8 @@ package dev.sluice.lab;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.testkit.servers.LocalBrowser;
-import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A file may have thousands of limits, and a limit has up to 42 series. So each meter is bound when
- * it is first needed. Counters come in pairs: a rate sees the first denial only where there was a 0
- * before it.
+ * it is first needed, and limits beyond a number share one histogram. Counters come in pairs: a
+ * rate sees the first denial only where there was a 0 before it.
  *
  * Two threads may bind the same meter at once. The registry returns the same meter to both.
  */
@@ -23,6 +23,7 @@ final class LimitMeters {
 
   private final MeterRegistry registry;
   private final LimitName name;
+  private final String timedAs;
   private volatile @Nullable DistributionSummary allowedLatency;
   private volatile @Nullable DistributionSummary deniedLatency;
   private volatile @Nullable Decisions decisions;
@@ -33,9 +34,15 @@ final class LimitMeters {
   /** Counters of the same kind of decision. */
   private record Decisions(Counter allowed, Counter denied) {}
 
-  LimitMeters(MeterRegistry registry, LimitName name) {
+  /**
+   * Binds nothing yet.
+   *
+   * @param timedAs the label of the histograms: the limit's name, or one that several limits share
+   */
+  LimitMeters(MeterRegistry registry, LimitName name, String timedAs) {
     this.registry = registry;
     this.name = name;
+    this.timedAs = timedAs;
   }
 
   private DistributionSummary latency(boolean isAllowed) {
@@ -46,7 +53,7 @@ final class LimitMeters {
     DistributionSummary bound =
         Latency.builder("ratelimits.spend.latency")
             .description("How long spends took, in seconds")
-            .tag("limit", name.name())
+            .tag("limit", timedAs)
             .tag("decision", isAllowed ? "allowed" : "denied")
             .register(registry);
     if (isAllowed) {

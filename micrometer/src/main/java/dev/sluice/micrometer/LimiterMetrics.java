@@ -28,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  * Counts and times a limiter. Prometheus sees, under Boulder's names:
  *
  * <ul>
- *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds
+ *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds. The first 1,000
+ *       limits that are used have their own; all further ones share the label {@code (others)}
  *   <li>{@code ratelimits_latency{call,result}}, a histogram of store calls in seconds
  *   <li>{@code ratelimits_overrides_timestamp_seconds}, {@code ratelimits_overrides_errors}, {@code
  *       ratelimits_overrides_active{limit}}; these concern the overrides alone
@@ -52,9 +53,18 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LimiterMetrics implements LimiterObserver {
 
+  /**
+   * How many limits have histograms of their own: 2 KB of heap and 36 lines of a scrape for each.
+   */
+  static final int MOST_TIMED = 1_000;
+
+  /** Not the name of a limit: these have no parentheses. */
+  static final String OTHERS = "(others)";
+
   private final MeterRegistry registry;
   private final CurrentLimits limits;
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
+  private final Set<String> timed = ConcurrentHashMap.newKeySet();
   private final Set<String> gauged = ConcurrentHashMap.newKeySet();
   private final Map<LimitName, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
@@ -103,7 +113,7 @@ public final class LimiterMetrics implements LimiterObserver {
     }
     if (store.maxLiveBuckets().isPresent()) {
       Gauge.builder("ratelimits.live.buckets.max", store, s -> s.maxLiveBuckets().orElse(0))
-          .description("Live buckets that the store may keep; new ids are refused beyond")
+          .description("The most live buckets that the store may keep; above, new ids are refused")
           .register(registry);
     }
   }
@@ -119,14 +129,24 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   private WaitMeters waitMeters(LimitName name) {
-    return waitsByLimit.computeIfAbsent(name, limit -> new WaitMeters(registry, limit));
+    return waitsByLimit.computeIfAbsent(
+        name, limit -> new WaitMeters(registry, limit, timedAs(limit)));
   }
 
   private LimitMeters meters(LimitName name) {
     LimitMeters known = byLimit.get(name);
-    return known == null
-        ? byLimit.computeIfAbsent(name, limit -> new LimitMeters(registry, limit))
-        : known;
+    return known == null ? byLimit.computeIfAbsent(name, this::newMeters) : known;
+  }
+
+  private LimitMeters newMeters(LimitName name) {
+    return new LimitMeters(registry, name, timedAs(name));
+  }
+
+  /** Returns the label of a limit's histograms. */
+  private String timedAs(LimitName name) {
+    return timed.contains(name.name()) || (timed.size() < MOST_TIMED && timed.add(name.name()))
+        ? name.name()
+        : OTHERS;
   }
 
   /** Counts penalties in force, by this process's clock, which is precise enough for a metric. */
@@ -141,11 +161,11 @@ public final class LimiterMetrics implements LimiterObserver {
       return; // the registry warns of a second one
     }
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
-        .description("Overrides that hold now")
+        .description("Overrides in force")
         .tag("limit", name.name())
         .register(registry);
     Gauge.builder("ratelimits.penalties.active", limits, now -> penalties(now.get(), name))
-        .description("Penalties that hold now")
+        .description("Penalties in force")
         .tag("limit", name.name())
         .register(registry);
   }

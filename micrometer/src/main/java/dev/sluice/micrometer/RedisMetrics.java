@@ -123,7 +123,7 @@ public final class RedisMetrics implements RedisObserver {
               .tag("server", server)
               .register(registry);
       Gauge.builder("ratelimits.redis.up", this, m -> m.state == State.UP ? 1 : 0)
-          .description("1 where a server is up, 0 while it is marked down")
+          .description("1 if a server is up, 0 while it is marked down")
           .tag("server", server)
           .register(registry);
     }

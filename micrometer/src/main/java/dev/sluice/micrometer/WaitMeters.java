@@ -25,13 +25,13 @@ final class WaitMeters {
   private final DistributionSummary givenUp;
   private final Counter refused;
 
-  WaitMeters(MeterRegistry registry, LimitName name) {
+  WaitMeters(MeterRegistry registry, LimitName name, String timedAs) {
     Gauge.builder("ratelimits.waiting", waiting, AtomicLong::get)
         .description("Callers that wait for their turn")
         .tag("limit", name.name())
         .register(registry);
-    this.passed = duration(registry, name, "passed");
-    this.givenUp = duration(registry, name, "given_up");
+    this.passed = duration(registry, timedAs, "passed");
+    this.givenUp = duration(registry, timedAs, "given_up");
     this.refused =
         Counter.builder("ratelimits.waits.refused")
             .description("Waits that were refused at once, as they would have been too long")
@@ -40,11 +40,11 @@ final class WaitMeters {
   }
 
   private static DistributionSummary duration(
-      MeterRegistry registry, LimitName name, String ending) {
+      MeterRegistry registry, String timedAs, String ending) {
     return DistributionSummary.builder("ratelimits.wait.duration")
         .description("How long callers waited for their turn, in seconds")
         .serviceLevelObjectives(BUCKETS_SECONDS)
-        .tag("limit", name.name())
+        .tag("limit", timedAs)
         .tag("ending", ending)
         .register(registry);
   }

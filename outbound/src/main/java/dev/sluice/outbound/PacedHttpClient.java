@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.outbound;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import java.io.IOException;
 import java.net.Authenticator;
 import java.net.CookieHandler;

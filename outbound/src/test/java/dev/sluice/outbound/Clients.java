@@ -45,13 +45,11 @@ enum Clients {
   REST_CLIENT {
     @Override
     Sender sender(Pacer pacer) {
-      // begin: rest-client
       RestClient client =
           RestClient.builder()
               .requestFactory(new JdkClientHttpRequestFactory())
               .requestInterceptor(PacedRestClient.interceptor(pacer))
               .build();
-      // end: rest-client
       return uri ->
           client.get().uri(uri).exchange((request, response) -> response.getStatusCode().value());
     }
@@ -70,9 +68,7 @@ enum Clients {
   WEB_CLIENT {
     @Override
     Sender sender(Pacer pacer) {
-      // begin: web-client
       WebClient client = WebClient.builder().filter(PacedWebClient.filter(pacer)).build();
-      // end: web-client
       return uri -> {
         HttpStatusCode status =
             client

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;

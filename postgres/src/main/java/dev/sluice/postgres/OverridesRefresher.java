@@ -2,10 +2,10 @@
 package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.text.Durations;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.text.Durations;
-import dev.sluice.text.GoDuration;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.SQLException;

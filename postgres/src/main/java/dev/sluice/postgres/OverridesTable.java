@@ -3,12 +3,12 @@ package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.LimitOverride.Lowered;
 import dev.sluice.limit.LimitOverride.LoweredException;
-import dev.sluice.text.SafeText;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import dev.sluice.text.PercentEncoding;
+import dev.sluice.internal.text.PercentEncoding;
 import java.net.URI;
 import java.net.URISyntaxException;
 import javax.sql.DataSource;

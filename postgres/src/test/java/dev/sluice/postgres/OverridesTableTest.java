@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+import static dev.sluice.postgres.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.LimitOverride.LoweredException;
-import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
 import java.sql.ResultSet;

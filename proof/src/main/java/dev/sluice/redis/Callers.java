@@ -8,7 +8,7 @@ import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.StoreException;

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionJudge {
 
-  private static final int PLACES = 2; // of calls in a lane
+  private static final int PLACES = 2; // of calls in a queue
   private static final int MOST_REQUESTS = 128; // that share a call
 
   /** The stages that lead to a connection, a probe every half second, and a ping. */
@@ -36,12 +36,12 @@ final class ConnectionJudge {
     this.goesApart = plan.has(Step.Kind.TRY_AGAIN);
   }
 
-  /** Sets the calls, which count the lanes: in a Cluster, each bucket may have its own. */
+  /** Sets the calls, which count the queues: in a Cluster, each bucket may have its own. */
   void watch(Calls made) {
     calls = made;
   }
 
-  private int lanes() {
+  private int queues() {
     Calls made = calls;
     return made == null || topology != Topology.CLUSTER ? 1 : made.asked().size();
   }
@@ -91,7 +91,7 @@ final class ConnectionJudge {
      * out.
      */
     void waits(int stages) {
-      int calls = PLACES * lanes() + allFailures - allFailedBefore;
+      int calls = PLACES * queues() + allFailures - allFailedBefore;
       int most = FEW + (goesApart ? MOST_REQUESTS : 1) * calls;
       if (stages > most) {
         world.violated(

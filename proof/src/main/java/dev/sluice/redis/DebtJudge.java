@@ -2,7 +2,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.Reference.Asked;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -4,7 +4,7 @@ package dev.sluice.redis;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;

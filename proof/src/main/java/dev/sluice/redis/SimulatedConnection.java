@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.SimulatedServer.Command;
 import dev.sluice.redis.World.Actor;
 import io.lettuce.core.RedisException;

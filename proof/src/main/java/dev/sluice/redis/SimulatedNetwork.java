@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.SimulatedConnection.Cut;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.redis.World.Actor;

@@ -4,7 +4,7 @@ package dev.sluice.redis;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.redis.Reference.Asked;
 import dev.sluice.redis.World.Actor;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
 import io.lettuce.core.RedisNoScriptException;

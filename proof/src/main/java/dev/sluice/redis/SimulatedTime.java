@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.World.Actor;
 import dev.sluice.store.TimeSource;
 import java.util.concurrent.CompletableFuture;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
-import dev.sluice.direct.IdBytes;
-import dev.sluice.direct.SipHash;
 import dev.sluice.gcra.Effect;
+import dev.sluice.internal.direct.IdBytes;
+import dev.sluice.internal.direct.SipHash;
 import dev.sluice.proof.memory.Answer;
 import dev.sluice.proof.memory.Clock;
 import dev.sluice.proof.memory.InstrumentedStore;
 import dev.sluice.proof.memory.Op;
 import dev.sluice.proof.memory.Setup;
 import dev.sluice.proof.memory.Steps;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
@@ -146,7 +148,7 @@ public final class InstrumentedTable implements InstrumentedStore {
       }
       long[] slots = segment.slots();
       for (int at = 0; at < slots.length; at += 2) {
-        if (slots[at + 1] == Lines.LOCKED) {
+        if (slots[at + 1] == SlotArray.LOCKED) {
           return "slot %s of segment %s is still locked".formatted(at / 2, i);
         }
         if (slots[at] != 0 && !tags.add(slots[at])) {
@@ -156,7 +158,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     }
     int tagged = tags.size();
     if (tagged != table.tagged()) {
-      return "%s slots bear a tag, the census says %s".formatted(tagged, table.tagged());
+      return "%s slots bear a tag, the bucketCount says %s".formatted(tagged, table.tagged());
     }
     return tagged > setup.bound()
         ? "%s tagged slots are over the bound".formatted(tagged)

@@ -10,7 +10,7 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.redis.Reference.Asked;
 import dev.sluice.redis.Reference.Granted;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.MemoryStore;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

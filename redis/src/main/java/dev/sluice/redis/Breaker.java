@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.RedisObserver.State;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
@@ -65,7 +65,7 @@ final class Breaker {
   void requireUp() {
     String reason = downFor.get();
     if (reason != null) {
-      throw Charged.NOTHING.exception(
+      throw ChargeOutcome.NOTHING.exception(
           server + " is marked down and was not called (" + reason + ")");
     }
   }

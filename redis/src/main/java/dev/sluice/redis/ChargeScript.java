@@ -3,8 +3,8 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.io.IOException;
@@ -213,12 +213,12 @@ final class ChargeScript {
     String reason = words(answer);
     List<String> keys = batch.stream().map(Charge::key).toList();
     if (reason.startsWith("GARBAGE ")) {
-      return Charged.NOTHING.exception(
+      return ChargeOutcome.NOTHING.exception(
           "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key or find out who writes it"
               .formatted(keys, server, reason.substring("GARBAGE ".length())));
     }
     if (reason.startsWith("WRONGTYPE")) {
-      return Charged.NOTHING.exception(
+      return ChargeOutcome.NOTHING.exception(
           "the bucket of %s on %s is not a string; delete the key or find out who writes it"
               .formatted(keys, server));
     }
@@ -232,7 +232,7 @@ final class ChargeScript {
     private final String reason;
 
     Refusal(String message, String reason) {
-      super(message, Charged.NOTHING, null);
+      super(message, ChargeOutcome.NOTHING, null);
       this.reason = reason;
     }
 

@@ -10,7 +10,7 @@ class ChargedException extends StoreException {
   private static final long serialVersionUID = 1;
 
   private final String what;
-  private final Charged charged;
+  private final ChargeOutcome charged;
 
   /**
    * A failure.
@@ -19,7 +19,7 @@ class ChargedException extends StoreException {
    * @param charged what was charged all the same
    * @param cause null for none
    */
-  ChargedException(String what, Charged charged, @Nullable Throwable cause) {
+  ChargedException(String what, ChargeOutcome charged, @Nullable Throwable cause) {
     super(charged.after(what));
     if (cause != null) {
       initCause(cause);
@@ -35,10 +35,10 @@ class ChargedException extends StoreException {
 
   @Override
   public final boolean chargedNothing() {
-    return charged == Charged.NOTHING;
+    return charged == ChargeOutcome.NOTHING;
   }
 
-  final Charged charged() {
+  final ChargeOutcome charged() {
     return charged;
   }
 }

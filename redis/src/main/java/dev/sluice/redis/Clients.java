@@ -203,7 +203,7 @@ final class Clients {
         ClientOptions.builder()
             .socketOptions(socketOptions())
             .sslOptions(sslOptions())
-            .timeoutOptions(TimeoutOptions.create()); // a Lane's are the only ones
+            .timeoutOptions(TimeoutOptions.create()); // a RequestQueue's are the only ones
     ClientVersion.withoutMaintenanceNotifications(client);
     Protocol protocol = options.find(RedisOptions.PROTOCOL);
     if (protocol != null) {

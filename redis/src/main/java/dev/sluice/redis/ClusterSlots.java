@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.ClusterConnection.Node;
 import io.lettuce.core.cluster.SlotHash;
 import java.util.Map;
@@ -14,7 +14,7 @@ import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Cluster: one lane for each slot, since a script may only touch keys of one; one breaker for
+ * A Cluster: one queue for each slot, since a script may only touch keys of one; one breaker for
  * each master, since that is what fails. Redirections are followed by the client. Thread-safe.
  */
 final class ClusterSlots implements Topology {
@@ -25,7 +25,7 @@ final class ClusterSlots implements Topology {
   private final Connector connector;
   private final LazyConnection<ClusterConnection> link;
   private final StoreContext context;
-  private final AtomicReferenceArray<@Nullable Lane> lanes =
+  private final AtomicReferenceArray<@Nullable RequestQueue> queues =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
   private final AtomicInteger waiting = new AtomicInteger(); // one bound for all slots
   private final Map<String, Breaker> breakers = new ConcurrentHashMap<>();
@@ -43,14 +43,14 @@ final class ClusterSlots implements Topology {
   }
 
   @Override
-  public Lane laneOf(byte[] key) {
+  public RequestQueue queueOf(byte[] key) {
     int slot = SlotHash.getSlot(key);
-    Lane lane = lanes.get(slot);
-    if (lane == null) {
-      Lane fresh = context.lane(new Slot(slot), waiting);
-      lane = lanes.compareAndSet(slot, null, fresh) ? fresh : lanes.get(slot);
+    RequestQueue queue = queues.get(slot);
+    if (queue == null) {
+      RequestQueue fresh = context.queue(new Slot(slot), waiting);
+      queue = queues.compareAndSet(slot, null, fresh) ? fresh : queues.get(slot);
     }
-    return lane == null ? laneOf(key) : lane;
+    return queue == null ? queueOf(key) : queue;
   }
 
   private @Nullable Node masterOf(int slot) {
@@ -137,10 +137,10 @@ final class ClusterSlots implements Topology {
   public void close() {
     beforeItIsKnown.close();
     breakers.values().forEach(Breaker::close);
-    for (int slot = 0; slot < lanes.length(); slot++) {
-      Lane lane = lanes.get(slot);
-      if (lane != null) {
-        lane.close();
+    for (int slot = 0; slot < queues.length(); slot++) {
+      RequestQueue queue = queues.get(slot);
+      if (queue != null) {
+        queue.close();
       }
     }
     connector.close();

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Ends the overdue requests of a lane. All requests have the same time-out, so the oldest is due
- * first: one timer per lane suffices, armed only while requests are outstanding.
+ * Ends the overdue requests of a queue. All requests have the same time-out, so the oldest is due
+ * first: one timer per queue suffices, armed only while requests are outstanding.
  *
  * <p>If a sweep throws (a missing class, a full heap), the next sweep continues its work, and there
  * is always a next one while requests are outstanding. A timer is set before any code relies on it,
@@ -17,7 +17,7 @@ final class Deadlines {
   private static final long SWEEP_AT_LEAST_NANOS = 1_000_000;
   private static final long AFTER_ALL_NANOS = Long.MAX_VALUE / 2;
 
-  /** The requests of a lane that have not ended. */
+  /** The requests of a queue that have not ended. */
   interface Requests {
 
     /** Ends the requests that are overdue. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-/** The server of a {@link Lane}. Thread-safe; no method blocks. */
+/** The server of a {@link RequestQueue}. Thread-safe; no method blocks. */
 interface Endpoint {
 
   /** Returns host and port, for messages; never with a password. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.StoreUri.Host;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.redis.RedisStoreBuilder.Verify;
 import dev.sluice.redis.StoreUri.Kind;
 import dev.sluice.store.TimeSource;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.Suggestion;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -290,7 +290,7 @@ final class RedisOptions {
     boolean isSpread = uri.kind() == Kind.CLUSTER || uri.kind() == Kind.RING;
     if (isSpread && prefix.contains("{")) {
       throw new IllegalArgumentException(
-          "found a prefix with \"{\" (%s), expected one without: what stands in the first braces of"
+          "found a prefix with \"{\" (%s), expected one without: the text in the first braces of"
                   .formatted(prefix)
               + " a key decides on its server, so all buckets would be on one");
     }

@@ -2,11 +2,11 @@
 package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.BucketStore.Tentative;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
 import dev.sluice.store.StoreException;
 import java.net.URI;
 import java.util.ArrayList;
@@ -61,7 +61,7 @@ public final class RedisStore implements BucketStore {
   private final StoreContext context;
   private final DenialMemory denials;
   private final Runnable release;
-  private final Handover handover;
+  private final CallbackExecutor callbacks;
   private final Map<Long, CompletableFuture<?>> mustArrive = new ConcurrentHashMap<>();
   private final AtomicLong arrivals = new AtomicLong();
   private volatile boolean closed;
@@ -78,7 +78,7 @@ public final class RedisStore implements BucketStore {
     this.context = context;
     this.denials = denials;
     this.release = release;
-    this.handover = new Handover(context.timing());
+    this.callbacks = new CallbackExecutor(context.timing());
   }
 
   /**
@@ -166,7 +166,7 @@ public final class RedisStore implements BucketStore {
 
   private CompletableFuture<List<Reading>> lookAtNobodys() {
     Request request = look(context.timing().nanoTime(), fromNow());
-    context.unseenLane(topology.laneOf(request.keys.get(0)).server()).submit(request);
+    context.unseenQueue(topology.queueOf(request.keys.get(0)).server()).submit(request);
     return request;
   }
 
@@ -185,20 +185,20 @@ public final class RedisStore implements BucketStore {
       nanos *= 2; // a busy machine, which has loaded some of the classes by now
     }
     long now = context.timing().nanoTime();
-    HandedOver late = new HandedOver(look(now, now), Charged.UNKNOWN);
-    late.timeOut(); // as its own timer does if its lane would end it later
+    HandedOver late = new HandedOver(look(now, now), ChargeOutcome.UNKNOWN);
+    late.timeOut(); // as its own timer does if its queue would end it later
     awaited(() -> late, context.timeoutNanos());
   }
 
   /** Whether all requests were submitted before the first one timed out. */
   private boolean timedOutTogether(long nanos) {
-    Lane lane = context.laneToNobody();
+    RequestQueue queue = context.queueToUnreachable();
     long until = context.timing().nanoTime() + nanos;
     List<CompletableFuture<?>> ends = new ArrayList<>();
     for (int i = 0; i < REHEARSED; i++) {
       Request request = look(until - context.timeoutNanos(), until);
-      HandedOver stage = new HandedOver(request, Charged.UNKNOWN);
-      lane.submit(request);
+      HandedOver stage = new HandedOver(request, ChargeOutcome.UNKNOWN);
+      queue.submit(request);
       ends.add(stage);
     }
     boolean together = context.timing().nanoTime() - until < 0;
@@ -208,13 +208,13 @@ public final class RedisStore implements BucketStore {
 
   private CompletableFuture<String> handOver() {
     CompletableFuture<String> done = new CompletableFuture<>();
-    handover.run(() -> done.complete("on a thread for callers"));
+    callbacks.run(() -> done.complete("on a thread for callers"));
     return done;
   }
 
   @Override
   public List<Reading> charge(List<Charge> charges) {
-    return charge(charges, Spread.ALONE);
+    return charge(charges, MultiServerBatch.ALONE);
   }
 
   @Override
@@ -224,7 +224,7 @@ public final class RedisStore implements BucketStore {
 
   private List<Reading> charge(List<Charge> charges, Tentative tentative, long until) {
     requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
-    return await(ask(charges, tentative, until), Charged.ofSent(charges), until);
+    return await(ask(charges, tentative, until), ChargeOutcome.ofSent(charges), until);
   }
 
   /** Returns when a call that begins now has to end. */
@@ -246,7 +246,7 @@ public final class RedisStore implements BucketStore {
 
   /** Waits with a time-out of its own, in case the store's thread that ends calls is late. */
   @CanIgnoreReturnValue
-  private <T> T await(CompletableFuture<T> answer, @Nullable Charged ifSent, long until) {
+  private <T> T await(CompletableFuture<T> answer, @Nullable ChargeOutcome ifSent, long until) {
     try {
       long latest = until + context.timeoutNanos() / LATE;
       return context.timing().await(answer, Math.max(latest - context.timing().nanoTime(), 0));
@@ -264,12 +264,12 @@ public final class RedisStore implements BucketStore {
   /** Withdraws the request if it is still in the queue. */
   private static StoreException leave(
       CompletableFuture<?> answer,
-      @Nullable Charged ifSent,
+      @Nullable ChargeOutcome ifSent,
       String message,
       @Nullable Exception cause) {
     boolean neverLeft = answer instanceof Request request && request.withdraw();
     answer.cancel(false);
-    Charged charged = neverLeft ? Charged.NOTHING : ifSent;
+    ChargeOutcome charged = neverLeft ? ChargeOutcome.NOTHING : ifSent;
     if (charged != null) {
       return charged.exception(message, cause);
     }
@@ -277,8 +277,8 @@ public final class RedisStore implements BucketStore {
   }
 
   /** Adds to the failure of checks that nothing was charged, whatever became of the call. */
-  private static Throwable told(Throwable failure, @Nullable Charged ifSent) {
-    return ifSent == Charged.NOTHING ? ifSent.said(failure) : failure;
+  private static Throwable told(Throwable failure, @Nullable ChargeOutcome ifSent) {
+    return ifSent == ChargeOutcome.NOTHING ? ifSent.said(failure) : failure;
   }
 
   /** Returns a new exception, so that the stack trace shows the caller and the cause. */
@@ -293,7 +293,7 @@ public final class RedisStore implements BucketStore {
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-    return chargeAsync(charges, Spread.ALONE);
+    return chargeAsync(charges, MultiServerBatch.ALONE);
   }
 
   @Override
@@ -304,16 +304,16 @@ public final class RedisStore implements BucketStore {
   private CompletionStage<List<Reading>> chargeAsync(
       List<Charge> charges, Tentative tentative, long until) {
     CompletableFuture<List<Reading>> answer = ask(charges, tentative, until);
-    Charged ifSent = Charged.ofSent(charges);
+    ChargeOutcome ifSent = ChargeOutcome.ofSent(charges);
     if (answer.isDone()) {
-      return ifSent == Charged.NOTHING && answer.isCompletedExceptionally()
+      return ifSent == ChargeOutcome.NOTHING && answer.isCompletedExceptionally()
           ? CompletableFuture.failedFuture(told(Failures.of(answer), ifSent))
           : answer;
     }
     HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      try { // the call has begun earlier: the lane alone would end this charge too late
+      try { // the call has begun earlier: the queue alone would end this charge too late
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
         // The store was closed in between, which ends the stage.
@@ -337,7 +337,7 @@ public final class RedisStore implements BucketStore {
 
     @Override
     public List<Reading> charge(List<Charge> charges) {
-      return RedisStore.this.charge(charges, Spread.ALONE, until);
+      return RedisStore.this.charge(charges, MultiServerBatch.ALONE, until);
     }
 
     @Override
@@ -347,7 +347,7 @@ public final class RedisStore implements BucketStore {
 
     @Override
     public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-      return chargeAsync(charges, Spread.ALONE);
+      return chargeAsync(charges, MultiServerBatch.ALONE);
     }
 
     @Override
@@ -371,9 +371,9 @@ public final class RedisStore implements BucketStore {
    */
   private final class HandedOver extends CompletableFuture<List<Reading>> {
     private final CompletableFuture<List<Reading>> answer;
-    private final Charged ifSent;
+    private final ChargeOutcome ifSent;
 
-    HandedOver(CompletableFuture<List<Reading>> answer, Charged ifSent) {
+    HandedOver(CompletableFuture<List<Reading>> answer, ChargeOutcome ifSent) {
       this.answer = answer;
       this.ifSent = ifSent;
       Stages.onEnd(answer, this::handOver);
@@ -381,7 +381,7 @@ public final class RedisStore implements BucketStore {
 
     private void handOver(List<Reading> readings, @Nullable Throwable failure) {
       try {
-        handover.run(() -> settle(readings, failure));
+        callbacks.run(() -> settle(readings, failure));
       } catch (Throwable e) { // no memory: the answer must arrive all the same
         settle(readings, failure);
       }
@@ -402,7 +402,7 @@ public final class RedisStore implements BucketStore {
 
     void timeOut() {
       if (!isDone()) {
-        handover.run(() -> super.completeExceptionally(leave(answer, ifSent, timedOut(), null)));
+        callbacks.run(() -> super.completeExceptionally(leave(answer, ifSent, timedOut(), null)));
       }
     }
 
@@ -429,14 +429,14 @@ public final class RedisStore implements BucketStore {
     BucketStore.requireDifferentKeys(charges);
     if (closed) {
       return CompletableFuture.failedFuture(
-          Charged.NOTHING.exception("the store " + name + " is closed"));
+          ChargeOutcome.NOTHING.exception("the store " + name + " is closed"));
     }
     try {
       if (until - context.timing().nanoTime() <= 0) {
-        return CompletableFuture.failedFuture(Charged.NOTHING.exception(timedOut()));
+        return CompletableFuture.failedFuture(ChargeOutcome.NOTHING.exception(timedOut()));
       }
       return charges.size() == 1 ? one(charges, until) : several(charges, tentative, until);
-    } catch (Throwable e) { // nothing was submitted yet, or its lane has failed the request
+    } catch (Throwable e) { // nothing was submitted yet, or its queue has failed the request
       return CompletableFuture.failedFuture(failure(e));
     }
   }
@@ -444,17 +444,17 @@ public final class RedisStore implements BucketStore {
   private CompletableFuture<List<Reading>> several(
       List<Charge> charges, Tentative tentative, long until) {
     List<byte[]> bytes = new ArrayList<>(charges.size());
-    List<Lane> lanes = new ArrayList<>(charges.size());
+    List<RequestQueue> queues = new ArrayList<>(charges.size());
     boolean together = true;
     for (Charge charge : charges) {
       byte[] key = keys.bytes(charge.key());
       bytes.add(key);
-      lanes.add(topology.laneOf(key));
-      together &= lanes.get(0) == lanes.get(lanes.size() - 1);
+      queues.add(topology.queueOf(key));
+      together &= queues.get(0) == queues.get(queues.size() - 1);
     }
     return together
-        ? send(lanes.get(0), charges, bytes, until)
-        : spread(lanes, charges, bytes, tentative, until);
+        ? send(queues.get(0), charges, bytes, until)
+        : spread(queues, charges, bytes, tentative, until);
   }
 
   /**
@@ -462,8 +462,12 @@ public final class RedisStore implements BucketStore {
    * is sent: tokens granted in vain are missing for others until they are given back.
    */
   private CompletableFuture<List<Reading>> spread(
-      List<Lane> lanes, List<Charge> charges, List<byte[]> bytes, Tentative tentative, long until) {
-    lanes.forEach(Lane::requireOpen);
+      List<RequestQueue> queues,
+      List<Charge> charges,
+      List<byte[]> bytes,
+      Tentative tentative,
+      long until) {
+    queues.forEach(RequestQueue::requireOpen);
     Map<String, byte[]> keyOf = new HashMap<>();
     List<@Nullable Reading> known = new ArrayList<>();
     for (int i = 0; i < charges.size(); i++) {
@@ -473,14 +477,14 @@ public final class RedisStore implements BucketStore {
     if (known.stream().anyMatch(Objects::nonNull)) {
       context.observer().deniedFromMemory();
     }
-    Spread batch =
-        new Spread(
+    MultiServerBatch batch =
+        new MultiServerBatch(
             charges,
             known,
             tentative,
-            (lane, part) -> send(lane, part, bytesOf(part, keyOf), until),
-            (lane, part) -> send(lane, part, bytesOf(part, keyOf), fromNow()));
-    CompletableFuture<List<Reading>> verdict = batch.charge(lanes);
+            (queue, part) -> send(queue, part, bytesOf(part, keyOf), until),
+            (queue, part) -> send(queue, part, bytesOf(part, keyOf), fromNow()));
+    CompletableFuture<List<Reading>> verdict = batch.charge(queues);
     keepOpenFor(batch.over());
     return verdict;
   }
@@ -497,7 +501,7 @@ public final class RedisStore implements BucketStore {
       return CompletableFuture.completedFuture(List.of(known));
     }
     byte[] key = keys.bytes(charge.key());
-    return send(topology.laneOf(key), charges, List.of(key), until);
+    return send(topology.queueOf(key), charges, List.of(key), until);
   }
 
   /** A request whose answer updates the remembered denials before its caller gets it. */
@@ -544,13 +548,13 @@ public final class RedisStore implements BucketStore {
     }
   }
 
-  private Request send(Lane lane, List<Charge> charges, List<byte[]> bytes, long until) {
+  private Request send(RequestQueue queue, List<Charge> charges, List<byte[]> bytes, long until) {
     Request request = new Remembered(charges, bytes, context.timing().nanoTime(), until);
     if (loosens(charges)) {
       forgetDenials(charges);
       keepOpenFor(request);
     }
-    lane.submit(request);
+    queue.submit(request);
     return request;
   }
 
@@ -572,7 +576,7 @@ public final class RedisStore implements BucketStore {
 
   /** Returns whether a bucket's server has no open request, and no give-back is pending. */
   boolean isIdle(String bucketKey) {
-    return mustArrive.isEmpty() && topology.laneOf(keys.bytes(bucketKey)).isIdle();
+    return mustArrive.isEmpty() && topology.queueOf(keys.bytes(bucketKey)).isIdle();
   }
 
   private void forgetDenials(List<Charge> charges) {

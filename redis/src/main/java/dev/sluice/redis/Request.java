@@ -3,15 +3,15 @@ package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Effect.Op;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The future of one caller's batch in one lane; completed by the answer or the deadline.
+ * The future of one caller's batch in one queue; completed by the answer or the deadline.
  * Thread-safe.
  */
 class Request extends CompletableFuture<List<Reading>> {
@@ -25,7 +25,7 @@ class Request extends CompletableFuture<List<Reading>> {
   /** Racy, benign: if cancel() does not see it, the call is sent although nobody waits for it. */
   private @Nullable SharedCall call;
 
-  private final Sleeper caller = new Sleeper();
+  private final BlockingWaiter caller = new BlockingWaiter();
 
   /**
    * Creates a request.

@@ -67,7 +67,7 @@ record ServerFault(Throwable cause, String code) {
 
   StoreException exception(String server) {
     boolean refused = !code.isEmpty() || neverLeft();
-    return Charged.by(refused).exception(server + ": " + words(), cause);
+    return ChargeOutcome.by(refused).exception(server + ": " + words(), cause);
   }
 
   /**

@@ -37,10 +37,10 @@ final class ServerRing implements Topology {
   }
 
   @Override
-  public Lane laneOf(byte[] key) {
+  public RequestQueue queueOf(byte[] key) {
     return servers.size() == 1
-        ? servers.get(0).lane()
-        : servers.get(placement.serverOf(key)).lane();
+        ? servers.get(0).queue()
+        : servers.get(placement.serverOf(key)).queue();
   }
 
   @Override
@@ -64,7 +64,7 @@ final class ServerRing implements Topology {
     onClose.run();
     for (SingleServer server : servers) {
       server.breaker().close();
-      server.lane().close();
+      server.queue().close();
     }
     connector.close();
   }

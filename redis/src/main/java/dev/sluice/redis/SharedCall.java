@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.RedisObserver.Result;
 import dev.sluice.redis.ScriptCall.StayedException;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Each request is its own all-or-nothing batch in the script and answered separately. The server
  * may refuse a whole call because of one request (a key that its ACL forbids, a slot that is just
  * moving). Such a call has changed nothing, and is repeated request by request. A call keeps its
- * place in the lane until all its requests have ended, so that a sweep finds them whatever is
+ * place in the queue until all its requests have ended, so that a sweep finds them whatever is
  * thrown.
  *
  * <p>A call whose callers have all given up also keeps its place while its connection is being
@@ -37,7 +37,7 @@ final class SharedCall {
   private final int slot;
   private final List<Request> requests;
   private final int charges;
-  private final Lane lane;
+  private final RequestQueue queue;
   private final Endpoint server;
   private final Timing timing;
   private final Breaker breaker;
@@ -52,14 +52,14 @@ final class SharedCall {
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param slot its place in the lane
+   * @param slot its place in the queue
    * @param requests at least one
    * @param charges how many charges the requests have together
    */
-  SharedCall(Lane lane, int slot, List<Request> requests, int charges) {
-    this.lane = lane;
-    this.server = lane.server();
-    this.timing = lane.timing();
+  SharedCall(RequestQueue queue, int slot, List<Request> requests, int charges) {
+    this.queue = queue;
+    this.server = queue.server();
+    this.timing = queue.timing();
     this.breaker = server.breaker();
     this.name = breaker.server();
     this.start = timing.nanoTime();
@@ -100,7 +100,7 @@ final class SharedCall {
             try {
               failed(Failures.cause(failure));
             } finally {
-              lane.drain();
+              queue.drain();
             }
           }
         });
@@ -121,7 +121,7 @@ final class SharedCall {
 
   private void leave() {
     free();
-    lane.drain();
+    queue.drain();
   }
 
   /** Frees the place, unless requests are open: only a sweep can end those. */
@@ -131,7 +131,7 @@ final class SharedCall {
         return;
       }
     }
-    lane.free(slot, this);
+    queue.free(slot, this);
   }
 
   private ScriptCall ask(List<Request> some) {
@@ -162,7 +162,7 @@ final class SharedCall {
       keys.addAll(request.keys);
       batches.add(request.charges);
     }
-    byte[] argument = ChargeScript.argument(lane.clock(), batches);
+    byte[] argument = ChargeScript.argument(queue.clock(), batches);
     return new ScriptCall(keys.toArray(new byte[0][]), argument);
   }
 
@@ -271,7 +271,7 @@ final class SharedCall {
   /** Whether a retry was scheduled; false if no timer could be set. */
   private boolean askAgainLater(Request request, AtomicInteger left) {
     try {
-      lane.after(RETRY_NANOS, () -> alone(request, left));
+      queue.after(RETRY_NANOS, () -> alone(request, left));
       return true;
     } catch (Throwable e) {
       return false;
@@ -300,7 +300,8 @@ final class SharedCall {
 
   void closed() {
     boolean neverSent = abandon();
-    StoreException exception = Charged.by(neverSent).exception(name + ": the store was closed");
+    StoreException exception =
+        ChargeOutcome.by(neverSent).exception(name + ": the store was closed");
     requests.forEach(request -> request.completeExceptionally(exception));
   }
 
@@ -321,14 +322,14 @@ final class SharedCall {
       return;
     }
     if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
-      StoreException exception = timeOut(Charged.UNKNOWN);
+      StoreException exception = timeOut(ChargeOutcome.UNKNOWN);
       overdue.forEach(request -> request.completeExceptionally(exception));
       keepWhatIsLeft();
       return;
     }
     boolean neverSent = abandon();
     // All requests: a cancelled one must also learn that its answer is lost.
-    end(Result.TIMED_OUT, "timed out", timeOut(Charged.by(neverSent)));
+    end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
   }
 
   /** Stops sending; returns whether the server has certainly received nothing. */
@@ -341,7 +342,7 @@ final class SharedCall {
     return neverSent;
   }
 
-  private StoreException timeOut(Charged charged) {
+  private StoreException timeOut(ChargeOutcome charged) {
     return charged.exception("timed out on " + name + " while waiting for its answer");
   }
 
@@ -379,8 +380,8 @@ final class SharedCall {
     }
     long elapsedNanos = timing.nanoTime() - start;
     if (result == Result.ANSWERED) {
-      lane.answeredWithin(elapsedNanos);
+      queue.answeredWithin(elapsedNanos);
     }
-    lane.observer().called(name, result, requests.size(), charges, elapsedNanos);
+    queue.observer().called(name, result, requests.size(), charges, elapsedNanos);
   }
 }

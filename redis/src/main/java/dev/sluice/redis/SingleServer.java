@@ -17,7 +17,7 @@ final class SingleServer implements Endpoint {
   private final String name;
   private final LazyConnection<Connection> link;
   private final Breaker breaker;
-  private final Lane lane;
+  private final RequestQueue queue;
   private final StoreContext context;
 
   SingleServer(
@@ -26,7 +26,7 @@ final class SingleServer implements Endpoint {
     this.context = context;
     this.link = new LazyConnection<>(connect, false, context.timing()::elsewhere);
     this.breaker = context.breaker(name, this::probe);
-    this.lane = context.lane(this, new AtomicInteger());
+    this.queue = context.queue(this, new AtomicInteger());
   }
 
   /** Runs the script once, on a bucket that nobody has: a server may answer a PING and no call. */
@@ -47,8 +47,8 @@ final class SingleServer implements Endpoint {
         .within(link.connection().thenCompose(Connection::ping), context.timeoutNanos());
   }
 
-  Lane lane() {
-    return lane;
+  RequestQueue queue() {
+    return queue;
   }
 
   @Override

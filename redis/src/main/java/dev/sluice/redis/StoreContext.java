@@ -2,7 +2,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -20,7 +20,7 @@ final class StoreContext {
   private static final String NOBODYS = "0:probe";
 
   private final Keys keys;
-  private final Lane.Options lanes;
+  private final RequestQueue.Options queues;
   private final long timeoutNanos;
   private final int maxFailures;
   private final long probeEveryNanos;
@@ -31,8 +31,8 @@ final class StoreContext {
     String prefix = options.find(RedisOptions.PREFIX);
     this.keys = new Keys(prefix == null ? "" : prefix, options.get(RedisOptions.TAG));
     this.timeoutNanos = options.get(RedisOptions.TIMEOUT).toNanos();
-    this.lanes =
-        new Lane.Options(
+    this.queues =
+        new RequestQueue.Options(
             options.get(RedisOptions.QUEUE),
             MAX_CHARGES_PER_CALL,
             timeoutNanos,
@@ -49,7 +49,7 @@ final class StoreContext {
 
   /** Returns the clock of this process by which the script decides, null for the server's. */
   @Nullable ClientClock clock() {
-    return lanes.clock();
+    return queues.clock();
   }
 
   long timeoutNanos() {
@@ -81,7 +81,7 @@ final class StoreContext {
 
   /** Returns the script argument of a check of one bucket. */
   byte[] look() {
-    return ChargeScript.argument(lanes.clock(), List.of(List.of(nobodys())));
+    return ChargeScript.argument(queues.clock(), List.of(List.of(nobodys())));
   }
 
   /** Returns a future that fails if the server is down; other errors count as success. */
@@ -97,19 +97,21 @@ final class StoreContext {
     return timing.within(ran, timeoutNanos);
   }
 
-  /** Returns a lane for a server; lanes that share a count of waiting requests share one bound. */
-  Lane lane(Endpoint server, AtomicInteger waiting) {
-    return new Lane(server, lanes, waiting, timing, observer);
+  /**
+   * Returns a queue for a server; queues that share a count of waiting requests share one bound.
+   */
+  RequestQueue queue(Endpoint server, AtomicInteger waiting) {
+    return new RequestQueue(server, queues, waiting, timing, observer);
   }
 
-  /** Returns a separate lane to a server, whose calls are hidden from the observer. */
-  Lane unseenLane(Endpoint server) {
-    return new Lane(server, lanes, new AtomicInteger(), timing, observerOfNothing());
+  /** Returns a separate queue to a server, whose calls are hidden from the observer. */
+  RequestQueue unseenQueue(Endpoint server) {
+    return new RequestQueue(server, queues, new AtomicInteger(), timing, observerOfNothing());
   }
 
-  /** Returns a lane on which every call times out, hidden from the observer. */
-  Lane laneToNobody() {
-    return unseenLane(new Nobody(timing, observerOfNothing()));
+  /** Returns a queue on which every call times out, hidden from the observer. */
+  RequestQueue queueToUnreachable() {
+    return unseenQueue(new UnreachableServer(timing, observerOfNothing()));
   }
 
   private RedisObserver observerOfNothing() {

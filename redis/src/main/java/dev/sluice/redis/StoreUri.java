@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.text.PercentEncoding;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.PercentEncoding;
+import dev.sluice.internal.text.Suggestion;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;
@@ -184,7 +184,7 @@ record StoreUri(
       // said below
     }
     throw new IllegalArgumentException(
-        "store %s://…: found behind \"%s:\" no port, expected a whole number from 1 to 65535 (or, behind a password, an @ and the host)"
+        "store %s://…: found no port after \"%s:\", expected a whole number from 1 to 65535 (or, after a password, an @ and the host)"
             .formatted(kind.scheme, host));
   }
 
@@ -218,8 +218,8 @@ record StoreUri(
       if (sides.length < 2) {
         String found =
             options.containsKey(SENTINEL_PASSWORD)
-                ? "no = behind an &"
-                : "\"" + pair + "\" behind the question mark";
+                ? "no = after an &"
+                : "\"" + pair + "\" after the question mark";
         throw bad(uri, found, "name=value (an & in a value is written %26)");
       }
       if (options.put(PercentEncoding.decode(sides[0]), PercentEncoding.decode(sides[1])) != null) {

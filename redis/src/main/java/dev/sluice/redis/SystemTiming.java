@@ -32,7 +32,7 @@ final class SystemTiming implements Timing {
           TimeUnit.SECONDS,
           new SynchronousQueue<>(),
           this::userThread);
-  private final UntoldEvents events = new UntoldEvents(this::elsewhere);
+  private final EventQueue events = new EventQueue(this::elsewhere);
   private volatile @Nullable Thread timerThread;
 
   SystemTiming() {

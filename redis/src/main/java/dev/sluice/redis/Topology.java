@@ -3,11 +3,11 @@ package dev.sluice.redis;
 
 import java.util.concurrent.CompletionStage;
 
-/** Maps keys to lanes of servers. Thread-safe; only {@link #close} may block. */
+/** Maps keys to queues of servers. Thread-safe; only {@link #close} may block. */
 interface Topology extends AutoCloseable {
 
-  /** Returns the lane of a key; all keys of a script call share one lane. */
-  Lane laneOf(byte[] key);
+  /** Returns the queue of a key; all keys of a script call share one queue. */
+  RequestQueue queueOf(byte[] key);
 
   /** Pings every server; fails if one does not answer. */
   CompletionStage<Void> ping();

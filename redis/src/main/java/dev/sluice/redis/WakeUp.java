@@ -11,7 +11,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * would be preempted once per caller, and every later answer would wait. So it wakes two threads,
  * each of those wakes two more before it continues, and so on until all are awake.
  *
- * No thread is forgotten. A thread is woken by clearing it from its place (Sleeper): it notices
+ * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter): it notices
  * that when it stops waiting, for whatever reason, and wakes others. If a thread stopped waiting
  * before, the next one in the list is woken instead. So all are woken as soon as one of the woken
  * threads runs. If none ran, each would still wake by its own time-out, and find its answer.

@@ -28,7 +28,7 @@
 -- A batch is all or nothing. All of it is read before any of it is written. A server that refuses
 -- writes (memory, replica, disk) refuses the first one of a script. Only a user that may SET but not
 -- DEL, or the other way round, can be refused later.
--- The law is that of dev.sluice.store.Charge, act by act; a test holds the two together.
+-- The law is that of dev.sluice.store.BucketStore.Charge, act by act; a test holds the two together.
 
 local SPENDS, SHORT, LONG = 0, 1, 2
 local CHECK, SPEND, SPEND_ONLY, REFUND, RESET, FORGIVE, WITHDRAW = 0, 1, 2, 3, 4, 5, 6

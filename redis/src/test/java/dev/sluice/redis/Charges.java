@@ -3,7 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import java.util.List;
 import java.util.stream.Stream;
 

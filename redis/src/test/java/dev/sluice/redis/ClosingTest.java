@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import static dev.sluice.redis.Eventually.await;
 import static dev.sluice.redis.Spending.LIMIT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -53,7 +53,7 @@ final class ClosingTest {
     assertThat(calls)
         .allSatisfy(
             call ->
-                assertThatThrownBy(() -> call.get(10, TimeUnit.SECONDS))
+                assertThatThrownBy(() -> call.get(60, TimeUnit.SECONDS))
                     .hasCauseInstanceOf(StoreException.class)
                     .hasMessageContaining("the store was closed"));
     // Two calls were under way; the rest had not left.
@@ -69,7 +69,7 @@ final class ClosingTest {
     CompletableFuture<List<Reading>> call =
         store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
     store.close();
-    assertThatThrownBy(() -> call.get(10, TimeUnit.SECONDS))
+    assertThatThrownBy(() -> call.get(60, TimeUnit.SECONDS))
         .hasMessageContaining("the store was closed; nothing was charged");
     redis.thaw();
   }
@@ -184,7 +184,7 @@ final class ClosingTest {
       for (int i = 0; i < 5; i++) {
         CompletableFuture<List<Reading>> call =
             store.chargeAsync(Charges.spend("1:a")).toCompletableFuture();
-        assertThatThrownBy(() -> call.get(10, TimeUnit.SECONDS))
+        assertThatThrownBy(() -> call.get(60, TimeUnit.SECONDS))
             .hasCauseInstanceOf(StoreException.class);
       }
       redis.thaw();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import static dev.sluice.redis.Eventually.await;
 import static dev.sluice.redis.Spending.LIMIT;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
@@ -32,8 +32,8 @@ final class CoalescingTest {
 
   private RedisStoreBuilder builder() {
     return RedisStore.builder(redis.uri())
-        .timeout(Duration.ofSeconds(10))
-        .connectTimeout(Duration.ofSeconds(10))
+        .timeout(Duration.ofMinutes(1))
+        .connectTimeout(Duration.ofMinutes(1))
         .denials(Duration.ZERO)
         .observer(
             new RedisObserver() {
@@ -173,8 +173,8 @@ final class CoalescingTest {
                     URI.create(
                         "redis-ring://%s,%s?names=one,other"
                             .formatted(redis.address(), other.address())))
-                .timeout(Duration.ofSeconds(10))
-                .connectTimeout(Duration.ofSeconds(10))
+                .timeout(Duration.ofMinutes(1))
+                .connectTimeout(Duration.ofMinutes(1))
                 .denials(Duration.ZERO)
                 .open()) {
       Rendezvous placement = new Rendezvous(List.of("one", "other"));

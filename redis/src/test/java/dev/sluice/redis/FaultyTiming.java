@@ -6,13 +6,17 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The machine's own time, whose timers cannot be set when a test says so. Thread-safe. */
+/** Another timing, whose timers cannot be set when a test says so. As thread-safe as that one. */
 final class FaultyTiming implements Timing {
 
-  private final SystemTiming real = new SystemTiming();
+  private final Timing real;
   private final AtomicInteger failures = new AtomicInteger();
   private volatile boolean refusesThread;
   private volatile boolean refusesTime;
+
+  FaultyTiming(Timing real) {
+    this.real = real;
+  }
 
   /** So many timers, the next ones, cannot be set. */
   void failNext(int timers) {

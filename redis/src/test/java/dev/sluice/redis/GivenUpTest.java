@@ -39,7 +39,7 @@ final class GivenUpTest {
   private final List<ScriptCall> calls = new ArrayList<>();
   private final LazyConnection<Scripted> link =
       new LazyConnection<>(this::connect, false, Runnable::run);
-  private final Lane lane = lane(null);
+  private final RequestQueue queue = queue(null);
 
   private CompletionStage<Scripted> connect() {
     CompletableFuture<Scripted> connect = new CompletableFuture<>();
@@ -47,9 +47,9 @@ final class GivenUpTest {
     return connect;
   }
 
-  private Lane lane(@Nullable ClientClock clock) {
-    Lane.Options options = new Lane.Options(2 * MANY, MANY, LONG_NANOS, clock);
-    return new Lane(new Linked(), options, new AtomicInteger(), timing, observer);
+  private RequestQueue queue(@Nullable ClientClock clock) {
+    RequestQueue.Options options = new RequestQueue.Options(2 * MANY, MANY, LONG_NANOS, clock);
+    return new RequestQueue(new Linked(), options, new AtomicInteger(), timing, observer);
   }
 
   private final class Linked implements Endpoint {
@@ -143,14 +143,14 @@ final class GivenUpTest {
   @AfterEach
   void stop() {
     timing.close();
-    lane.close();
+    queue.close();
   }
 
   private Request submit() {
-    return submit(lane);
+    return submit(queue);
   }
 
-  private static Request submit(Lane to) {
+  private static Request submit(RequestQueue to) {
     List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
     long deadline = System.nanoTime() + LONG_NANOS;
     Request request = new Request(Charges.spend("1:a"), keys, deadline, deadline);
@@ -217,7 +217,7 @@ final class GivenUpTest {
   }
 
   /** Two requests that the server refused together are asked for one by one, after it broke. */
-  private void apart(Lane narrow, Request... shared) {
+  private void apart(RequestQueue narrow, Request... shared) {
     Request first = submit(narrow);
     for (int i = 0; i < shared.length; i++) {
       shared[i] = submit(narrow);
@@ -231,13 +231,13 @@ final class GivenUpTest {
     assertThat(connects).hasSize(2);
   }
 
-  private Lane narrow() {
-    return lane(new ClientClock(TimeSource.system(), Duration.ZERO));
+  private RequestQueue narrow() {
+    return queue(new ClientClock(TimeSource.system(), Duration.ZERO));
   }
 
   @Test
   void callThatWentApart_freesItsPlaceWhenConnected_whereAllItsCallersGaveUp() {
-    Lane narrow = narrow();
+    RequestQueue narrow = narrow();
     Request[] shared = new Request[2];
     apart(narrow, shared);
     Request next = submit(narrow);
@@ -250,7 +250,7 @@ final class GivenUpTest {
 
   @Test
   void callThatWentApart_sendsNothingForTheCallerThatGaveUp() {
-    Lane narrow = narrow();
+    RequestQueue narrow = narrow();
     Request[] shared = new Request[2];
     apart(narrow, shared);
     shared[0].cancel(false);
@@ -266,7 +266,7 @@ final class GivenUpTest {
 
   @Test
   void callThatWentApart_tellsTheBreakerOfAConnectThatFailed() {
-    Lane narrow = narrow();
+    RequestQueue narrow = narrow();
     Request[] shared = new Request[2];
     apart(narrow, shared);
     List.of(shared).forEach(request -> request.cancel(false));
@@ -279,13 +279,13 @@ final class GivenUpTest {
   /** The race: the store is closed while a call is made. Its caller is told that nothing left. */
   @Test
   void callThatIsClosedBeforeItLeaves_isNotSent() {
-    List<Lane> closing = new ArrayList<>();
+    List<RequestQueue> closing = new ArrayList<>();
     TimeSource clock =
         () -> {
-          closing.forEach(Lane::close);
+          closing.forEach(RequestQueue::close);
           return 0;
         };
-    Lane narrow = lane(new ClientClock(clock, Duration.ZERO));
+    RequestQueue narrow = queue(new ClientClock(clock, Duration.ZERO));
     closing.add(narrow);
     Request request = submit(narrow);
     assertThatThrownBy(request::join).hasMessageContaining("nothing was charged");

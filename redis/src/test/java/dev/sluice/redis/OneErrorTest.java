@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import static dev.sluice.redis.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.redis.RedisObserver.State;
 import dev.sluice.redis.StoreUri.Host;
@@ -32,7 +32,7 @@ final class OneErrorTest {
   private static final Duration SHORT = Duration.ofMillis(100);
   private static final Duration LONG = Duration.ofMinutes(5);
 
-  private final FaultyTiming timing = new FaultyTiming();
+  private final FaultyTiming timing = new FaultyTiming(new SystemTiming());
   private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
   private final List<State> states = new CopyOnWriteArrayList<>();
   private volatile boolean observerThrows;
@@ -62,10 +62,10 @@ final class OneErrorTest {
       };
   private final Breaker patient =
       new Breaker("there", 500, 1_000_000, CompletableFuture<String>::new, timing, observer);
-  private final Lane lane =
-      new Lane(
+  private final RequestQueue queue =
+      new RequestQueue(
           new Silent(),
-          new Lane.Options(1000, 100, LONG.toNanos(), null),
+          new RequestQueue.Options(1000, 100, LONG.toNanos(), null),
           new AtomicInteger(),
           timing,
           observer);
@@ -93,7 +93,7 @@ final class OneErrorTest {
 
   @AfterEach
   void stop() {
-    lane.close();
+    queue.close();
     timing.close();
   }
 
@@ -101,31 +101,29 @@ final class OneErrorTest {
     long deadline = timing.nanoTime() + timeout.toNanos();
     List<byte[]> keys = List.of("1:a".getBytes(StandardCharsets.UTF_8));
     Request request = new Request(Charges.spend("1:a"), keys, deadline, deadline);
-    lane.submit(request);
+    queue.submit(request);
     return request;
   }
 
   /** Not a join, which an Error that loses a request would hold up for ever. */
   private static void ended(Request request) throws Exception {
-    var unused = request.get(5, TimeUnit.SECONDS);
+    var unused = request.get(60, TimeUnit.SECONDS);
   }
 
   private static void awaitAll(List<Request> requests) {
-    await()
-        .atMost(Duration.ofSeconds(20))
-        .untilAsserted(() -> assertThat(requests).allMatch(Request::isDone));
+    await().untilAsserted(() -> assertThat(requests).allMatch(Request::isDone));
   }
 
-  // The lane
+  // The queue
 
   @Test
   void timerOfARequest_thatCannotBeSet_failsThatOne_andTheNextOnesEnd() {
     timing.failNext(1);
-    assertThatThrownBy(() -> ended(submit(SHORT)))
+    assertThatThrownBy(() -> ended(submit(LONG)))
         .hasMessageContaining("as the test wants")
         .hasMessageContaining("nothing was charged");
     awaitAll(List.of(submit(SHORT), submit(SHORT), submit(SHORT)));
-    assertThat(lane.isIdle()).isTrue();
+    assertThat(queue.isIdle()).isTrue();
   }
 
   @Test
@@ -179,7 +177,7 @@ final class OneErrorTest {
   /** What had left the queue, and was in no call yet, was found by no sweep. */
   @Test
   void errorBetweenTheQueueAndTheCall_failsTheRequest() {
-    lane.answeredWithin(Duration.ofMillis(50).toNanos());
+    queue.answeredWithin(Duration.ofMillis(50).toNanos());
     observerThrows = true;
     Request late = submit(Duration.ofMillis(40)); // refused, which is told
     assertThatThrownBy(() -> ended(late)).hasMessageContaining("nothing was charged");
@@ -282,23 +280,23 @@ final class OneErrorTest {
 
   @Test
   void watchThatCannotBeSet_holdsUpNoAnswerBehindABlockedCaller() throws InterruptedException {
-    Handover handover = new Handover(timing);
+    CallbackExecutor callbacks = new CallbackExecutor(timing);
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch over = new CountDownLatch(1);
     CompletableFuture<String> second = new CompletableFuture<>();
     CompletableFuture<String> third = new CompletableFuture<>();
     try {
-      handover.run(
+      callbacks.run(
           () -> {
             begun.countDown();
             awaitUninterruptibly(over);
           });
-      assertThat(begun.await(5, TimeUnit.SECONDS)).isTrue();
+      assertThat(begun.await(60, TimeUnit.SECONDS)).isTrue();
       timing.failNext(1);
-      handover.run(() -> second.complete("told"));
-      await().atMost(Duration.ofSeconds(20)).until(second::isDone);
-      handover.run(() -> third.complete("told"));
-      await().atMost(Duration.ofSeconds(20)).until(third::isDone);
+      callbacks.run(() -> second.complete("told"));
+      await().until(second::isDone);
+      callbacks.run(() -> third.complete("told"));
+      await().until(third::isDone);
     } finally {
       over.countDown();
     }
@@ -354,7 +352,7 @@ final class OneErrorTest {
         });
     var unused = master.connect();
     sentinels.master = new Host("new", 1);
-    await().atMost(Duration.ofSeconds(5)).until(() -> left.get() >= 2);
+    await().until(() -> left.get() >= 2);
     master.close();
   }
 
@@ -364,10 +362,10 @@ final class OneErrorTest {
     Master master = master(sentinels);
     var unused = master.connect();
     sentinels.error = new NoClassDefFoundError("as the test wants");
-    await().atMost(Duration.ofSeconds(5)).until(() -> sentinels.questions.get() >= 3);
+    await().until(() -> sentinels.questions.get() >= 3);
     sentinels.error = null;
     int before = sentinels.questions.get();
-    await().atMost(Duration.ofSeconds(5)).until(() -> sentinels.questions.get() > before);
+    await().until(() -> sentinels.questions.get() > before);
     master.close();
   }
 
@@ -378,7 +376,7 @@ final class OneErrorTest {
     timing.failNext(1);
     assertThatThrownBy(master::connect).isInstanceOf(NoClassDefFoundError.class);
     var unused = master.connect();
-    await().atMost(Duration.ofSeconds(5)).until(() -> sentinels.questions.get() >= 3);
+    await().until(() -> sentinels.questions.get() >= 3);
     master.close();
   }
 }

@@ -6,12 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.redis.StoreUri.Host;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
-import java.util.PriorityQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.TimeoutException;
 import java.util.logging.Handler;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
@@ -134,64 +131,6 @@ final class OutageLogTest {
     @Override
     public CompletionStage<Void> closeAsync() {
       return CompletableFuture.completedFuture(null);
-    }
-  }
-
-  /** Time that passes when the test says so, with all that runs by then, on the test's thread. */
-  private static final class ManualTiming implements Timing {
-    private final PriorityQueue<Later> later =
-        new PriorityQueue<>(Comparator.comparing(Later::atNanos));
-    private long nowNanos;
-
-    private record Later(long atNanos, Runnable task) {}
-
-    void pass(long nanos) {
-      long end = nowNanos + nanos;
-      for (Later next = later.peek(); next != null && next.atNanos <= end; next = later.peek()) {
-        later.remove(next);
-        nowNanos = next.atNanos;
-        next.task.run();
-      }
-      nowNanos = end;
-    }
-
-    @Override
-    public long nanoTime() {
-      return nowNanos;
-    }
-
-    @Override
-    public void after(long nanos, Runnable task) {
-      later.add(new Later(nowNanos + nanos, task));
-    }
-
-    @Override
-    public void every(long nanos, Runnable task) {
-      after(
-          nanos,
-          () -> {
-            task.run();
-            every(nanos, task);
-          });
-    }
-
-    @Override
-    public <T> T await(CompletableFuture<T> future, long nanos) throws TimeoutException {
-      pass(nanos);
-      if (!future.isDone()) {
-        throw new TimeoutException();
-      }
-      return future.join();
-    }
-
-    @Override
-    public void elsewhere(Runnable task) {
-      task.run();
-    }
-
-    @Override
-    public void close() {
-      later.clear();
     }
   }
 }

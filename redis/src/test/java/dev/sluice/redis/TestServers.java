@@ -9,6 +9,7 @@ import dev.sluice.testkit.servers.RedisBinary;
 import java.net.URI;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 
@@ -82,11 +83,29 @@ final class TestServers {
         Stream.generate(() -> LocalRedis.start(RedisBinary.bundled())).limit(3).toList();
   }
 
-  /** By a server's own clock, when a key ends; milliseconds since the epoch. */
-  static long endMillis(LocalRedis server, String key) {
-    String script =
-        "local t = redis.call('TIME') return redis.call('PTTL', KEYS[1])"
-            + " + t[1] * 1000 + math.floor(t[2] / 1000)";
-    return Long.parseLong(String.valueOf(server.command("EVAL", script, "1", key)));
+  /**
+   * When a key ends, by a server's own clock.
+   *
+   * @param fromMillis the earliest moment that is possible, in milliseconds since the epoch
+   * @param toMillis the latest: the server may stand still between two commands of this class
+   */
+  record End(long fromMillis, long toMillis) {
+
+    static End of(LocalRedis server, String key) {
+      long before = timeMillis(server);
+      long left = Long.parseLong(String.valueOf(server.command("PTTL", key)));
+      return new End(before + left, timeMillis(server) + left);
+    }
+
+    private static long timeMillis(LocalRedis server) {
+      List<?> time = (List<?>) Objects.requireNonNull(server.command("TIME"));
+      long micros = Long.parseLong(String.valueOf(time.get(1)));
+      return Long.parseLong(String.valueOf(time.get(0))) * 1_000 + micros / 1_000;
+    }
+
+    /** Whether both may be the same moment. */
+    boolean meets(End other) {
+      return fromMillis <= other.toMillis && other.fromMillis <= toMillis;
+    }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.rules.DescriptorRule.EntrySource;
@@ -11,8 +13,6 @@ import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.rules.RuleMatch.RuleCharging.Cost;
 import dev.sluice.rules.Template.Source;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.web.PathPattern;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.yaml.Fields;
@@ -147,7 +147,7 @@ final class ChargeReader<C> {
 
   private @Nullable Cost<C> cost(@Nullable Node node, @Nullable LimitName name) {
     if (node == null) {
-      return ofDescriptors ? context -> null : context -> 1L;
+      return context -> null; // a request counts as one hit, unless a log says more
     }
     if (node instanceof Node.Mapping map) {
       return headerCost(node, Fields.of(map, node, COST_FIELDS, problems));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.rules.DescriptorRule.Wanted;
@@ -8,8 +10,6 @@ import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.RuleCharging;
 import dev.sluice.rules.Template.Source;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;

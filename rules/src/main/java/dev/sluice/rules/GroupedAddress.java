@@ -3,7 +3,7 @@ package dev.sluice.rules;
 
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;

@@ -2,13 +2,13 @@
 package dev.sluice.rules;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import java.util.Comparator;

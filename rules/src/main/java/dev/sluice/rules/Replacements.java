@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
 import java.util.ArrayDeque;

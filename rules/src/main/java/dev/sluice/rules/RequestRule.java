@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IpAddress;
+import dev.sluice.rules.RuleBook.RequestForm;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.RuleCharging;
 import dev.sluice.rules.Template.Source;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BiPredicate;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -66,6 +69,28 @@ record RequestRule(
       segments.add(segment);
     }
     return segments;
+  }
+
+  /** Returns what the rule uses of a request. */
+  RequestForm form() {
+    Set<String> words = new LinkedHashSet<>();
+    if (!methods.isEmpty()) {
+      words.add("method");
+    }
+    if (!hosts.isEmpty()) {
+      words.add("host");
+    }
+    if (!clients.isEmpty()) {
+      words.add("ip");
+    }
+    headers.keySet().forEach(header -> words.add("header:" + header));
+    for (var charged : charging.limits()) {
+      for (String placeholder : charged.id().placeholders()) {
+        int bar = placeholder.indexOf('|');
+        words.add(bar < 0 ? placeholder : placeholder.substring(0, bar));
+      }
+    }
+    return new RequestForm(line(), listed(paths), words);
   }
 
   /** Returns what the rule charges, joined over all spellings of the request's values. */

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.rules.RuleBook.Explanation.PassedOver;
 import dev.sluice.rules.RuleBook.Explanation.Unusable;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.Verdict;
-import dev.sluice.text.SafeText;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.RequestRules;
@@ -159,6 +159,18 @@ public final class RuleBook implements RequestRules {
    */
   public boolean hasRequestRules() {
     return forRequests;
+  }
+
+  /**
+   * Returns the rules for requests, in order.
+   *
+   * @return one for each rule; empty if all rules are for descriptors
+   */
+  public List<RequestForm> requestRules() {
+    return rules.stream()
+        .filter(RequestRule.class::isInstance)
+        .map(rule -> ((RequestRule) rule).form())
+        .toList();
   }
 
   /**
@@ -361,6 +373,28 @@ public final class RuleBook implements RequestRules {
      * @param detail what is missing or unusable, in the words of the answer to the client
      */
     public record Unusable(int line, String detail) {}
+  }
+
+  /**
+   * A rule for requests, for people and for readers of logs.
+   *
+   * @param line where the rule starts in the file, from 1
+   * @param paths its paths, joined with a comma
+   * @param words what it uses of a request, in the words of placeholders, such as {@code ip},
+   *     {@code method} or {@code header:x-api-key}; without the header of a cost
+   */
+  public record RequestForm(int line, String paths, Set<String> words) {
+
+    /**
+     * Makes a form.
+     *
+     * @param line from 1
+     * @param paths joined with a comma
+     * @param words copied
+     */
+    public RequestForm {
+      words = Set.copyOf(words);
+    }
   }
 
   /**

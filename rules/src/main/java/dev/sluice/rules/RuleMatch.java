@@ -169,7 +169,8 @@ public record RuleMatch(
      *
      * @param limits the limits from which the rule book came
      * @return the transaction
-     * @throws dev.sluice.limit.InvalidIdException if a value makes no id of this limit
+     * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if a value makes no id of
+     *     this limit
      */
     public Transaction transaction(Limits limits) {
       LimitName name = limits.catalogue().get(limit);

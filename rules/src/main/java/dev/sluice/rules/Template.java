@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.rules;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -285,6 +285,15 @@ final class Template<C> {
       nearest.append(several ? JoinedIds.escaped(asked) : asked);
     }
     return nearest.toString();
+  }
+
+  /** Returns the placeholders, without their braces. */
+  List<String> placeholders() {
+    return parts.stream()
+        .flatMap(List::stream)
+        .filter(piece -> piece.source() != null)
+        .map(piece -> piece.text().substring(1, piece.text().length() - 1))
+        .toList();
   }
 
   /** Returns the text of the template. */

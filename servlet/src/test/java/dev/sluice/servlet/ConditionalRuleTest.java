@@ -13,6 +13,7 @@ import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -63,7 +64,9 @@ class ConditionalRuleTest {
 
     var unused = web.get(path);
 
-    await().until(() -> remaining(limiter, "FailedPerAddress", LOCAL) == 30);
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> remaining(limiter, "FailedPerAddress", LOCAL) == 30);
   }
 
   @ParameterizedTest
@@ -108,6 +111,7 @@ class ConditionalRuleTest {
     long failed = status == 401 || how.startsWith("time-out") ? 29 : 30;
     long broken = status >= 500 ? 1 : 2;
     await()
+        .atMost(Duration.ofMinutes(1))
         .untilAsserted(
             () -> {
               assertThat(remaining(limiter, "FailedPerAddress", LOCAL)).isEqualTo(failed);

@@ -21,7 +21,7 @@ final class HeldPages extends HttpServlet {
   static final Set<String> PATHS = Set.of("/check", "/attack");
 
   private static final long serialVersionUID = 1;
-  private static final long PATIENCE_SECONDS = 10;
+  private static final long PATIENCE_SECONDS = 60;
 
   private final transient HeldRequests requests;
 

@@ -47,7 +47,7 @@ class KilledRedisTest {
                   .rule(Rule.on("/page").limit("PerKey", VaryBy.constant("a")).build())
                   .build())
           .start();
-      await().until(() -> web.get("/login").statusCode() == 200);
+      await().atMost(Duration.ofMinutes(1)).until(() -> web.get("/login").statusCode() == 200);
       assertThat(web.get("/page").headers().firstValue("RateLimit")).isPresent();
 
       redis.kill();
@@ -59,7 +59,7 @@ class KilledRedisTest {
 
       redis.startAgain();
 
-      await().until(() -> web.get("/login").statusCode() == 200);
+      await().atMost(Duration.ofMinutes(1)).until(() -> web.get("/login").statusCode() == 200);
     }
   }
 
@@ -103,8 +103,12 @@ class KilledRedisTest {
 
       redis.startAgain(); // empty: nothing was taken there since, and nothing is given back there
 
-      await().until(() -> web.get("/login?status=401").statusCode() == 401);
-      await().until(() -> Limiters.remaining(limiter, "FailedPerAddress", "127.0.0.1") == 29);
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> web.get("/login?status=401").statusCode() == 401);
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> Limiters.remaining(limiter, "FailedPerAddress", "127.0.0.1") == 29);
       assertThat(redis.command("EXISTS", "1003:a")).isEqualTo(0L);
     }
   }

@@ -37,11 +37,10 @@ final class FilterRules {
       throw new SluiceConfigurationException(
           List.of(
               properties.filter().rules().isEmpty()
-                  ? "sluice.rules: found a rule book beside beans of type Rule"
-                  : "sluice.rules: found a rule book beside sluice.filter.rules"),
+                  ? "sluice.rules: found a rule book and beans of type Rule"
+                  : "sluice.rules: found a rule book and sluice.filter.rules"),
           "Keep the rules in the book (sluice.rules), or in sluice.filter.rules and beans, not in"
-              + " both: of a book, the first rule that matches decides; the others charge"
-              + " together.");
+              + " both: in a book, the first rule that matches decides; other rules charge together.");
     }
     RuleBook book = RuleBook.of(limits);
     if (book.isEmpty()) {
@@ -170,7 +169,7 @@ final class FilterRules {
   private static SluiceConfigurationException problem(String message) {
     return new SluiceConfigurationException(
         List.of("sluice.filter.client-address: " + message),
-        "Correct sluice.filter.client-address, or remove it where no proxy is in front.");
+        "Correct sluice.filter.client-address, or remove it if there is no proxy.");
   }
 
   /** Makes a filter; what does not fit the limits is a mistake in the configuration. */
@@ -181,7 +180,7 @@ final class FilterRules {
       throw new SluiceConfigurationException(
           List.of(String.valueOf(e.getMessage())),
           "Correct sluice.filter.rules or the Rule beans, or configure the limits that they name."
-              + " Names of your own stand in sluice.names.");
+              + " Declare names of your own in sluice.names.");
     }
   }
 }

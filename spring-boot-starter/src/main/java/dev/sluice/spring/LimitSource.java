@@ -40,7 +40,7 @@ final class LimitSource {
         properties.limits() != null || properties.names() != null || properties.overrides() != null;
     if (here && !properties.files().isEmpty()) {
       throw new SluiceConfigurationException(
-          List.of("sluice.files: found files beside limits in the properties"),
+          List.of("sluice.files: found files and also limits in the properties"),
           "Keep the limits in files (sluice.files.*) or in the properties (sluice.limits,"
               + " sluice.names, sluice.overrides), not in both.");
     }

@@ -308,8 +308,7 @@ final class MethodParser {
     }
     if (found == null || !method.getReturnType().isAssignableFrom(found.getReturnType())) {
       problem(
-          ("fallback: there is no method %s with the same parameters (and perhaps a"
-                  + " RateLimitedException behind them) and the result %s")
+          "fallback: there is no method %s with the same parameters (optionally followed by a RateLimitedException) and the result %s"
               .formatted(name, method.getReturnType().getSimpleName()));
       return null;
     }

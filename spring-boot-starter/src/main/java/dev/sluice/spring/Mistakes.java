@@ -3,11 +3,11 @@ package dev.sluice.spring;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.yaml.LimitFilesException;

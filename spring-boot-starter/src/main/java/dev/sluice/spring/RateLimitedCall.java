@@ -6,7 +6,7 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;

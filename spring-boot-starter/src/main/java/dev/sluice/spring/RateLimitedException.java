@@ -2,7 +2,7 @@
 package dev.sluice.spring;
 
 import dev.sluice.Decision;
-import dev.sluice.DeniedException;
+import dev.sluice.Decision.DeniedException;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
 import dev.sluice.web.Refusal;

@@ -2,8 +2,8 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.spring.RateLimitedMethod.Spend;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
@@ -68,7 +68,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
       throw new SluiceConfigurationException(
           problems,
           "Correct the annotations, or configure the limits that they name (sluice.limits or"
-              + " sluice.files). Names of your own stand in sluice.names.");
+              + " sluice.files). Declare names of your own in sluice.names.");
     }
     limiter.limits().require(required);
   }

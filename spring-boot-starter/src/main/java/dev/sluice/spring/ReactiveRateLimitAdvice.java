@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
-import dev.sluice.DeniedException;
+import dev.sluice.Decision.DeniedException;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.webflux.RateLimitWebFilter;

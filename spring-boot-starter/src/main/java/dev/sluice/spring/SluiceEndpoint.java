@@ -87,7 +87,7 @@ class SluiceEndpoint {
       LimitName name = limiter.limits().get().catalogue().get(path[0]);
       return path.length > 1
           ? null
-          : "found no id behind %s, expected one of the form %s".formatted(name, name.id().name());
+          : "found no id after %s, expected one of the form %s".formatted(name, name.id().name());
     } catch (IllegalArgumentException e) {
       return e.getMessage();
     }

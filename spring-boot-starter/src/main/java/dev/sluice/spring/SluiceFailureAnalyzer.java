@@ -52,8 +52,7 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       return e.action();
     }
     if (cause instanceof LimitPropertiesException) {
-      return "Correct the properties. Each line begins with the name of the one that is wrong. Names of"
-          + " your own stand in sluice.names.";
+      return "Correct the properties. Each line begins with the name of the one that is wrong. Declare names of your own in sluice.names.";
     }
     if (cause instanceof LimitFilesException) {
       return "Correct the limit files. Each line begins with file, line and column; `sluice lint`"

@@ -5,7 +5,7 @@ import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;
 import java.time.Duration;

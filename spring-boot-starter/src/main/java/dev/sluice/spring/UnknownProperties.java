@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.Suggestion;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;

@@ -255,6 +255,7 @@ class MvcEndingsTest {
 
     // A token that comes back does so behind the answer: what is spent must stay spent for a while.
     await()
+        .atMost(Duration.ofMinutes(1))
         .during(Duration.ofMillis(100))
         .untilAsserted(
             () ->

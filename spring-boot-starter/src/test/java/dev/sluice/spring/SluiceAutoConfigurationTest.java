@@ -10,7 +10,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
@@ -147,6 +147,7 @@ class SluiceAutoConfigurationTest {
                   .isEqualTo(3);
               Files.writeString(file, "LoginsPerIPAddress: {burst: 9, count: 9, period: 1m}\n");
               await()
+                  .atMost(Duration.ofMinutes(1))
                   .until(
                       () -> limiter.check("LoginsPerIPAddress", "192.0.2.1", 0).remaining() == 9);
             });
@@ -168,6 +169,7 @@ class SluiceAutoConfigurationTest {
               Limiter limiter = context.getBean(Limiter.class);
               Files.writeString(file, "LoginsPerIPAddress: {burst: 9, count: 9, period: 1m}\n");
               await()
+                  .atMost(Duration.ofMinutes(1))
                   .until(
                       () -> limiter.check("LoginsPerIPAddress", "192.0.2.1", 0).remaining() == 9);
             });
@@ -236,7 +238,7 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("sluice.limits.LoginsPerIPAddress.burst: found 0")
                     .contains("sluice.limits.LoginsPerUser: found the name")
-                    .contains("Names of your own stand in sluice.names")
+                    .contains("Declare names of your own in sluice.names")
                     .contains("-> Correct the properties"));
   }
 
@@ -289,7 +291,7 @@ class SluiceAutoConfigurationTest {
               assertThat(status(filter, "/other")).isEqualTo(200);
               Files.writeString(
                   folder.resolve("rules.yml"), "rules: [{path: /other, deny: true}]\n");
-              await().until(() -> status(filter, "/other") == 429);
+              await().atMost(Duration.ofMinutes(1)).until(() -> status(filter, "/other") == 429);
               assertThat(status(filter, "/login")).isEqualTo(200);
             });
   }
@@ -301,7 +303,7 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(analysis(context.getStartupFailure()))
-                    .contains("sluice.rules: found a rule book beside sluice.filter.rules")
+                    .contains("sluice.rules: found a rule book and sluice.filter.rules")
                     .contains("Keep the rules in the book"));
   }
 

@@ -33,6 +33,8 @@ class SpringDataRedisTest {
           .withConfiguration(SluiceAutoConfigurationTest.ALL)
           .withPropertyValues(
               "sluice.store=spring.data.redis",
+              "spring.data.redis.timeout=60s", // a slow machine is waited for
+              "spring.data.redis.connect-timeout=60s",
               "sluice.limits.ApiCallsPerKey.burst=2",
               "sluice.limits.ApiCallsPerKey.count=2",
               "sluice.limits.ApiCallsPerKey.period=1h");
@@ -57,11 +59,8 @@ class SpringDataRedisTest {
           "spring.data.redis.port=" + redis.port(),
           "spring.data.redis.database=3",
           "spring.data.redis.password=s3cr&t",
-          "spring.data.redis.timeout=2s",
           "spring.data.redis.client-name=orders");
-      decidesInRedis(
-          "spring.data.redis.url=redis://:s3cr%26t@127.0.0.1:" + redis.port() + "/4",
-          "spring.data.redis.timeout=5s");
+      decidesInRedis("spring.data.redis.url=redis://:s3cr%26t@127.0.0.1:" + redis.port() + "/4");
     }
   }
 
@@ -70,8 +69,7 @@ class SpringDataRedisTest {
     try (LocalSentinel sentinel = LocalSentinel.start(BINARY)) {
       decidesInRedis(
           "spring.data.redis.sentinel.master=" + sentinel.uri().getFragment(),
-          "spring.data.redis.sentinel.nodes=" + sentinel.sentinel().address(),
-          "spring.data.redis.timeout=5s");
+          "spring.data.redis.sentinel.nodes=" + sentinel.sentinel().address());
     }
   }
 
@@ -82,8 +80,7 @@ class SpringDataRedisTest {
           "spring.data.redis.cluster.nodes="
               + cluster.servers().stream()
                   .map(LocalRedis::address)
-                  .collect(Collectors.joining(",")),
-          "spring.data.redis.timeout=5s");
+                  .collect(Collectors.joining(",")));
     }
   }
 
@@ -106,7 +103,7 @@ class SpringDataRedisTest {
   @Test
   void applications_thatShareARedis_shareNoBuckets() {
     try (LocalRedis redis = LocalRedis.start(BINARY)) {
-      String own = "sluice.store=" + redis.uri() + "?timeout=5s";
+      String own = "sluice.store=" + redis.uri() + "?timeout=60s&connectTimeout=60s";
       String springs = "spring.data.redis.url=" + redis.uri();
       String shop = "spring.application.name=shop";
       assertThat(remaining(springs, shop)).isEqualTo(1);

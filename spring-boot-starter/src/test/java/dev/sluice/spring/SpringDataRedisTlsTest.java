@@ -60,8 +60,8 @@ class SpringDataRedisTlsTest {
                   "sluice.limits.ApiCallsPerKey.period=1h",
                   "spring.data.redis.host=localhost",
                   "spring.data.redis.port=" + port,
-                  "spring.data.redis.timeout=10s",
-                  "spring.data.redis.connect-timeout=10s");
+                  "spring.data.redis.timeout=60s",
+                  "spring.data.redis.connect-timeout=60s");
       application
           .withPropertyValues(
               "spring.data.redis.ssl.bundle=own",

@@ -105,7 +105,7 @@ class VirtualThreadsTest {
             "--sluice.store=spring.data.redis",
             "--spring.data.redis.host=127.0.0.1",
             "--spring.data.redis.port=" + redis.port(),
-            "--spring.data.redis.timeout=5s",
+            "--spring.data.redis.timeout=60s",
             "--sluice.limits.ApiCallsPerKey.burst=" + BURST,
             "--sluice.limits.ApiCallsPerKey.count=" + BURST,
             "--sluice.limits.ApiCallsPerKey.period=1h",

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.io.IOException;
 import java.net.URI;
@@ -287,7 +287,7 @@ class WebApplicationTest {
     assertThat(unknown.body()).contains("ApiCallPerKey", "did you mean", "ApiCallsPerKey");
     HttpResponse<String> withoutId = get("/actuator/sluice/ApiCallsPerKey");
     assertThat(withoutId.statusCode()).isEqualTo(404);
-    assertThat(withoutId.body()).contains("found no id behind ApiCallsPerKey, expected one");
+    assertThat(withoutId.body()).contains("found no id after ApiCallsPerKey, expected one");
     assertThat(get("/actuator/sluice/ApiCallsPerKey/" + "k".repeat(2000)).statusCode())
         .isEqualTo(400);
     assertThat(send("DELETE", "/actuator/sluice/ApiCallsPerKey/z").statusCode()).isNotEqualTo(204);

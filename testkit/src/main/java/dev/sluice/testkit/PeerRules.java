@@ -8,8 +8,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.sluice.Decision;
-import dev.sluice.async.Stages;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.InvalidRequestException;
 import java.time.Duration;
 import java.util.ArrayList;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit;
 
-import dev.sluice.async.Stages;
-import dev.sluice.direct.Buckets;
-import dev.sluice.direct.DirectStore;
+import dev.sluice.internal.async.Stages;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectStore;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.BucketStore.Tentative;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
 import java.time.Duration;
 import java.util.List;
 import java.util.OptionalLong;
@@ -33,6 +33,7 @@ final class SettlingStore implements BucketStore, DirectStore {
 
   void settle() {
     Awaitility.await()
+        .atMost(Duration.ofMinutes(1))
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(1))
         .until(() -> inFlight.get() == 0);
@@ -66,6 +67,11 @@ final class SettlingStore implements BucketStore, DirectStore {
       inFlight.decrementAndGet();
       throw e;
     }
+  }
+
+  @Override
+  public boolean answersAtOnce() {
+    return store instanceof DirectStore direct && direct.answersAtOnce();
   }
 
   @Override

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
-import dev.sluice.async.Stages;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -7,7 +7,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.store.StoreException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;

@@ -57,7 +57,7 @@ final class Credentials {
     int end = base64.indexOf('=') < 0 ? base64.length() : base64.indexOf('=');
     if (base64.substring(end).chars().anyMatch(c -> c != '=')) {
       throw new UnusableRequestException(
-          "the credentials go on behind a \"=\", expected it at their end only");
+          "the credentials continue after a \"=\", expected it only at the end");
     }
     // One character alone at the end has no whole byte.
     String whole = base64.substring(0, end % 4 == 1 ? end - 1 : end);

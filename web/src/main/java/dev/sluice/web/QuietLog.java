@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
-import dev.sluice.text.LogPace;
+import dev.sluice.internal.text.LogPace;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.function.LongSupplier;

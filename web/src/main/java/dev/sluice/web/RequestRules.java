@@ -20,7 +20,8 @@ public interface RequestRules {
    * @param limits the limits that hold now; rules that came with them decide, otherwise these
    * @return the charges; {@link Charges#NONE} if no rule is for the request
    * @throws UnusableRequestException if the request lacks what a rule needs
-   * @throws dev.sluice.limit.UnknownLimitException if the limits lack a limit that a rule names
+   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
+   *     limit that a rule names
    */
   Charges charges(WebRequest request, ClientAddress client, Limits limits);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -43,7 +43,7 @@ public final class RequestWord {
     }
     if (bar == word.length() - 1) {
       throw new IllegalArgumentException(
-          "nothing follows \"|\" in %s, expected what stands in for an absent value"
+          "nothing follows \"|\" in %s, expected the id for a missing value"
               .formatted(SafeText.quote(word)));
     }
     return source(word.substring(0, bar)).orId(word.substring(bar + 1));

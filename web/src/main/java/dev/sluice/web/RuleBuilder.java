@@ -4,8 +4,8 @@ package dev.sluice.web;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
@@ -105,8 +105,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
     Limits limits = limiter.limits().get();
     if (book != null && !rules.isEmpty()) {
       throw new IllegalStateException(
-          "found rules of a book beside single rules, expected one or the other: of a book, the"
-              + " first rule that matches decides; single rules charge together");
+          "found rules of a book beside single rules, expected one or the other: in a book, the first rule that matches decides; single rules charge together");
     }
     Rules all = book == null ? Rules.of(rules, clientAddress) : Rules.of(book, clientAddress);
     MissingDefault onMissing = limiter.missingDefault();

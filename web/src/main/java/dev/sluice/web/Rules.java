@@ -2,8 +2,8 @@
 package dev.sluice.web;
 
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -49,7 +49,8 @@ public final class Rules {
    * @param limits the limits that hold now
    * @return the rules with their transactions; empty if no rule is for the request
    * @throws UnusableRequestException if the request lacks what an enforced rule needs
-   * @throws dev.sluice.limit.UnknownLimitException if the limits lack a limit that a rule names
+   * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
+   *     limit that a rule names
    */
   public Match match(WebRequest request, Limits limits) {
     return book == null

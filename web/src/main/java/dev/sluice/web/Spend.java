@@ -5,7 +5,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;

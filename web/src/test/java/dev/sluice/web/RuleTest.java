@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import java.util.List;
 import java.util.Map;

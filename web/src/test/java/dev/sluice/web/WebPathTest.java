@@ -48,7 +48,7 @@ class WebPathTest {
   /** A path without special characters is not taken apart; an escape in it has it taken apart. */
   @Test
   void readings_ofAPlainPath_areThoseOfTheSamePathWithAnEscape() {
-    long seed = System.nanoTime();
+    long seed = Long.getLong("sluice.seed", 1);
     Random random = new Random(seed);
     for (int i = 0; i < 20_000; i++) {
       StringBuilder path = new StringBuilder("/");

@@ -19,7 +19,7 @@ import reactor.netty.http.server.HttpServer;
 /** A real server on a free port of the loopback interface, with routes behind filters. */
 final class NettySite implements FilteredSite {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   private final DisposableServer server;
 

@@ -14,8 +14,8 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.testkit.web.FilterSetup;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
@@ -72,7 +72,7 @@ class RateLimitWebFilterTest {
     }
 
     void answer() throws InterruptedException {
-      Runnable next = held.poll(10, TimeUnit.SECONDS);
+      Runnable next = held.poll(60, TimeUnit.SECONDS);
       assertThat(next).as("a call of the store").isNotNull();
       new Thread(next, "store").start();
     }
@@ -103,7 +103,7 @@ class RateLimitWebFilterTest {
       CompletableFuture<HttpResponse<String>> response = ask(site);
       store.answer();
 
-      assertThat(response.get(10, TimeUnit.SECONDS).body()).isEqualTo("2");
+      assertThat(response.get(60, TimeUnit.SECONDS).body()).isEqualTo("2");
       assertThat(threads.take()).startsWith("parallel-");
     }
   }
@@ -115,13 +115,15 @@ class RateLimitWebFilterTest {
     try (NettySite site = start(threads, rule)) {
       List<CompletableFuture<HttpResponse<String>>> responses =
           Stream.generate(() -> ask(site)).limit(100).toList();
-      await().until(() -> store.held.size() == 100); // more than there are threads
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> store.held.size() == 100); // more than there are threads
       for (int i = 0; i < 100; i++) {
         store.answer();
       }
 
       for (CompletableFuture<HttpResponse<String>> response : responses) {
-        assertThat(response.get(10, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
+        assertThat(response.get(60, TimeUnit.SECONDS).statusCode()).isEqualTo(200);
       }
     }
   }

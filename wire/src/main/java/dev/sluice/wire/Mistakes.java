@@ -2,7 +2,7 @@
 package dev.sluice.wire;
 
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;

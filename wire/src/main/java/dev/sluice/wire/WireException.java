@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.wire;
 
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.InvalidRequestException;
-import dev.sluice.text.Suggestion;
 import dev.sluice.wire.Mistakes.Mistake;
 import java.util.List;
 import org.jspecify.annotations.Nullable;

@@ -3,12 +3,12 @@ package dev.sluice.wire;
 
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.UnknownLimitException;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 

@@ -23,7 +23,7 @@ final class EmptyReload {
               1,
               1,
               Severity.MISTAKE,
-              "there are no defaults, so the limits stay as they are, with %s; restart to do without them"
+              "found no defaults, so the current ones (%s) stay in force; to remove them, restart"
                   .formatted(had)));
     }
     return problems;

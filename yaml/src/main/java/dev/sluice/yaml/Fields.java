@@ -34,7 +34,10 @@ public final class Fields {
       String name = entry.key().text();
       if (!known.contains(name)) {
         problems.unknownKey(
-            entry.key(), "found the field %s, expected one of " + String.join(", ", known), known);
+            entry.key(),
+            "found the field %s, expected one of " + String.join(", ", known),
+            map,
+            known);
         continue;
       }
       Node.Entry first = fields.byName.putIfAbsent(name, entry);

@@ -2,13 +2,13 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.text.Durations;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.text.Durations;
+import dev.sluice.limit.Limits.Requirement;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;

@@ -2,10 +2,10 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.text.Durations;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.text.Durations;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -213,8 +213,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
         1,
         1,
         Severity.MISTAKE,
-        ("the files have changed at each of the last %s looks, this one or one beside it; they are"
-                + " applied when two looks in a row find the same content")
+        "this file or another one has changed at each of the last %s checks; the files are applied when two checks in a row read the same content"
             .formatted(CHANGES_THAT_ARE_A_MISTAKE));
   }
 
@@ -240,10 +239,15 @@ public final class LimitFilesWatcher implements AutoCloseable {
       Snapshot others = snapshot.withOverrides(before.overrides());
       Loading.Loaded rest = Loading.of(files, others);
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
-      if (isNews
-          && rest.limits() != null
-          && act(others, fingerprint, looks, rest) == Verdict.LOOK_AGAIN) {
-        return Verdict.LOOK_AGAIN;
+      if (rest.limits() != null) {
+        Verdict verdict =
+            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED; // before
+        if (verdict == Verdict.LOOK_AGAIN) {
+          return verdict;
+        }
+        if (verdict == Verdict.APPLIED) {
+          outcome = outcome.adding("; the other files are loaded, with the previous overrides");
+        }
       }
     }
     return act(snapshot, fingerprint, looks, outcome);
@@ -270,7 +274,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       return refused(snapshot, fingerprint, List.copyOf(reasons));
     }
     List<Problem> warnings =
-        new ArrayList<>(Vanished.warnings(target.get(), limits, applied, snapshot));
+        new ArrayList<>(RemovedLimitWarnings.warnings(target.get(), limits, applied, snapshot));
     if (!warnings.isEmpty() && looks < LOOKS_BEFORE_A_LOSS) {
       return Verdict.LOOK_AGAIN;
     }

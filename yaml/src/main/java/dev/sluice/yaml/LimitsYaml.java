@@ -2,12 +2,12 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
-import dev.sluice.text.GoDuration;
 import java.io.IOException;
 import java.math.BigDecimal;
 import java.util.Locale;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -40,6 +40,20 @@ final class Loading {
       List<Problem> problems,
       UnaryOperator<Limits> reduced,
       boolean lacksOverrides) {
+
+    /** Returns the same with words added to each mistake. */
+    Loaded adding(String words) {
+      List<Problem> told =
+          problems.stream()
+              .map(
+                  p ->
+                      p.severity() == Severity.MISTAKE
+                          ? new Problem(
+                              p.file(), p.line(), p.column(), p.severity(), p.message() + words)
+                          : p)
+              .toList();
+      return new Loaded(limits, told, reduced, lacksOverrides);
+    }
 
     /** Returns the errors, without the warnings. */
     List<Problem> mistakes() {
@@ -178,7 +192,7 @@ final class Loading {
         return new Place(rest, overrides.problems);
       }
       overrides.outside(
-          rest, "; the overrides stand in " + source.place(source.entry(Sections.OVERRIDES)));
+          rest, "; the overrides are in " + source.place(source.entry(Sections.OVERRIDES)));
     } else if (overrides != null
         && overrides.root != null
         && overrides.sections.find(Sections.OVERRIDES) == null) {
@@ -199,7 +213,7 @@ final class Loading {
         Node.Entry other = Objects.requireNonNull(found.sections.first(keys));
         one.problems.mistakeWithoutText(
             entry.key(),
-            "found the section %s, which stands in %s too; expected it in one file"
+            "found the section %s, which is in %s too; expected it in one file"
                 .formatted(entry.key().text(), found.place(other)));
       } else if (entry != null) {
         found = one;
@@ -432,7 +446,7 @@ final class Loading {
       if (rest instanceof Node.Mapping map) {
         for (Node.Entry one : map.entries()) {
           problems.unknownKey(
-              one.key(), "found %s outside of the sections" + expected, Sections.ALL);
+              one.key(), "found %s outside of the sections" + expected, map, Sections.ALL);
         }
       } else if (!(rest instanceof Node.Broken)) {
         problems.wrongKind(rest, "sections" + hint);

@@ -55,6 +55,12 @@ final class NodeReader {
   /** The set of a whole ACME order, twice over, is the longest id. */
   static final int MAX_SCALAR = 64 * 1024;
 
+  /** A file within a file: Kubernetes allows 1 MiB for all files of a ConfigMap. */
+  private static final int MAX_EMBEDDED = 1 << 20;
+
+  /** The depth of such a file: a value in the map {@code data} of the root. */
+  private static final int EMBEDDED_DEPTH = 3;
+
   /**
    * The scanner copies what is left of its buffer for each refill: many small ones are quadratic.
    */
@@ -229,7 +235,7 @@ final class NodeReader {
     int column = column(event.getStartMark());
     refuseProperties(event, line, column);
     if (event instanceof ScalarEvent scalar) {
-      taker.accept(value(scalar, line, column));
+      taker.accept(value(scalar, depth, line, column));
     } else if (event instanceof MappingStartEvent) {
       List<Node.Entry> entries = new ArrayList<>();
       Node map = new Node.Mapping(line, column, entries);
@@ -279,15 +285,16 @@ final class NodeReader {
   }
 
   /** Looks at a value's length before anybody reads it as a number, a period or a name. */
-  private Node value(ScalarEvent scalar, int line, int column) {
+  private Node value(ScalarEvent scalar, int depth, int line, int column) {
     String text = scalar.getValue();
-    if (text.length() <= MAX_SCALAR) {
+    int most = hasAliases && depth == EMBEDDED_DEPTH ? MAX_EMBEDDED : MAX_SCALAR;
+    if (text.length() <= most) {
       return new Node.Scalar(line, column, text, scalar.isPlain());
     }
     problems.mistake(
         line,
         column,
-        "found a value of %s characters, expected at most %s".formatted(text.length(), MAX_SCALAR));
+        "found a value of %s characters, expected at most %s".formatted(text.length(), most));
     return new Node.Broken(line, column);
   }
 

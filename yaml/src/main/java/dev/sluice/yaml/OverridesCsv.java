@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.text.GoDuration;
 import java.io.IOException;
 
 /**

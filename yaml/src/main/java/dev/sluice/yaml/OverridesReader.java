@@ -2,11 +2,11 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
-import dev.sluice.text.SafeText;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
+import java.util.function.BiFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -15,6 +16,7 @@ import org.jspecify.annotations.Nullable;
  * logs, and over HTTP to everybody. So messages quote a file's text only if the file has something
  * that a file of Sluice has: the name of a limit, or a map with several known fields. That is known
  * only after the file was read, so each problem that quotes text has a second message without it.
+ * An unknown key is quoted beside one known field too: where that stands, keys are no secrets.
  */
 /**
  * Collects the problems of one file, so that all are reported in one run. Messages are made
@@ -105,14 +107,18 @@ public final class Problems {
   }
 
   /**
-   * Adds the mistake that a key is unknown.
+   * Adds the mistake that a key is unknown. Shows the key if it resembles a known one, or if its
+   * map has a known one.
    *
-   * @param key the key; shown if it resembles a known one
+   * @param key the key
    * @param message what was found and expected, with one {@code %s} for the key
-   * @param known the known keys
+   * @param map where the key stands
+   * @param known the keys that the map may have
    */
-  public void unknownKey(Node.Scalar key, String message, Collection<String> known) {
-    unknownKey(key, message, known, suggestion(key, known));
+  public void unknownKey(
+      Node.Scalar key, String message, Node.Mapping map, Collection<String> known) {
+    boolean isOurs = map.entries().stream().anyMatch(one -> known.contains(one.key().text()));
+    unknownKey(key, message, known, suggestion(key, known), isOurs);
   }
 
   /** Returns a hint at the key that was meant; empty when no more problems are kept. */
@@ -122,10 +128,20 @@ public final class Problems {
 
   /** Adds the mistake that a key is unknown, with a suggestion made by the caller. */
   void unknownKey(Node.Scalar key, String message, Collection<String> known, String suggestion) {
+    unknownKey(key, message, known, suggestion, false);
+  }
+
+  private void unknownKey(
+      Node.Scalar key,
+      String message,
+      Collection<String> known,
+      String suggestion,
+      boolean isShown) {
     String meant = suggestion.isEmpty() ? sharingWords(key.text(), known) : suggestion;
     String shown = message.replace("%s", showKey(key)) + meant;
-    String hidden = message.replace("%s", "(not shown, as the file may be another one)") + meant;
-    mistake(key.line(), key.column(), shown, meant.isEmpty() ? hidden : null);
+    String hidden = message.replace("%s", "(not shown, as the file may be another one)");
+    boolean mayHide = meant.isEmpty() && !isShown;
+    mistake(key.line(), key.column(), shown, mayHide ? hidden : null);
   }
 
   /** Suggests a known key with more or fewer words, such as tokens for tokens-file. */
@@ -220,6 +236,30 @@ public final class Problems {
   /** Creates a problem; replaces unprintable characters, so that a file can't forge log lines. */
   private Problem problem(int line, int column, Severity severity, String text) {
     return new Problem(file, line, column, severity, UNPRINTABLE.matcher(text).replaceAll(" "));
+  }
+
+  /**
+   * Reads a file that is a text in this one, as in a manifest of Kubernetes. Its problems have its
+   * own name and lines. It may have aliases.
+   *
+   * @param <T> what the file becomes
+   * @param name the name of the file, as messages show it
+   * @param text the content
+   * @param reader reads the content and takes its problems, and returns null after a mistake
+   * @return what the reader returned; null after a mistake
+   */
+  public <T> @Nullable T embedded(
+      String name, String text, BiFunction<Node, Problems, @Nullable T> reader) {
+    Problems own = new Problems(name);
+    NodeReader.Content content = NodeReader.read(text, true, own);
+    Node root = content.root();
+    if (root == null && !own.mistaken) {
+      own.mistake("found an empty file");
+    }
+    T read = root == null ? null : reader.apply(root, own);
+    mistaken |= own.mistaken;
+    found.addAll(own.found);
+    return own.mistaken ? null : read;
   }
 
   /**

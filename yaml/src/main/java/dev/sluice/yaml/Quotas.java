@@ -22,6 +22,9 @@ final class Quotas {
 
   /** The quota, null after a problem has been reported. */
   static @Nullable Quota read(Fields fields, Problems problems) {
+    if (fields.find("burst") != null) {
+      problems.recognized(); // the word is in no other file
+    }
     Long burst = Values.wholeNumber(fields.require("burst"), problems);
     Long count = Values.wholeNumber(fields.require("count"), problems);
     Duration period = Values.duration(fields.require("period"), problems);

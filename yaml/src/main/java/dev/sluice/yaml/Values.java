@@ -2,7 +2,7 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
-import dev.sluice.text.GoDuration;
+import dev.sluice.internal.text.GoDuration;
 import java.time.Duration;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;

@@ -7,8 +7,8 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.testkit.Vectors;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -114,7 +114,7 @@ class LimitFilesWatcherTest {
         .singleElement()
         .asString()
         .startsWith("failed ")
-        .contains(defaults + ":1:1: ", "changed at each of the last 10 looks");
+        .contains(defaults + ":1:1: ", "changed at each of the last 10 checks");
     assertThat(defaultBurst()).isEqualTo(1);
     poll(1);
     assertThat(defaultBurst()).isEqualTo(39);
@@ -161,7 +161,8 @@ class LimitFilesWatcherTest {
     poll(5);
     assertThat(events.take())
         .containsExactly(
-            "failed 2026-11-20T12:00:00Z [%s:1:1: there is no such file]".formatted(overrides));
+            "failed 2026-11-20T12:00:00Z [%s:1:1: there is no such file; the other files are loaded, with the previous overrides]"
+                .formatted(overrides));
     assertThat(overrideBurst()).isEqualTo(1);
   }
 
@@ -177,11 +178,11 @@ class LimitFilesWatcherTest {
     poll(5);
     assertThat(events.take())
         .containsExactly(
-            "failed 2026-11-20T12:00:00Z [%s:1:1: found an empty file, expected a list of name → {burst, count, period, ids}; write [] for none]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found an empty file, expected a list of name → {burst, count, period, ids}; write [] for none; the other files are loaded, with the previous overrides]"
                 .formatted(overrides),
             "loaded 2026-11-20T12:00:00Z 1 warnings", // written on purpose
             "loaded 2026-11-20T12:00:00Z 0 warnings",
-            "failed 2026-11-20T12:00:00Z [%s:1:1: there are no defaults, so the limits stay as they are, with 1; restart to do without them]"
+            "failed 2026-11-20T12:00:00Z [%s:1:1: found no defaults, so the current ones (1) stay in force; to remove them, restart]"
                 .formatted(defaults));
     assertThat(overrideBurst()).isEqualTo(1);
     assertThat(defaultBurst()).isEqualTo(1);
@@ -545,7 +546,9 @@ class LimitFilesWatcherTest {
     assertThat(calls).hasValue(1);
     answer.countDown();
     FileAccess patient = new FileAccess(Duration.ofSeconds(30));
-    await().until(() -> patient.call(defaults, () -> "there", reason -> reason).equals("there"));
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> patient.call(defaults, () -> "there", reason -> reason).equals("there"));
   }
 
   @Test
@@ -574,9 +577,11 @@ class LimitFilesWatcherTest {
     LimitFilesWatcher threaded = files().watch(target, Duration.ofMillis(5), told);
     try (threaded) {
       TestFiles.write(defaults, defaults(3));
-      await().until(() -> burst(target.get()) == 3);
+      await().atMost(Duration.ofMinutes(1)).until(() -> burst(target.get()) == 3);
       TestFiles.write(defaults, "junk");
-      await().until(() -> told.list.stream().anyMatch(e -> e.startsWith("failed")));
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> told.list.stream().anyMatch(e -> e.startsWith("failed")));
       assertThat(burst(target.get())).isEqualTo(3);
     }
     assertThat(threaded.reloadNow()).isFalse();

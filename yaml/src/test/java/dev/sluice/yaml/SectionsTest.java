@@ -95,13 +95,13 @@ class SectionsTest {
     Path two = write("two.yml", OVERRIDES);
     assertThat(TestFiles.lines(LimitFiles.builder().defaults(one).overrides(two).build().lint()))
         .containsExactly(
-            "1:1: found the section overrides, which stands in "
+            "1:1: found the section overrides, which is in "
                 + one
                 + ", line 4 too; expected it in one file");
     write("two.yml", "- Widgets: {burst: 3, count: 3, period: 1s, ids: [b]}\n");
     assertThat(TestFiles.lines(LimitFiles.builder().defaults(one).overrides(two).build().lint()))
         .containsExactly(
-            "1:1: found a list, expected sections; the overrides stand in " + one + ", line 4");
+            "1:1: found a list, expected sections; the overrides are in " + one + ", line 4");
   }
 
   @Test
@@ -171,7 +171,7 @@ class SectionsTest {
       assertThat(told.get(told.size() - 1)).contains("overrides that are gone: 1");
       write("all.yml", NAMES + "limits: {}\n");
       assertThat(watcher.reloadNow()).isFalse();
-      assertThat(told.get(told.size() - 1)).contains("there are no defaults");
+      assertThat(told.get(told.size() - 1)).contains("found no defaults");
       LimitName name = current.get().catalogue().get("Widgets");
       assertThat(current.get().hasDefault(name)).isTrue();
     }

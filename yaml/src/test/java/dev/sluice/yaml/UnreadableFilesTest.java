@@ -228,6 +228,10 @@ class UnreadableFilesTest {
             "1:46: found \"few\", expected a whole number in digits, such as 20");
     assertThat(lint("Foo: {burst: 1, count: 1, period: soon}\n".getBytes(UTF_8)).toString())
         .contains("found the name \"Foo\"", "\"soon\"");
+    assertThat(lint("Foo: {burst: 1, requests: 1, per: soon}\n".getBytes(UTF_8)).toString())
+        .contains("found the name \"Foo\"", "the field \"requests\"", "the field \"per\"");
+    assertThat(lint("Foo: {period: 1m, requests: 1}\n".getBytes(UTF_8)).toString())
+        .contains("the field \"requests\"");
   }
 
   private List<String> lint(byte[] bytes, int length) throws IOException {

@@ -124,7 +124,7 @@ public final class LogProvider implements SLF4JServiceProvider {
 
     @Override
     protected @Nullable String getFullyQualifiedCallerName() {
-      return null; // lines do not tell where they come from
+      return null; // lines have no code location
     }
 
     @Override

@@ -22,7 +22,7 @@ final class FullTables {
   private static final long PATIENCE_MILLIS = 120_000;
   private static final String LIMITS =
       """
-      LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}
+      LoginsPerIPAddress: {burst: 10, count: 10, period: 1h}
       FailedLoginsPerIPAddress: {burst: 2, count: 2, period: 1h}
       ApiCallsPerKey: {burst: 1, count: 1, period: 30s}
       """;

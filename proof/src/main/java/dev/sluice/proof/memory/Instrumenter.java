@@ -47,13 +47,12 @@ final class Instrumenter {
   private static final Set<String> CONFINED =
       Set.of(
           "TableBatch",
-          "TableBulk",
-          "TableSeries",
+          "TableBuckets",
           "IdBytes",
           "SipHash",
           "Utf8",
           "Snapshot",
-          "Charge",
+          "BucketStore",
           "Effect");
 
   private final Sites sites;

@@ -3,12 +3,12 @@ package dev.sluice.rules.convert;
 
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Node;
@@ -195,7 +195,7 @@ public record Conversion(
       Map<String, String> files = new LinkedHashMap<>();
       if (numbers > FIRST_NUMBER) {
         files.put(
-            "names.yml", head + "# Numbers stand in bucket keys: never change one.\n" + names);
+            "names.yml", head + "# Numbers are part of bucket keys: never change one.\n" + names);
       }
       files.put("limits.yml", head + (limits.isEmpty() ? "{}\n" : limits));
       if (!overrides.isEmpty()) {

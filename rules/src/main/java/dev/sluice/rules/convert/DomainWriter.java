@@ -4,6 +4,7 @@ package dev.sluice.rules.convert;
 import static dev.sluice.rules.convert.Conversion.ConvertedFiles.quoted;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.rules.GroupedAddress;
 import dev.sluice.rules.ValuePattern;
@@ -13,7 +14,6 @@ import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
-import dev.sluice.text.SafeText;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -58,6 +58,9 @@ final class DomainWriter {
   private final Map<String, Set<String>> written = new HashMap<>();
   private final IdentityHashMap<Rate, String> names = new IdentityHashMap<>();
   private final IdentityHashMap<List<Branch>, Level> levels = new IdentityHashMap<>();
+
+  /** The paths of "unmatched" rules, by their first descriptor. */
+  private final Map<Branch, List<List<Branch>>> guards = new HashMap<>();
 
   /**
    * Makes a writer.
@@ -291,6 +294,11 @@ final class DomainWriter {
         known.add(rest);
         List<Branch> path = new ArrayList<>(plus(before, specific));
         path.addAll(rest);
+        List<List<Branch>> earlier = guards.computeIfAbsent(path.get(0), key -> new ArrayList<>());
+        if (earlier.stream().anyMatch(one -> covers(one, path))) {
+          continue; // an inner list has a guard that decides first
+        }
+        earlier.add(path);
         String entries = entries(path);
         files.rule(
             () ->

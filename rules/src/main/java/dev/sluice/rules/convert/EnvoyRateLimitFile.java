@@ -2,13 +2,13 @@
 package dev.sluice.rules.convert;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.Replacements;
 import dev.sluice.rules.ValuePattern;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
@@ -77,9 +77,17 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       Node root, String file, Limits limits, boolean known, Problems problems) {
     problems.recognized(); // only the person who converts the file sees the messages
     Node.Mapping map = Values.map(root, expected(), problems);
-    if (map == null || isConfigMap(map, problems)) {
+    if (map == null) {
       return null;
     }
+    Node.Entry kind = entry(map, "kind");
+    return kind != null && "ConfigMap".equals(text(kind.value()))
+        ? configMap(kind, map, file, limits, problems)
+        : configuration(root, map, file, limits, problems);
+  }
+
+  private static @Nullable Domains configuration(
+      Node root, Node.Mapping map, String file, Limits limits, Problems problems) {
     Fields fields = Fields.of(map, root, ROOT, problems);
     String domain = Values.text(fields.require("domain"), "the name of a domain", problems);
     if (domain != null && domain.isEmpty()) {
@@ -112,35 +120,36 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         : new Domains(List.of(new Domain(domain, List.of(file), branches)));
   }
 
-  /** Reports a Kubernetes manifest, with the command that extracts its files. */
-  private static boolean isConfigMap(Node.Mapping map, Problems problems) {
-    Node.Entry kind = entry(map, "kind");
-    if (kind == null || !"ConfigMap".equals(text(kind.value()))) {
-      return false;
+  /** Reads a manifest of Kubernetes, each of whose data is a file. */
+  private @Nullable Domains configMap(
+      Node.Entry kind, Node.Mapping map, String file, Limits limits, Problems problems) {
+    Node.Entry binary = entry(map, "binaryData");
+    if (binary != null) {
+      problems.warning(binary.key(), "binaryData is not read: move its files to data, as text");
     }
     Node.Entry data = entry(map, "data");
-    Node.Entry metadata = entry(map, "metadata");
-    Node.Entry named =
-        metadata != null && metadata.value() instanceof Node.Mapping fields
-            ? entry(fields, "name")
-            : null;
-    String name = named == null ? null : text(named.value());
-    List<String> files =
-        data != null && data.value() instanceof Node.Mapping all
-            ? all.entries().stream().map(one -> one.key().text()).toList()
-            : List.of();
-    String file = files.isEmpty() ? "config.yaml" : files.get(0);
-    problems.mistake(
-        kind.key(),
-        "found a ConfigMap of Kubernetes, expected %s: kubectl get configmap %s -o jsonpath='{.data.%s}' > %s"
-            .formatted(
-                files.size() > 1
-                    ? "the files in its data, " + String.join(", ", files)
-                    : "the file in its data",
-                name == null ? "NAME" : SafeText.printable(name),
-                SafeText.printable(file.replace(".", "\\.")),
-                SafeText.printable(file)));
-    return true;
+    if (data == null
+        || !(data.value() instanceof Node.Mapping files)
+        || files.entries().isEmpty()) {
+      problems.mistake(
+          data == null ? kind.key() : data.key(),
+          "found a ConfigMap without files, expected them in its field data");
+      return null;
+    }
+    Domains all = new Domains(List.of());
+    for (Node.Entry one : files.entries()) {
+      String text = text(one.value());
+      if (text == null) {
+        problems.wrong(one.value(), "the text of a file");
+        continue;
+      }
+      String name = "%s, data.%s".formatted(file, SafeText.printable(one.key().text()));
+      Limits earlier = joined(limits, all);
+      Domains read =
+          problems.embedded(name, text, (root, own) -> read(root, name, earlier, true, own));
+      all = read == null ? all : all.plus(read);
+    }
+    return problems.mistaken() ? null : all;
   }
 
   private static Node.@Nullable Entry entry(Node.Mapping map, String key) {

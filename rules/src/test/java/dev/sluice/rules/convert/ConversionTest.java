@@ -382,7 +382,7 @@ final class ConversionTest {
     String config =
         text + "  - {key: k, value: \"*z\", descriptors: [{key: l, rate_limit: {unit: day}}]}\n";
     Conversion conversion =
-        assertTimeoutPreemptively(Duration.ofSeconds(20), () -> conversion(config));
+        assertTimeoutPreemptively(Duration.ofMinutes(1), () -> conversion(config));
     assertThat(conversion.files().get("limits.yml")).contains("n_40000: {burst");
   }
 
@@ -633,6 +633,58 @@ final class ConversionTest {
         .formatted(problem.line(), problem.column(), problem.message().split("[ ,]", 2)[0]);
   }
 
+  private static final String IN_CLUSTER =
+      """
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: ratelimit}
+      data:
+        edge.yaml: |
+          domain: edge
+          descriptors:
+            - key: user
+              rate_limit: {unit: minute, requests_per_unit: 5}
+        more.yaml: "domain: edge\\ndescriptors:\\n  - key: %s\\n    quota_mode: true\\n\\
+          \\    rate_limit: {unit: hour, requests_per_unit: 7}\\n"
+      """;
+
+  @Test
+  void configMap_isConvertedAsItsFiles_whosePlacesAreNamed() throws IOException {
+    Conversion conversion = conversion(IN_CLUSTER.formatted("plan"));
+    limits = load(conversion);
+    assertThat(found("user=1")).startsWith("5 a PT1M");
+    assertThat(found("plan=1")).startsWith("7 a PT1H");
+    assertThat(conversion.notExpressed().toString())
+        .contains("config.yaml, data.more.yaml:4:17: warning: quota_mode is not expressed");
+  }
+
+  @Test
+  void configMap_withBinaryData_warnsThatItIsNotRead() throws IOException {
+    Conversion conversion =
+        conversion(IN_CLUSTER.formatted("plan") + "binaryData: {x.yaml: eA==}\n");
+    assertThat(conversion.notExpressed().toString())
+        .contains("config.yaml:12:1: warning: binaryData is not read");
+  }
+
+  @Test
+  void valueThatNoLimitFileCanHold_isAMistake() {
+    assertThatThrownBy(
+            () ->
+                conversion(
+                    "{domain: d, descriptors: [{key: a, value: %s, rate_limit: {unlimited: true}}]}"
+                        .formatted("v".repeat(70_000))))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining("found a value of 70000 characters, expected at most 65536");
+  }
+
+  @Test
+  void configMap_whoseFilesHaveADescriptorTwice_namesBothPlaces() {
+    assertThatThrownBy(() -> conversion(IN_CLUSTER.formatted("user")))
+        .isInstanceOf(LimitFilesException.class)
+        .hasMessageContaining("config.yaml, data.more.yaml:3:")
+        .hasMessageContaining("config.yaml, data.edge.yaml");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -648,7 +700,10 @@ final class ConversionTest {
         "{domain: d} | 1:1: no descriptor has a rate_limit, so there is nothing to convert",
         "{domain: d, descriptors: [{key: a, value: b}]} | 1:26: no descriptor has a rate_limit",
         "{domain: d, descriptors: [{key: a*, rate_limit: {unit: day}}]} | 1:33: not expressed, with all below it",
-        "{kind: ConfigMap, metadata: {name: rl}, data: {a.yaml: x}} | 1:2: found a ConfigMap of Kubernetes, expected the file in its data: kubectl get configmap rl -o jsonpath='{.data.a\\.yaml}' > a.yaml",
+        "{kind: ConfigMap, metadata: {name: rl}} | 1:2: found a ConfigMap without files, expected them in its field data",
+        "{kind: ConfigMap, data: {a.yaml: [x]}} | 1:34: found a list, expected the text of a file",
+        "{kind: ConfigMap, data: {a.yaml: x}} | , data.a.yaml:1:1: found a text, expected a map with the fields domain and descriptors",
+        "{kind: ConfigMap, data: {\"a\\e\": x}} | , data.a\\u001b:1:1: found a text",
         "{domain: d, descriptors: *a} | 1:26: found the alias *a, expected an anchor &a before it",
         "{domain: d, descriptors: &a [*a]} | found the alias *a, expected an anchor &a before it"
       })

@@ -30,15 +30,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides who may do what: the one place, which every door asks. Without a file of tokens everybody
- * may do everything, but for the acts of administrators on a server that is open to a network.
+ * Decides who may do what, for every door. Without a file of tokens everybody may do everything,
+ * except the acts of administrators on a server that is open to a network.
  *
- * <p>A change of the tokens holds for the next request, also of connections that are open.
+ * <p>A change of the tokens takes effect with the next request, also on open connections.
  * Thread-safe; never blocks.
  */
 public final class Access implements AutoCloseable {
 
-  /** Where most callers show a token, for a message. */
+  /** Where most callers send a token, for a message. */
   static final String IN_AUTHORIZATION = "the header Authorization: Bearer TOKEN";
 
   private static final long MOST_ADDRESSES = 100_000;
@@ -48,7 +48,7 @@ public final class Access implements AutoCloseable {
   /** How many refused authentications an address may cause. */
   private static final Quota FAILURES = Quota.of(30, 30, Duration.ofMinutes(1));
 
-  /** How many refusals of one caller are noted; all are counted. */
+  /** How many refusals of one caller the audit log notes; all are counted. */
   private static final Quota NOTED = Quota.of(10, 10, Duration.ofMinutes(1));
 
   private static final LimitName FAILURES_PER_ADDRESS =
@@ -83,8 +83,8 @@ public final class Access implements AutoCloseable {
       Refusals refusals) {
     this.tokens = tokens;
     this.audit = audit;
-    // Three stores: clients that fill those of addresses take no room from known tokens, and
-    // requests take none from unknown tokens.
+    // Three stores: clients that fill the stores of addresses take no room from known tokens, and
+    // requests without a token take none from the counts of failed authentications.
     this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofAddresses = Limiter.of(addresses);
     this.grants = BucketStore.inMemory();
@@ -177,7 +177,7 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Whether everybody may do everything.
+   * Whether there is no file of tokens.
    *
    * @return true without a file of tokens
    */
@@ -186,7 +186,7 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns where to note what callers do.
+   * Returns the log that notes what callers do.
    *
    * @return the audit log
    */
@@ -194,7 +194,7 @@ public final class Access implements AutoCloseable {
     return audit;
   }
 
-  /** Forgets what clients have used of their requests. */
+  /** Closes the counts of requests. */
   @Override
   public void close() {
     addresses.close();
@@ -210,15 +210,16 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Finds out who a caller is. A token counts before a certificate.
+   * Identifies a caller. A token takes precedence over a certificate.
    *
    * @param door the door, for the audit log
    * @param peer where the connection comes from
-   * @param tokenHash of {@link Tokens#hash}, null without a token
-   * @param certificateNames of the verified certificate, none without one
-   * @param acts what it asks for, if that is noted
-   * @return the caller; one without roles if it has shown nothing
-   * @throws RefusedException if it has shown something that the server does not know
+   * @param tokenHash the result of {@link Tokens#hash}, null without a token
+   * @param certificateNames the names in the verified certificate, empty without one
+   * @param acts the acts that the caller requests, if the audit log notes them
+   * @return the caller; without roles if it has neither token nor certificate
+   * @throws RefusedException if the token or certificate is not known, or the caller sends too many
+   *     requests
    */
   Caller caller(
       String door,
@@ -266,7 +267,7 @@ public final class Access implements AutoCloseable {
         && socket.getAddress().isLoopbackAddress();
   }
 
-  /** Whether each request must be looked at though there are no tokens. */
+  /** Whether each request must be checked even without a file of tokens. */
   boolean looksAtStrangers() {
     return countsStrangers() || !adminsAnywhere;
   }
@@ -286,9 +287,9 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Holds an address to the requests that it may send without being known.
+   * Counts a request of a client without a known token against the limit of its address.
    *
-   * @throws RefusedException if it sends too many
+   * @throws RefusedException if the address sends too many requests
    */
   void admitStranger(@Nullable SocketAddress peer) {
     Quota quota = perAddress;
@@ -301,12 +302,12 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Returns a caller that has shown nothing. */
+  /** Returns a caller without token and certificate. */
   Caller stranger(String door, @Nullable SocketAddress peer) {
     return Caller.unknown(address(peer), new Strange(this, door, peer));
   }
 
-  /** One request of a caller that has shown nothing. */
+  /** One request of a caller without token and certificate. */
   private record Strange(Access access, String door, @Nullable SocketAddress peer)
       implements Watch {
 
@@ -371,7 +372,10 @@ public final class Access implements AutoCloseable {
         caller.acts().isEmpty() ? caller.about(List.of(Noted.of(otherwise))) : caller, door, why);
   }
 
-  /** Holds a token to its requests. A certificate of the same name has a bucket of its own. */
+  /**
+   * Counts a request against the limit of a token. A certificate of the same name has its own
+   * bucket.
+   */
   private void admit(Grant grant, Caller.CallerKind kind) {
     Quota quota = grant.requests();
     if (quota == null) {
@@ -388,14 +392,14 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns how to refuse a failed authentication. An address that causes too many is told so, and
-   * no longer fills the audit log; a good token passes even then.
+   * Returns the refusal of a failed authentication. An address with too many of them gets a 429 and
+   * no further lines in the audit log; a good token passes even then.
    */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
     return failed(door, peer, why, why, acts);
   }
 
-  /** What the log has of it may say more than the client is told. */
+  /** Refuses with separate words for the client and for the log, which may say more. */
   private RefusedException failed(
       String door, @Nullable SocketAddress peer, String why, String noted, List<Noted> acts) {
     refusals.unauthenticated.increment();
@@ -409,7 +413,10 @@ public final class Access implements AutoCloseable {
     return RefusedException.unauthenticated(why);
   }
 
-  /** Zero if the address may do so once more; a table that is full knows no address any more. */
+  /**
+   * Spends one token of an address; returns 0, or the seconds to wait. A full table makes new
+   * addresses wait.
+   */
   private static long spent(
       Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {
     try {
@@ -421,11 +428,11 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Requires what an endpoint or a command needs.
+   * Requires that a caller has a permission.
    *
-   * @param caller who asks
-   * @param need what it needs
-   * @param expected where the caller shows a token, for a message
+   * @param caller the caller
+   * @param need the permission
+   * @param expected where a caller sends a token, for a message
    * @throws RefusedException if the caller is unknown, or lacks the role
    */
   void require(Caller caller, Permission need, String expected) {
@@ -446,7 +453,7 @@ public final class Access implements AutoCloseable {
         : String.valueOf(peer);
   }
 
-  /** A whole /64 for IPv6: a client with one address of it has all. */
+  /** Returns the address, or the /64 network for IPv6: a client with one address of it has all. */
   private static String network(@Nullable SocketAddress peer) {
     if (peer instanceof InetSocketAddress socket
         && socket.getAddress() instanceof Inet6Address ip) {

@@ -20,12 +20,12 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Access control for HTTP and gRPC: finds out who sends a request, and refuses what its route does
- * not allow it. To be added before the parts that answer. Immutable and thread-safe.
+ * Access control for HTTP and gRPC: identifies the caller of a request, and refuses what its route
+ * does not allow. To be added before the parts that answer.
  *
- * <p>The token stands in {@code Authorization: Bearer}, or in {@code Sluice-Token}, which counts
- * first. A proxy that asks about another request passes the headers of that one on, so there only
- * {@code Sluice-Token} is the proxy's.
+ * <p>The token is in {@code Authorization: Bearer}, or in {@code Sluice-Token}, which takes
+ * precedence. A proxy that asks about another request passes on the headers of that request, so
+ * there only {@code Sluice-Token} is the proxy's own.
  */
 public final class AccessPart implements Part {
 
@@ -49,11 +49,11 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Returns who sent a request.
+   * Returns the caller of a request.
    *
    * @param context the request
-   * @return the caller; where the server has no file of tokens, anybody, with the name of its
-   *     certificate if it has shown one
+   * @return the caller; without a file of tokens, anybody, with the name in its certificate if it
+   *     has sent one
    */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
@@ -79,7 +79,10 @@ public final class AccessPart implements Part {
     }
   }
 
-  /** A restart or a new route does not help a server that is asked too often. */
+  /**
+   * Whether a request is a health check, which is never refused for its number: a restart would not
+   * help an overloaded server.
+   */
   private static boolean isHealth(ServiceRequestContext context) {
     String route = context.config().route().patternString();
     return route.equals("/healthz") || route.equals("/readyz") || route.startsWith(HEALTH);
@@ -90,8 +93,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Where there are no tokens: counts the requests of each address, and refuses the acts of
-   * administrators to those that may not do them.
+   * Guards a server without tokens: counts the requests of each address, and refuses the acts of
+   * administrators to callers that may not do them.
    *
    * @param access decides
    */
@@ -117,7 +120,7 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Asks before a request meets its service.
+   * Checks each request before its service is called.
    *
    * @param access decides
    */
@@ -165,7 +168,7 @@ public final class AccessPart implements Part {
       return context.config().route().patternString().startsWith(AskedByProxies.PATH);
     }
 
-    /** The values of the header that counts; none where neither is there. */
+    /** Returns the values of the header that counts; empty if both headers are missing. */
     private static List<String> shown(ServiceRequestContext context, HttpRequest request) {
       List<String> own = request.headers().getAll(TOKEN_HEADER);
       if (!own.isEmpty()) {
@@ -174,7 +177,10 @@ public final class AccessPart implements Part {
       return isForAnother(context) ? List.of() : request.headers().getAll(AUTHORIZATION);
     }
 
-    /** A proxy may have added its own behind the client's: neither of them counts. */
+    /**
+     * Returns the message for a repeated header: a proxy may have appended its token to the
+     * client's, so none is used.
+     */
     private static String repeated(HttpRequest request) {
       return "found the header %s more than once, expected it once"
           .formatted(request.headers().contains(TOKEN_HEADER) ? "Sluice-Token" : "Authorization");
@@ -188,10 +194,12 @@ public final class AccessPart implements Part {
     }
   }
 
-  /** Tells access control of a caller behind the door. Thread-safe; never blocks. */
+  /**
+   * Reports a caller's further requests and refusals to access control. Thread-safe; never blocks.
+   */
   interface Watch {
 
-    /** For callers that have no line in the file of tokens. */
+    /** Does nothing, for callers without a line in the file of tokens. */
     Watch NONE =
         new Watch() {
           @Override
@@ -201,13 +209,13 @@ public final class AccessPart implements Part {
           public void asks() {}
         };
 
-    /** Takes that a caller asked for something that it may not do. */
+    /** Called if a caller requested something that it may not do. */
     void refused(Caller caller, String why);
 
     /**
-     * Takes that a caller asks once more, within a request that was counted already.
+     * Called if a caller asks once more within a request that was already counted.
      *
-     * @throws dev.sluice.server.base.RefusedException if it sends too many requests
+     * @throws dev.sluice.server.base.RefusedException if the caller sends too many requests
      */
     void asks();
   }

@@ -36,19 +36,19 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Notes who did what, as JSON lines that are only appended: resets, refunds by hand, overrides,
- * penalties, reloads, those of them that were refused, and refused authentications.
+ * An append-only log of who did what, as JSON lines: resets, refunds by hand, overrides, penalties,
+ * reloads, refusals of these, and refused authentications.
  *
  * <p>One thread writes; callers never wait for a disk. The file is opened for each write, so
- * logrotate may rename it at any time, without a signal. What cannot be written is counted ({@code
- * sluice.audit.lost}) and logged once until writing works again; the server goes on deciding.
- * Thread-safe.
+ * logrotate may rename it at any time, without a signal. Lines that cannot be written are counted
+ * ({@code sluice.audit.lost}), and this is logged once until writing works again; decisions
+ * continue. Thread-safe.
  */
 public final class AuditLog implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(AuditLog.class);
 
-  /** Everything beyond ASCII and all control characters are escaped: a line cannot lie. */
+  /** Escapes non-ASCII and control characters, so that no text can imitate another line. */
   private static final JsonFactory JSON =
       JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
 
@@ -75,9 +75,10 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Returns a log that appends to a file, and tries it. Waits for the file two seconds at most.
+   * Returns a log that appends to a file, and tests that this works. Waits for the file at most two
+   * seconds.
    *
-   * @param file the file; made if it is not there. A pipe must have a reader
+   * @param file the file, created if it is missing. A pipe must have a reader
    * @param meters takes the meters
    * @return the log, to be closed
    * @throws IOException if the file cannot be appended to
@@ -87,7 +88,10 @@ public final class AuditLog implements AutoCloseable {
     return started(() -> open(file), file.toString(), meters);
   }
 
-  /** No interrupt ends the opening of a pipe that nobody reads, or of a file on a dead mount. */
+  /**
+   * Tests the file on another thread: an interrupt does not end the opening of a pipe without a
+   * reader, or of a file on a dead mount.
+   */
   private static void tryOut(Path file) throws IOException {
     FutureTask<Boolean> opening =
         new FutureTask<>(
@@ -149,13 +153,13 @@ public final class AuditLog implements AutoCloseable {
         file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
   }
 
-  /** It holds ids and addresses. */
+  /** Creates the file readable by its owner only, since it has ids and addresses. */
   private static void createForTheOwner(Path file) throws IOException {
     try {
       Files.createFile(
           file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     } catch (FileAlreadyExistsException | UnsupportedOperationException e) {
-      // Somebody was quicker, or the file system knows no such permissions.
+      // The file exists by now, or the file system has no such permissions.
     }
   }
 
@@ -165,7 +169,7 @@ public final class AuditLog implements AutoCloseable {
     return new AuditLog(writer);
   }
 
-  /** Where lines go: opened for each write, closed behind it. */
+  /** The target of lines, opened for each write and closed after it. */
   private interface Target {
     OutputStream open() throws IOException;
   }
@@ -187,7 +191,7 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * An act that is noted.
+   * An act for the log.
    *
    * @param what the act, such as {@code reset}
    * @param limit the limit's name, null for none
@@ -196,7 +200,7 @@ public final class AuditLog implements AutoCloseable {
   public record Noted(String what, @Nullable String limit, @Nullable String id) {
 
     /**
-     * Returns an act that is about no bucket.
+     * Returns an act without a bucket.
      *
      * @param what the act, such as {@code reload}
      * @return the act
@@ -223,15 +227,15 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Notes a reset or a refund when it is done, or has failed; any other act is noted nowhere.
+   * Notes a reset or a refund when it has succeeded or failed; does nothing for other acts.
    *
-   * @param done completes when it is done: with the decision, or with nothing
+   * @param done the result of the act
    * @param caller who
    * @param door how it came: http, grpc or resp
    * @param act the act
    * @param transactions its buckets
-   * @param <T> what the act comes to
-   * @return what completes behind the note
+   * @param <T> the type of the result
+   * @return a stage that completes after the note
    */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
@@ -248,9 +252,9 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Notes that the acts of a caller were refused, a line for each; nothing if it asks for none.
+   * Notes that the acts of a caller were refused, a line for each.
    *
-   * @param caller who, {@linkplain Caller#about about} its acts
+   * @param caller the caller, {@linkplain Caller#about about} its acts
    * @param door how it came: http, grpc or resp
    * @param why what is wrong with the request
    */
@@ -261,10 +265,10 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Whether the log has a line for an act.
+   * Whether the log notes an act.
    *
    * @param act the act
-   * @return true for what takes limits back
+   * @return true for resets and refunds
    */
   public static boolean notes(Act act) {
     return act == Act.RESET || act == Act.REFUND;
@@ -287,7 +291,7 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Notes what the server did itself.
+   * Notes an act of the server itself.
    *
    * @param what the act
    * @param result such as {@code done}
@@ -335,12 +339,12 @@ public final class AuditLog implements AutoCloseable {
     return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
   }
 
-  /** A client may have written a part of it. */
+  /** Cuts a long detail, since a client may have written a part of it. */
   private static String shownDetail(String text) {
     return text.length() > DETAIL_SHOWN ? text.substring(0, DETAIL_SHOWN) + "…" : text;
   }
 
-  /** Writes what waits, and ends. Blocks until that is done, up to five seconds. */
+  /** Writes the waiting lines, and ends. Blocks up to five seconds. */
   @Override
   public void close() {
     if (writer != null) {
@@ -358,7 +362,7 @@ public final class AuditLog implements AutoCloseable {
     private final Counter lost;
     private final Thread thread;
     private final AtomicBoolean full = new AtomicBoolean();
-    private boolean failing; // belongs to the thread
+    private boolean failing; // used by the thread only
 
     Writer(Target target, String name, MeterRegistry meters) {
       this.target = target;
@@ -394,12 +398,12 @@ public final class AuditLog implements AutoCloseable {
         try {
           ended = writeNext();
         } catch (Throwable e) {
-          // Not even its failure could be told of; the next lines are tried all the same.
+          // Even the failure could not be logged; the next lines are tried anyway.
         }
       }
     }
 
-    /** Waits for lines, and writes what waits. Returns whether that was the end. */
+    /** Waits for lines, and writes them. Returns whether the log was closed. */
     private boolean writeNext() {
       List<byte[]> batch = new ArrayList<>();
       boolean ended = false;
@@ -421,7 +425,7 @@ public final class AuditLog implements AutoCloseable {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
         batch.forEach(all::writeBytes);
         out.write(all.toByteArray());
-      } catch (Throwable e) { // an Error too: no other thread writes
+      } catch (Throwable e) { // an Error must not end the only writer
         failed(batch.size(), e);
         return;
       }

@@ -4,14 +4,14 @@ package dev.sluice.server.access;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.server.access.AccessPart.Watch;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Permission.Role;
 import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.access.Tokens.Scopes;
 import dev.sluice.server.base.RefusedException;
-import dev.sluice.text.Suggestion;
 import dev.sluice.wire.WireException;
 import java.util.EnumSet;
 import java.util.List;
@@ -20,7 +20,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The sender of a request, and what it may do. Immutable and thread-safe. */
+/** The sender of a request, with its rights. */
 public final class Caller {
 
   private final Credential credential;
@@ -29,17 +29,22 @@ public final class Caller {
   private final Watch watch;
   private final List<Noted> acts;
 
-  /** The way in which a caller is known. */
+  /** How a caller was identified. */
   enum CallerKind {
     TOKEN,
     CERTIFICATE,
     /** The server has no access control. */
     ANYBODY,
-    /** The server has access control, and the caller has shown nothing that it knows. */
+    /**
+     * The server has access control, and the caller has sent no token or certificate that it knows.
+     */
     UNKNOWN
   }
 
-  /** What the caller has shown; the certificate's names are empty where nobody asks for them. */
+  /**
+   * The caller's name, how it was identified, and the names in its certificate, which are read only
+   * if needed.
+   */
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
@@ -75,10 +80,11 @@ public final class Caller {
    * Returns a caller of a server without a file of tokens.
    *
    * @param address where the connection comes from
-   * @param certificateNames returns the names in its verified certificate, none without one; asked
-   *     only where the name matters, by any thread
-   * @param watch takes each further request
-   * @param mayAdmin whether it may do everything, or all but what needs the role {@code admin}
+   * @param certificateNames returns the names in its verified certificate, none without one; called
+   *     only if the name matters, by any thread
+   * @param watch receives each further request
+   * @param mayAdmin whether it may do everything, or everything that does not need the role {@code
+   *     admin}
    * @return the caller
    */
   static Caller anybody(
@@ -100,7 +106,7 @@ public final class Caller {
   }
 
   /**
-   * Returns the name of the token, or that of the certificate.
+   * Returns the name of the token or of the certificate.
    *
    * @return the name; "anybody" where the server has no file of tokens and TLS asks for no
    *     certificate
@@ -110,7 +116,7 @@ public final class Caller {
     return names.isEmpty() ? credential.name() : names.get(0);
   }
 
-  /** Returns the word for the way in which the caller is known. */
+  /** Returns the word for how the caller was identified. */
   String by() {
     boolean hasCertificate = !credential.certificateNames().get().isEmpty();
     CallerKind shown = hasCertificate ? CallerKind.CERTIFICATE : credential.kind();
@@ -118,10 +124,10 @@ public final class Caller {
   }
 
   /**
-   * Returns the same caller, whose refusals are noted as those of certain acts.
+   * Returns a copy whose refusals are noted with certain acts.
    *
-   * @param newActs the acts that it asks for, a line of the audit log for each; none for a request
-   *     that the audit log has no line for
+   * @param newActs the requested acts, each a line of the audit log; empty for a request that the
+   *     audit log does not note
    * @return the caller
    */
   public Caller about(List<Noted> newActs) {
@@ -147,7 +153,7 @@ public final class Caller {
     return address;
   }
 
-  /** Whether its line names the role, or the server has no access control. */
+  /** Whether the caller has a role, or the server has no access control. */
   boolean has(Role role) {
     return rights.roles().contains(role);
   }
@@ -156,47 +162,48 @@ public final class Caller {
    * Whether the caller may use a limit.
    *
    * @param limit the limit's name
-   * @return true if its line names the limit, or no limit at all
+   * @return true if the caller's line names the limit, or no limits
    */
   public boolean mayUse(String limit) {
     return rights.scopes().contain(limit);
   }
 
   /**
-   * Whether the caller may use every limit, those to come included.
+   * Whether the caller may use every limit, including future ones.
    *
-   * @return false if its line names limits
+   * @return false if the caller's line names limits
    */
   public boolean mayUseAll() {
     return rights.scopes().containAll();
   }
 
   /**
-   * Returns what stands for the limits that the caller may use.
+   * Returns a key that identifies the limits that the caller may use.
    *
-   * @return equal for callers of one line of the tokens file, and for those who may use all limits
+   * @return equal keys for callers of one line of the tokens file, and for callers that may use all
+   *     limits
    */
   public Object usableLimits() {
     return mayUseAll() ? Scopes.ALL : rights.scopes();
   }
 
   /**
-   * Counts a further request of the caller's: a stream carries many in one.
+   * Counts a further request of the caller, such as one in a stream.
    *
-   * @throws RefusedException if its line in the tokens file allows no more now
+   * @throws RefusedException if the caller has sent too many requests
    */
   public void countRequest() {
     watch.asks();
   }
 
   /**
-   * Looks up limits for the caller. Limits that it may not use do not exist for it: a suggestion
-   * for a misspelled name is none of theirs.
+   * Looks up limits for the caller. Limits that it may not use do not exist for it, so they are not
+   * suggested for a misspelled name either.
    *
-   * @param names of the limits
-   * @param lookUp looks them up, and throws for those that are unknown
-   * @param <T> what is found
-   * @return what was found
+   * @param names the names of the limits
+   * @param lookUp looks up the limits, and throws for unknown ones
+   * @param <T> the type of the result
+   * @return the result
    * @throws RefusedException if the caller may not use one of the limits
    */
   @CanIgnoreReturnValue
@@ -214,7 +221,7 @@ public final class Caller {
     }
   }
 
-  /** Notes and counts a refusal that another class makes. */
+  /** Notes and counts a refusal by another class. */
   void tellRefused(String why) {
     watch.refused(this, why);
   }
@@ -225,9 +232,9 @@ public final class Caller {
   }
 
   /**
-   * Requires what an endpoint or a command needs.
+   * Requires a permission.
    *
-   * @param need the need
+   * @param need the permission
    * @throws RefusedException if the caller lacks the role
    */
   public void require(Permission need) {
@@ -246,7 +253,7 @@ public final class Caller {
   }
 
   /**
-   * Requires what an act on a limit needs.
+   * Requires the role for an act, and that the caller may use a limit.
    *
    * @param act the act
    * @param limit the limit's name
@@ -258,10 +265,10 @@ public final class Caller {
   }
 
   /**
-   * Requires what an act on limits needs.
+   * Requires the role for an act, and that the caller may use the limits.
    *
    * @param act the act
-   * @param transactions the limits' transactions
+   * @param transactions the transactions on these limits
    * @throws RefusedException if the caller lacks the role, or may not use one of the limits
    */
   public void require(Act act, List<Transaction> transactions) {

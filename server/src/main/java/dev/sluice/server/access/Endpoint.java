@@ -15,17 +15,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A path of the port: what answers there, what a caller needs, and what the audit log notes of a
- * request before it is answered. A service that is no endpoint and not {@link Guarded} needs the
- * role {@code admin}. Not thread-safe until it is added to a server.
+ * A path with its service, the permission that a caller needs, and what the audit log notes of a
+ * request before it is answered. A service that is neither an endpoint nor {@link Guarded} needs
+ * the role {@code admin}. Not thread-safe until it is added to a server.
  */
 public final class Endpoint extends SimpleDecoratingHttpService {
 
-  /** A service of several paths that says what a caller needs at each of them. */
+  /** A service with several paths, which returns the permission that each path needs. */
   public interface Guarded {
 
     /**
-     * Returns what a caller needs.
+     * Returns the permission that a path needs.
      *
      * @param path the path of the route
      * @return the permission
@@ -44,8 +44,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   /**
    * Makes an endpoint.
    *
-   * @param path a path; one that ends with {@code /*} stands for all below it
-   * @param need what a caller needs
+   * @param path a path; one that ends with {@code /*} includes all paths below it
+   * @param need the permission that a caller needs
    * @param service answers
    */
   public Endpoint(String path, Permission need, HttpService service) {
@@ -56,7 +56,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Sets what a caller needs for other methods than GET, HEAD and OPTIONS.
+   * Sets the permission for methods other than GET, HEAD and OPTIONS.
    *
    * @param other the permission
    * @return this
@@ -67,7 +67,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Has the audit log note each POST.
+   * Makes the audit log note each POST.
    *
    * @param what the act, such as {@code reload}
    * @return this
@@ -78,7 +78,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Has the audit log note each PUT and DELETE, with the limit and the id that the path names.
+   * Makes the audit log note each PUT and DELETE, with the limit and the id in the path.
    *
    * @param what the setting, such as {@code override}
    * @return this
@@ -98,7 +98,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Adds the endpoint to a server, for a service that bounds its bodies itself or reads none.
+   * Adds the endpoint to a server without a bound on bodies, for a service that bounds its bodies
+   * itself or reads none.
    *
    * @param server takes it
    */
@@ -124,7 +125,10 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return unwrap().serve(context, request);
   }
 
-  /** Returns what a request needs. A path that nothing answers tells nothing. */
+  /**
+   * Returns the permission that a request needs; an unknown path needs none, since its answer
+   * reveals nothing.
+   */
   static Permission need(ServiceRequestContext context) {
     Route route = context.config().route();
     if (route.isFallback()) {
@@ -153,7 +157,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return guarded == null ? Permission.ADMIN : guarded.need(path);
   }
 
-  /** Returns what a request asks for, as far as its first line tells; none if nothing is noted. */
+  /** Returns the acts that the method and path of a request name; empty if nothing is noted. */
   static List<Noted> acts(ServiceRequestContext context) {
     Endpoint endpoint = context.config().service().as(Endpoint.class);
     if (endpoint == null) {

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 
 /** The permission that an endpoint or a command needs. */
 public enum Permission {
-  /** Open to all: it tells nothing of limits, and changes nothing. */
+  /** Open to all: reveals no limits, and changes nothing. */
   NOTHING(null, "nothing"),
   /** A token or a certificate that the server knows, with any role. */
   A_NAME(null, "any role"),

@@ -2,13 +2,13 @@
 package dev.sluice.server.access;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.Permission.Role;
 import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.access.Tokens.Scopes;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;

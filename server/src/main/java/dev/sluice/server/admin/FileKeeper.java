@@ -5,7 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
@@ -68,13 +68,16 @@ import org.jspecify.annotations.Nullable;
  * The system releases the lock of a process that ends.
  */
 
-/** Keeps overrides and penalties in files that the server owns, perhaps together with others. */
+/** Saves overrides and penalties in files that only servers write, perhaps several of them. */
 final class FileKeeper extends ListKeeper {
 
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration LOOK_EVERY = Duration.ofMillis(5);
 
-  /** By the file of the lock: the system's locks do not tell threads of one process apart. */
+  /**
+   * Locks within this process, by the lock file: the system's file locks do not exclude threads of
+   * one process.
+   */
   private static final ConcurrentMap<Path, ReentrantLock> IN_THIS_PROCESS =
       new ConcurrentHashMap<>();
 
@@ -84,9 +87,9 @@ final class FileKeeper extends ListKeeper {
   private String seen = "";
 
   /**
-   * Makes the files, if they are not there.
+   * Creates the files, if they are missing.
    *
-   * @throws KeepException if they cannot be made
+   * @throws KeepException if they cannot be created
    */
   FileKeeper(Path file) {
     this.overrides = SymlinkTargets.followed(file);
@@ -98,7 +101,10 @@ final class FileKeeper extends ListKeeper {
     }
   }
 
-  /** Earlier versions had them beside the link: bans must not end by an update. */
+  /**
+   * Requires that no penalties are beside a link, where earlier versions had them: an update must
+   * not end bans.
+   */
   private void requireNoPenaltiesBeside(Path link) {
     Path old = link.resolveSibling(link.getFileName() + ".penalties");
     if (!overrides.equals(link) && Files.exists(old) && !Files.exists(penalties)) {

@@ -13,8 +13,8 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 
 /**
- * A place that keeps what is set at run time. Every method blocks on that place. Called by one
- * thread at a time.
+ * A place that saves overrides and penalties set at run time. Every method blocks on the place.
+ * Called by one thread at a time.
  */
 interface Keeper {
 
@@ -29,7 +29,7 @@ interface Keeper {
   boolean hasChanged();
 
   /**
-   * Reads all that is kept.
+   * Reads all saved settings.
    *
    * @param names the names that there are
    * @throws KeepException if it cannot be read
@@ -37,21 +37,21 @@ interface Keeper {
   Kept load(Catalogue names);
 
   /**
-   * Keeps a setting, which replaces the id's existing one of its kind.
+   * Saves a setting, which replaces the id's existing one of its kind.
    *
    * @throws KeepException if it cannot be written; then what was kept stays
    */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
   /**
-   * Forgets a setting.
+   * Removes a setting.
    *
    * @return false if there is none
    * @throws KeepException if it cannot be written; then what was kept stays
    */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
-  /** Keeps nothing beyond the life of the process. */
+  /** Keeps settings in memory, until the process ends. */
   final class MemoryKeeper extends ListKeeper {
 
     private Kept kept = Kept.NOTHING;
@@ -97,7 +97,7 @@ interface Keeper {
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);
 
-    /** Writes all that is kept. */
+    /** Writes all settings. */
     abstract void save(Kept kept, Catalogue names);
 
     @Override

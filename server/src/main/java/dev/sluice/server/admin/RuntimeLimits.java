@@ -8,7 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.LimitOverride.Lowered;
@@ -21,8 +21,8 @@ import dev.sluice.server.admin.Setting.Kept;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.yaml.OverrideDoubts;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,16 +42,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * The limits in force are made of layers: the limits that were deployed (the base), the overrides
- * that were set at run time over them, and the penalties. Whichever changed last, all of it is made
- * again of the newest of each, under one lock.
+ * The limits in force have layers: the deployed limits (the base), the overrides set at run time,
+ * and the penalties. After any change, they are rebuilt from the newest of each layer, under one
+ * lock.
  *
- * That lock is never held while the place that keeps the changes is asked: a change of the base
- * must not wait for a database. Another lock lets one thread at a time use that place. It is always
- * taken first, and never by code that hears of a new base.
+ * That lock is never held during access to the place that saves changes: a change of the base must
+ * not wait for a database. A second lock lets one thread at a time use the place. It is always
+ * taken first, and never by code that reacts to a new base.
  *
- * A change is kept first and comes into force then: what the caller is told of survives a crash.
- * Other servers look at the same place periodically.
+ * A change is saved before it comes into force, so a confirmed change survives a crash. Other
+ * servers poll the same place.
  *
  * Kept entries outlive the names that they were kept for. Entries whose limit is gone, or whose id
  * no longer has the right form, are left out until they fit again, and are logged.
@@ -110,7 +110,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     this.every = every;
   }
 
-  /** Reads what is kept before anybody asks. */
+  /** Reads the saved changes before the first request. */
   private RuntimeLimits loaded() {
     synchronized (place) {
       reload();
@@ -221,7 +221,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns how often the periodic look could not read the place.
+   * Returns how many periodic reads of the place have failed.
    *
    * @return a number that only grows
    */
@@ -229,18 +229,18 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return failedReads.get();
   }
 
-  /** To be called when the base has changed: puts what is set over it. */
+  /** Rebuilds the limits after a change of the base. */
   public synchronized void baseChanged() {
     apply();
   }
 
-  /** Stops looking at the place; the limits stay. */
+  /** Stops polling the place; the current limits remain in force. */
   @Override
   public void close() {
     looks.shutdownNow();
   }
 
-  /** Returns whether the place could be read. */
+  /** Polls the place; returns whether it could be read. */
   private boolean look() {
     try {
       synchronized (place) {
@@ -269,7 +269,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return look();
   }
 
-  /** Those of the last look; the first one is at the start. */
+  /** Returns the mistakes of the last read. */
   @Override
   public List<String> mistakes() {
     return mistakes;
@@ -289,7 +289,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     ready = true;
   }
 
-  /** Once for the same complaint. */
+  /** Logs a complaint, once while it stays the same. */
   private synchronized void complain(String what) {
     if (!what.equals(complained)) {
       complained = what;
@@ -348,7 +348,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
   }
 
-  /** The overrides of the base that were not deployed with the files. */
+  /** Returns the overrides of the base that are not from the files. */
   private List<LimitOverride> ofTable() {
     CurrentLimits files = deployed;
     List<LimitOverride> rows = new ArrayList<>();

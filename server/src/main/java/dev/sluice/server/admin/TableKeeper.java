@@ -17,8 +17,8 @@ import java.util.List;
 import javax.sql.DataSource;
 
 /**
- * Keeps overrides and penalties in the tables of a database. The overrides come back through the
- * refresher of that table, which lays them over the limits; it is told of each change.
+ * Saves overrides and penalties in the tables of a database. The refresher of the table of
+ * overrides reads them back and applies them; it runs after each change.
  */
 final class TableKeeper implements Keeper {
 
@@ -45,7 +45,7 @@ final class TableKeeper implements Keeper {
     return "table";
   }
 
-  /** Nobody tells; the caller asks as often as the table is to be read. */
+  /** Always true: the caller polls at the interval of the table. */
   @Override
   public boolean hasChanged() {
     return true;

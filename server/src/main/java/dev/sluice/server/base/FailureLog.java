@@ -14,9 +14,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of requests that were not decided, whatever door they came through. The client is told
- * the id of the incident, and nothing of the store or of the server's code. Thread-safe; blocks as
- * long as the logger does.
+ * The log of requests that were not decided, whatever door they came through. The client gets only
+ * the id of the incident, nothing about the store or the code. Thread-safe; blocks as long as the
+ * logger does.
  */
 public final class FailureLog {
 

@@ -12,9 +12,9 @@ import java.util.Objects;
 import java.util.function.BooleanSupplier;
 
 /**
- * The generations of the watched files. There are up to three {@linkplain Kind kinds} of files: a
- * mistake in one kind never holds up another. Of each kind, there is a generation that is in force,
- * and one that was offered last. Thread-safe; only {@link #reload} blocks, on the file system.
+ * The generations of the watched files. There are up to three {@linkplain Kind kinds} of files, and
+ * a mistake in one kind never delays another. For each kind, one generation is in force, and one
+ * was offered last. Thread-safe; only {@link #reload} blocks, on the file system.
  */
 public final class Generations {
 
@@ -70,25 +70,25 @@ public final class Generations {
   }
 
   /**
-   * Both at one moment.
+   * The generation in force and the last offered one, at one moment.
    *
-   * @param active what holds
-   * @param offered what was read last
+   * @param active the generation in force
+   * @param offered the last generation that was read
    */
   public record State(Active active, Offered offered) {}
 
-  /** A place beside the files that a reload reads too, and that is taken over or not alone. */
+  /** A place besides the files that a reload reads too, and applies on its own. */
   public interface Beside {
 
     /**
-     * Reads it at once. Blocks on it.
+     * Reads the place at once. Blocks on the place.
      *
      * @return whether what it says holds now
      */
     boolean read();
 
     /**
-     * Returns why it could not be read.
+     * Returns why the place could not be read.
      *
      * @return a line each, as of the last read; none if what it says holds
      */
@@ -187,9 +187,9 @@ public final class Generations {
     }
 
     /**
-     * Returns what holds and what was offered.
+     * Returns the generation in force and the last offered one.
      *
-     * @return both
+     * @return both generations
      */
     public State state() {
       return state;
@@ -205,7 +205,7 @@ public final class Generations {
     }
 
     /**
-     * Sets what reads the files.
+     * Sets the reader of the files.
      *
      * @param newReader reads them, and returns whether they were applied
      */
@@ -214,7 +214,7 @@ public final class Generations {
     }
 
     /**
-     * Remembers a generation that was applied.
+     * Records a generation that was applied.
      *
      * @param hash of all files
      * @param at when it was applied
@@ -229,7 +229,7 @@ public final class Generations {
     }
 
     /**
-     * Remembers a generation that was refused.
+     * Records a generation that was refused.
      *
      * @param hash of all files
      * @param at when it was read

@@ -4,9 +4,9 @@ package dev.sluice.server.base;
 import org.slf4j.Logger;
 
 /**
- * A periodic task that nothing ends. A scheduler drops a task that throws once, and says nothing;
- * this one logs it once until the task works again, and never throws. Memory that ran out is
- * reported, as everywhere ({@link OutOfMemory}). Used by one thread at a time.
+ * A periodic task that no exception ends. A scheduler silently drops a task that throws; this class
+ * logs the failure, once until the task works again, and never throws. A full heap is reported to
+ * {@link OutOfMemory}. Used by one thread at a time.
  */
 public final class Periodic implements Runnable {
 
@@ -55,7 +55,7 @@ public final class Periodic implements Runnable {
       }
       OutOfMemory.report(failure);
     } catch (Throwable e) {
-      // A log that fails as well can't be told of.
+      // The log failed too, so nothing can be reported.
     }
   }
 }

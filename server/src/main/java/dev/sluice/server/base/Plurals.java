@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
-/** Numbers of things in messages. Stateless, thread-safe. */
+/** Formats numbers of things for messages. */
 public final class Plurals {
 
   private Plurals() {}
 
   /**
-   * Says how many there are.
+   * Formats a number with its noun.
    *
    * @param number how many
    * @param one the word for one of them, which takes an s for more

@@ -5,8 +5,8 @@ import com.linecorp.armeria.common.HttpStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown for a request that the server refuses before any part sees it. Carries what a problem
- * document needs. Immutable.
+ * Thrown for a request that the server refuses before any part handles it, with the fields of
+ * problem details.
  */
 public final class RefusedException extends RuntimeException {
 
@@ -46,7 +46,7 @@ public final class RefusedException extends RuntimeException {
   }
 
   /**
-   * Refuses a caller that has shown nothing that the server knows.
+   * Refuses a caller without a known token or certificate.
    *
    * @param detail what is wrong
    * @return the exception
@@ -72,7 +72,7 @@ public final class RefusedException extends RuntimeException {
    * Refuses a client that sends too many requests to the server itself.
    *
    * @param detail what there is too much of
-   * @param retryAfterSeconds when to come back, in seconds
+   * @param retryAfterSeconds how long to wait, in seconds
    * @return the exception
    */
   public static RefusedException tooManyRequests(String detail, long retryAfterSeconds) {
@@ -86,7 +86,7 @@ public final class RefusedException extends RuntimeException {
   }
 
   /**
-   * Refuses what the server has no room for now.
+   * Refuses a request for which the server has no room now.
    *
    * @param detail what there is no room for
    * @return the exception
@@ -107,7 +107,7 @@ public final class RefusedException extends RuntimeException {
         HttpStatus.FORBIDDEN,
         "wrong-origin",
         "Web pages of this origin may not ask",
-        "a page of another site asks (Sec-Fetch-Site: %s), and no proxy: one sends X-Forwarded-For, or stands in --trusted-proxies"
+        "a web page of another site sent this request (Sec-Fetch-Site: %s); a proxy must send X-Forwarded-For, or be named by --trusted-proxies"
             .formatted(site));
   }
 
@@ -121,9 +121,9 @@ public final class RefusedException extends RuntimeException {
   }
 
   /**
-   * Returns when to come back.
+   * Returns how long to wait.
    *
-   * @return in seconds, 0 where no time helps
+   * @return seconds, 0 if waiting does not help
    */
   public long retryAfterSeconds() {
     return retryAfterSeconds;

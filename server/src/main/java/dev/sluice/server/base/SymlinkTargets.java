@@ -5,10 +5,10 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 
-/** Finds the files that symbolic links lead to. Stateless; blocks on the file system. */
+/** Resolves symbolic links. Blocks on the file system. */
 public final class SymlinkTargets {
 
-  /** As many as Linux follows. */
+  /** The number of links that Linux follows. */
   private static final int MOST_LINKS = 40;
 
   private SymlinkTargets() {}
@@ -30,7 +30,7 @@ public final class SymlinkTargets {
         at = folder == null ? next : folder.toRealPath().resolve(next);
       }
     } catch (IOException e) {
-      return file; // opening it tells what is wrong
+      return file; // opening it reports what is wrong
     }
     return Files.isSymbolicLink(at) ? file : real(at, file);
   }

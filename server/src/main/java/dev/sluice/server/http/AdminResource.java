@@ -16,6 +16,9 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
@@ -25,9 +28,6 @@ import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.http.HttpFailures.Bodies;
 import dev.sluice.server.net.Requests;
-import dev.sluice.text.GoDuration;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
 import java.io.IOException;
@@ -45,10 +45,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One thing that is set for an id of a limit, at {@code /v1/admin/…/{limit}/{id}} or {@code
- * /v1/admin/…/{limit}?id={id}}: GET, PUT and DELETE. The library refuses paths with a segment ".."
- * in any spelling, so only a query can hold every id. What blocks runs on the threads that may.
- * Thread-safe.
+ * A resource to get, put and delete one setting of an id of a limit, at {@code
+ * /v1/admin/…/{limit}/{id}} or {@code /v1/admin/…/{limit}?id={id}}. The library refuses paths with
+ * a segment ".." in any spelling, so only the query can hold every id. Blocking work runs on
+ * threads that may block. Thread-safe.
  */
 abstract class AdminResource implements HttpService {
 
@@ -65,9 +65,9 @@ abstract class AdminResource implements HttpService {
   /**
    * Makes a resource.
    *
-   * @param changes makes changes; each waits for the one before, and for the place that keeps it
+   * @param changes runs changes, one after another; each blocks until it is saved
    * @param under the path before the limit
-   * @param thing the word for what is set: override or penalty
+   * @param thing the word for the setting: override or penalty
    */
   AdminResource(
       RuntimeLimits limits, AuditLog audit, Executor changes, String under, String thing) {
@@ -78,39 +78,39 @@ abstract class AdminResource implements HttpService {
     this.thing = thing;
   }
 
-  /** Makes an id canonical. */
+  /** Returns the canonical form of an id. */
   abstract String canonical(LimitName name, String id);
 
-  /** Writes what is set, null if nothing is. */
+  /** Returns a writer of the setting; null if nothing is set. */
   abstract Answers.@Nullable BodyWriter get(LimitName name, String id);
 
   /**
-   * Sets it.
+   * Makes the setting.
    *
-   * @param force whether the query says {@code force=true}; never where nothing is to be forced
+   * @param force whether the query has {@code force=true}; false unless {@link #takesForce}
    */
   abstract Done put(LimitName name, String id, AdminBody body, boolean force);
 
-  /** Whether what is set may be forced. */
+  /** Whether the query may have {@code force=true}. */
   boolean takesForce() {
     return false;
   }
 
-  /** Removes it; false if nothing was set. */
+  /** Removes the setting; returns false if nothing was set. */
   abstract boolean delete(LimitName name, String id);
 
-  /** Finds what removes one that is kept for a limit that is gone; null if none is kept. */
+  /** Returns a task that removes a setting of a limit that is gone; null if none is kept. */
   abstract @Nullable BooleanSupplier leftOut(String limit, String id);
 
   /**
-   * The settings that were made.
+   * The outcome of a change.
    *
-   * @param body what is answered
-   * @param detail what is noted
+   * @param body the answer
+   * @param detail the detail for the audit log
    */
   record Done(Answers.BodyWriter body, String detail) {}
 
-  /** Never, as for all resources: the library keeps a path as it was first spelled. */
+  /** Never, as for all resources: the library would cache the first spelling of a path. */
   @Override
   public final boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {
     return false;
@@ -242,7 +242,7 @@ abstract class AdminResource implements HttpService {
   /** A bucket that a request names, in its canonical form. */
   private record Bucket(LimitName name, String id) {}
 
-  /** Something that is done to a bucket, and noted whether it succeeds or not. */
+  /** A change to the setting of a bucket, which is noted whether it succeeds or not. */
   private final class Change {
 
     private final Caller caller;
@@ -253,7 +253,7 @@ abstract class AdminResource implements HttpService {
       this.noted = asked;
     }
 
-    /** Looks the bucket up; from then on it is noted as it is found. */
+    /** Looks up the bucket, which the audit log then has in its canonical form. */
     Bucket bucket(String limit, String asGiven) {
       LimitName name = known(caller, limit);
       Bucket bucket = new Bucket(name, canonical(name, asGiven));
@@ -272,7 +272,7 @@ abstract class AdminResource implements HttpService {
       } catch (RefusedException e) {
         throw e; // access control has noted it
       } catch (RuntimeException e) {
-        // What is wrong with the request, or was not done with a good one.
+        // Notes a mistake in the request, or a failure.
         boolean refused = e instanceof IllegalArgumentException;
         note(refused ? "refused" : "failed", String.valueOf(e.getMessage()));
         throw e;
@@ -286,7 +286,7 @@ abstract class AdminResource implements HttpService {
     }
   }
 
-  /** As it was written, where it cannot be decoded. */
+  /** Decodes a text; returns it unchanged if that fails. */
   private static String legible(String encoded) {
     try {
       return decoded(encoded, "path");
@@ -299,14 +299,14 @@ abstract class AdminResource implements HttpService {
     return Queries.decoded(encoded, field, field);
   }
 
-  /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */
+  /** Escapes "+", which the decoder for forms would read as a space. */
   private static String asForm(String path) {
     return path.replace("+", "%2B");
   }
 
   /**
-   * A flat JSON object of strings and whole numbers, read as strictly as all bodies are. Its
-   * mistakes are collected, to be thrown together: {@link #requireSound}. For one thread.
+   * A flat JSON object of strings and whole numbers, parsed as strictly as all bodies. Its mistakes
+   * are collected, and thrown together by {@link #requireSound}. For one thread.
    */
   static final class AdminBody {
 
@@ -314,7 +314,7 @@ abstract class AdminResource implements HttpService {
         JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
     private static final int LONGEST_COMMENT = 1000;
 
-    /** In place of a value that is neither a string nor a whole number of 64 bits. */
+    /** Stands for a value that is neither a string nor a 64-bit integer. */
     private record Unusable(String why) {}
 
     private final Map<String, Object> fields;
@@ -361,7 +361,7 @@ abstract class AdminResource implements HttpService {
           : parser.getLongValue();
     }
 
-    /** Collects the fields that are not known, and values of another kind. */
+    /** Adds mistakes for unknown fields, and for values of another type. */
     void require(List<String> known) {
       fields.forEach(
           (name, value) -> {
@@ -376,15 +376,15 @@ abstract class AdminResource implements HttpService {
           });
     }
 
-    /** Adds a mistake; of those of a field, the first is told. */
+    /** Adds a mistake; only the first mistake of a field is reported. */
     void mistake(@Nullable String field, String message) {
       mistakes.add(field, message);
     }
 
     /**
-     * Throws what is wrong with the fields that were read.
+     * Throws the mistakes in the fields that were read.
      *
-     * @throws WireException if there is anything
+     * @throws WireException if there are any
      */
     void requireSound() {
       if (!mistakes.none()) {
@@ -396,7 +396,7 @@ abstract class AdminResource implements HttpService {
       return fields.containsKey(field);
     }
 
-    /** A whole number; null after a mistake. */
+    /** Returns a whole number; null after a mistake. */
     @Nullable Long number(String field) {
       Object value = fields.get(field);
       if (value instanceof Long number) {
@@ -410,7 +410,7 @@ abstract class AdminResource implements HttpService {
       return null;
     }
 
-    /** A text; null if it is absent, and after a mistake. */
+    /** Returns a text; null if it is absent, or after a mistake. */
     @Nullable String text(String field) {
       Object value = fields.get(field);
       if (value == null || value instanceof String) {
@@ -420,7 +420,7 @@ abstract class AdminResource implements HttpService {
       return null;
     }
 
-    /** A duration greater than zero; null after a mistake. */
+    /** Returns a duration greater than zero; null after a mistake. */
     @Nullable Duration duration(String field) {
       String text = text(field);
       if (text == null) {

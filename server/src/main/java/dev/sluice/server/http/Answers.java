@@ -13,11 +13,11 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.WholeResponse.WholeAnswer;
 import dev.sluice.server.reservation.Reservations.Held;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
 import dev.sluice.wire.DecisionWriter;
@@ -35,7 +35,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
-/** Makes responses. None of them may be cached: a decision is true only at its moment. */
+/** Makes responses. None may be cached: a decision is true only at its moment. */
 final class Answers {
 
   private static final JsonFactory JSON = new JsonFactory();
@@ -44,7 +44,7 @@ final class Answers {
   private static final MediaType PROBLEM = MediaType.parse(ProblemDetails.MEDIA_TYPE);
   private static final int USUAL_SIZE = 512;
 
-  /** Stands for any body that a caller may have. */
+  /** The wildcard of {@code If-None-Match}. */
   private static final String ANY_TAG = "*";
 
   private Answers() {}
@@ -58,7 +58,25 @@ final class Answers {
     return of(headers(decision, form), bytes(json -> DecisionWriter.write(decision, batch, json)));
   }
 
-  /** A decision that can be taken back, with what is needed for that. */
+  /**
+   * Answers the state of a bucket, with the id of the override that decides, null for the default.
+   */
+  static AggregatedHttpResponse bucket(
+      Decision decision, @Nullable String overrideId, AnswerForm form) {
+    return of(
+        headers(decision, form),
+        bytes(
+            json -> {
+              json.writeStartObject();
+              DecisionWriter.writeInto(decision, false, json);
+              if (overrideId != null) {
+                json.writeStringField("overrideId", overrideId);
+              }
+              json.writeEndObject();
+            }));
+  }
+
+  /** Answers a reservation: the decision and the token to cancel it. */
   static AggregatedHttpResponse held(Held held, boolean batch, AnswerForm form) {
     return of(
         headers(held.decision(), form),
@@ -80,12 +98,12 @@ final class Answers {
     return headers;
   }
 
-  /** The start of a stream of JSON objects, a line each. */
+  /** Returns the headers of a stream of JSON objects, one a line. */
   static ResponseHeaders stream() {
     return headers(HttpStatus.OK, NDJSON).build();
   }
 
-  /** The start of a text that may be compressed. */
+  /** Returns the headers of a text that may be compressed. */
   static ResponseHeaders metrics(MediaType type, boolean gzip) {
     ResponseHeadersBuilder headers =
         headers(HttpStatus.OK, type)
@@ -96,7 +114,7 @@ final class Answers {
     return headers.build();
   }
 
-  /** A line of such a stream. */
+  /** Returns a line of a stream. */
   static byte[] line(BodyWriter body) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
     write(body, bytes);
@@ -104,7 +122,7 @@ final class Answers {
     return bytes.toByteArray();
   }
 
-  /** Returns the mistake in a line, as a line. */
+  /** Returns the line that reports a mistake in a line. */
   static byte[] line(Fault fault, int number) {
     return line(json -> write(fault, number, json));
   }
@@ -113,7 +131,7 @@ final class Answers {
     return of(headers(status, MediaType.JSON), bytes(body));
   }
 
-  /** The same with an ETag, which a caller may send back to learn that nothing has changed. */
+  /** Answers with an ETag, which a caller may send back to learn that nothing has changed. */
   static AggregatedHttpResponse tagged(@Nullable String noneMatch, BodyWriter body) {
     HttpData bytes = bytes(body);
     String tag = tag(bytes);
@@ -125,7 +143,7 @@ final class Answers {
     return of(headers, isKnown ? HttpData.empty() : bytes);
   }
 
-  /** The ETag of a body. */
+  /** Returns the ETag of a body. */
   static String tag(HttpData bytes) {
     CRC32C checksum = new CRC32C();
     checksum.update(bytes.array());
@@ -238,11 +256,11 @@ final class Answers {
   }
 
   /**
-   * In which form a client wants to be answered: the query of a request for a decision. Immutable.
+   * The form of the answer that a client wants, from the query of a request for a decision.
    *
-   * @param denied the status of a denial: 200, unless the caller is a proxy that understands
-   *     nothing but a status; that of a denial by the failure rule {@code deny} is 503 then
-   * @param headers which headers tell the decision once more, for callers that pass them on
+   * @param denied the status of a denial: 200, or another one for a proxy that understands only a
+   *     status; then a denial by the failure rule {@code deny} is a 503
+   * @param headers which headers repeat the decision, for callers that pass them on
    */
   record AnswerForm(HttpStatus denied, HeaderProfile headers) {
 
@@ -253,10 +271,10 @@ final class Answers {
         List.of("none", "ietf", "legacy", "github", "draft03");
 
     /**
-     * Reads the query.
+     * Parses the query.
      *
-     * @param mistakes where those of the query go
-     * @param more other parameters that the resource has
+     * @param mistakes receives the mistakes of the query
+     * @param more further parameters of the resource
      */
     static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
       if (context.query() == null) {
@@ -271,13 +289,15 @@ final class Answers {
           mistakes.read(() -> headers(query.get(HEADERS, "none")), USUAL.headers));
     }
 
-    /** The form of an answer that has one form only; no query is allowed. */
+    /** Returns the form for a resource that allows no query. */
     static AnswerForm fixed(ServiceRequestContext context) {
       Queries.require(context, List.of());
       return USUAL;
     }
 
-    /** The same, collecting the mistakes of the query. */
+    /**
+     * Returns the form for a resource that allows no query, and collects the mistakes of a query.
+     */
     static AnswerForm fixed(ServiceRequestContext context, Mistakes mistakes) {
       Queries.require(context, List.of(), mistakes);
       return USUAL;
@@ -302,7 +322,7 @@ final class Answers {
       };
     }
 
-    /** The family of headers of a word. */
+    /** Returns the header profile of a word. */
     static HeaderProfile headers(String wanted) {
       return switch (wanted) {
         case "none" -> HeaderProfile.NONE;
@@ -322,10 +342,10 @@ final class Answers {
     }
   }
 
-  /** The headers that tell a decision. Thread-safe. */
+  /** Sets the headers that repeat a decision. Thread-safe. */
   static final class DecisionFields {
 
-    /** The names in the library's form, which takes time to make and to check. There are few. */
+    /** Caches the library's form of the names, which is slow to make. There are few names. */
     private static final Map<String, CharSequence> NAMES = new ConcurrentHashMap<>();
 
     private DecisionFields() {}
@@ -333,8 +353,8 @@ final class Answers {
     /**
      * Sets the headers of a profile.
      *
-     * @param fields by their names, of which there is a fixed number
-     * @param headers take them
+     * @param fields the values by their names, of which there is a fixed number
+     * @param headers receives the fields
      */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {

@@ -12,11 +12,10 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is
- * looked at. nginx passes on whatever the client sent, so the client could set a second name for
- * the same thing wherever the proxy sets only the first. A proxy with another way, Envoy, writes
- * the original path behind ours, and keeps method and host. There, X-Forwarded-Method, -Uri and
- * -Host are the client's.
+ * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is used:
+ * nginx passes on whatever the client sent, so a client could set a second header for the same
+ * thing that the proxy does not overwrite. Envoy differs: it appends the original path to ours, and
+ * keeps method and host. There, X-Forwarded-Method, -Uri and -Host come from the client.
  */
 /** A request that a proxy asks about. For one request; not thread-safe. */
 final class AskedRequest implements WebRequest {
@@ -60,20 +59,20 @@ final class AskedRequest implements WebRequest {
         behind ? raw.substring(ForwardAuthResource.PATH.length()) : null);
   }
 
-  /** The address that opened the connection. */
+  /** Returns the address that opened the connection. */
   static String peerOf(ServiceRequestContext context) {
     return context.remoteAddress().getAddress().getHostAddress();
   }
 
-  /** The query behind our path, of the proxy or the client; null for none. */
+  /** Returns the query of our path, written by the proxy or the client; null for none. */
   @Nullable String writtenQuery() {
     return queryOf(raw);
   }
 
   /**
-   * The query of the proxy's configuration, null for none.
+   * Returns the query of the proxy's configuration, null for none.
    *
-   * @throws WireException if it is the client's, which must not say what it is charged
+   * @throws WireException if the client wrote the query, since a client must not choose its charges
    */
   @Nullable String ownQuery() {
     String query = writtenQuery();
@@ -93,20 +92,20 @@ final class AskedRequest implements WebRequest {
     return question < 0 ? null : target.substring(question + 1);
   }
 
-  /** Whether the peer is a proxy that is believed. */
+  /** Whether the peer is a trusted proxy. */
   boolean isTrusted() {
     return trusted;
   }
 
-  /** Whether the path behind ours is the original one; then the query is the client's. */
+  /** Whether the original path follows ours; then the query is the client's. */
   boolean isPathBehind() {
     return pathBehind != null;
   }
 
   /**
-   * Method and target of the original request.
+   * Returns method and target of the original request.
    *
-   * @throws WireException if the proxy is not believed, or does not say what they were
+   * @throws WireException if the proxy is not trusted, or does not send them
    */
   private PlainRequest original() {
     PlainRequest known = original;
@@ -121,7 +120,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** What a peer says of another one's request counts only if it is believed. */
+  /** Requires a trusted peer, since it describes another client's request. */
   private void requireTrusted() {
     if (!trusted) {
       throw new WireException(
@@ -142,7 +141,7 @@ final class AskedRequest implements WebRequest {
     return values.get(0);
   }
 
-  /** The headers that the proxy sent, without the host. */
+  /** Returns the request with the headers that the proxy sent, without the host. */
   private PlainRequest client() {
     PlainRequest known = client;
     if (known == null) {
@@ -162,7 +161,10 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** The host that the client asked for; the request's own where the path behind ours is. */
+  /**
+   * Returns the host that the client asked for; if the original path follows ours, that is the
+   * request's own host.
+   */
   private List<String> hosts() {
     requireTrusted();
     List<String> hosts = pathBehind == null ? request.headers().getAll(HOST) : List.of();
@@ -212,8 +214,8 @@ final class AskedRequest implements WebRequest {
   }
 
   /**
-   * Asked for where the client's address is needed. The peer is the proxy: it never stands for the
-   * client, as one bucket would be everybody's.
+   * Returns the proxy's address. Called if the client's address is needed, which a trusted proxy
+   * must send: the proxy never stands for the client, as all clients would then share a bucket.
    *
    * @throws WireException if no trusted proxy names the client
    */

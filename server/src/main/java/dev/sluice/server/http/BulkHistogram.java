@@ -22,13 +22,13 @@ import java.util.stream.DoubleStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A histogram with fixed buckets for Prometheus. Thread-safe; threads do not wait for each other.
+ * A histogram with fixed buckets for Prometheus. Thread-safe; threads never wait for each other.
  */
 final class BulkHistogram extends AbstractMeter implements BulkSummary {
 
-  private final double[] bounds; // ascending, with the infinite one
+  private final double[] bounds; // ascending, the last is infinite
 
-  /** Of the values up to each bound, and above the one before; null where there are none. */
+  /** The number of values in each bucket; null for an empty one. */
   private final AtomicReferenceArray<@Nullable LongAdder> counts;
 
   private final DoubleAdder total = new DoubleAdder();
@@ -37,11 +37,11 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   private final long createdMillis;
 
   /**
-   * Makes an empty one.
+   * Makes an empty histogram.
    *
-   * @param bounds of the buckets, as {@link #bounds} makes them; not copied
-   * @param config one that this kind {@linkplain #serves serves}
-   * @param scale what each value is multiplied by
+   * @param bounds the bounds of the buckets, from {@link #bounds}; not copied
+   * @param config a configuration that this class {@linkplain #serves serves}
+   * @param scale the factor for each value
    */
   BulkHistogram(
       Meter.Id id, Clock clock, double[] bounds, DistributionStatisticConfig config, double scale) {
@@ -53,14 +53,14 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     this.createdMillis = clock.wallTime();
   }
 
-  /** Whether a summary has buckets of its own choice, and nothing else to be computed. */
+  /** Whether a configuration has explicit buckets, and needs nothing else such as percentiles. */
   static boolean serves(DistributionStatisticConfig config) {
     return bounds(config).length > 1
         && !Boolean.TRUE.equals(config.isPercentileHistogram())
         && (config.getPercentiles() == null || config.getPercentiles().length == 0);
   }
 
-  /** Returns the upper bounds of the buckets, with the infinite one. */
+  /** Returns the upper bounds of the buckets, the last of which is infinite. */
   static double[] bounds(DistributionStatisticConfig config) {
     double[] finite = config.getServiceLevelObjectiveBoundaries();
     return DoubleStream.concat(
@@ -100,7 +100,7 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     return other == null ? first : other;
   }
 
-  /** The counts of all buckets, each without those of the smaller ones. */
+  /** Returns the counts of all buckets, not cumulative. */
   private long[] counts() {
     long[] each = new long[bounds.length];
     for (int i = 0; i < each.length; i++) {
@@ -131,10 +131,10 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
   }
 
   /**
-   * Writes the lines of the page, but for the maximum.
+   * Writes the lines of the page, without the maximum.
    *
-   * @param name of the family
-   * @param labels as the page writes them, without braces; may be empty
+   * @param name the name of the family
+   * @param labels the labels in the page's format, without braces; may be empty
    */
   void write(String name, String labels, Writer page) throws IOException {
     String more = labels.isEmpty() ? "" : labels + ",";
@@ -150,7 +150,7 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     page.write(name + "_sum" + same + " " + totalAmount() + "\n");
   }
 
-  /** The same as a value. */
+  /** Returns a snapshot. */
   HistogramDataPointSnapshot snapshot(Labels labels) {
     return new HistogramDataPointSnapshot(
         ClassicHistogramBuckets.of(bounds, counts()),

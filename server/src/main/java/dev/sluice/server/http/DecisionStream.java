@@ -7,7 +7,7 @@ import com.linecorp.armeria.common.HttpResponseWriter;
 import com.linecorp.armeria.common.HttpStatus;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.base.RefusedException;
@@ -24,33 +24,33 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Lines are sent to the store in their order as soon as they are here, and each is answered as soon
- * as it and all lines before it are decided. The next piece of answers is written when the client
- * has read the one before, and no line is sent until then. So a client that does not read spends
- * MOST_UNREAD lines at most.
+ * Each line is sent to the store as soon as it has arrived, and is answered once it and all lines
+ * before it are decided. The next piece of answers is written when the client has read the piece
+ * before, and no line is sent until then. So a client that does not read spends at most MOST_UNREAD
+ * lines.
  *
- * An answer may be much longer than its line. It is charged to the budget before its line is sent,
- * by what it may become, and until it was read. Where the budget has no room, lines wait for those
- * before them. A line that waits for none is refused, and the stream ends.
+ * An answer may be much longer than its line. Its largest possible size is charged to the budget
+ * before its line is sent, until the answer was read. While the budget has no room, a line waits
+ * for the answers before it. If there are none, the line is refused and the stream ends.
  *
- * A body that ends too early, too late or never has a last line of answer that says so, and what is
- * left of its last line is not decided. Where no line was answered, its response has the status.
- * The response stays open until that was read, so that its time can end.
+ * If a body ends too early, too late or never, the last line of the answer says so, and an
+ * incomplete last line is not decided. If no line was answered, the response has the status of the
+ * error instead. The response stays open until it was read, so that it can time out.
  */
 
-/** The acts of one request, one a line. Belongs to one event loop. */
+/** Answers a stream of acts, one a line, in one request. Belongs to one event loop. */
 final class DecisionStream {
 
   private static final int MOST_UNREAD = 64;
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** What an answer takes for each object in its line, beside the ids. */
+  /** The most bytes of an answer for each object in its line, without the ids. */
   private static final int ANSWER_BYTES = 512;
 
-  /** The fewest bytes of an object that is a transaction. */
+  /** The fewest bytes of a transaction. */
   private static final int LEAST_OBJECT = 20;
 
-  /** How often an answer tells an id: alone, in the key of its bucket, and in the message. */
+  /** How often an answer has an id: as a field, in the bucket key, and in the message. */
   private static final int ECHOES = 3;
 
   private static final byte[] NOTHING = new byte[0];
@@ -65,16 +65,16 @@ final class DecisionStream {
   private final AtomicBoolean told = new AtomicBoolean();
   private byte[] lines = NOTHING;
   private int size;
-  private int start; // of the line that comes next
-  private int seen; // no line ends between its start and here
-  private int objects; // that begin between its start and there
+  private int start; // of the next line
+  private int seen; // from start to here, no line ends
+  private int objects; // that begin from start to seen
   private int number;
-  private boolean whole; // nothing comes any more
-  private @Nullable Fault fault; // why
+  private boolean whole; // no more of the body comes
+  private @Nullable Fault fault; // why the body ended early
   private boolean counted;
   private boolean begun; // the status is out
   private boolean ending; // the last line is out
-  private int unread; // bytes that the client has to read before the next ones
+  private int unread; // bytes written and not read yet
 
   DecisionStream(
       LimiterCalls acts,
@@ -89,7 +89,7 @@ final class DecisionStream {
     this.held = held;
   }
 
-  /** A line that was sent, and its answer as soon as it is known. */
+  /** A line that was sent to the store, and its answer once it is known. */
   private final class Line {
 
     private final int number;
@@ -101,7 +101,7 @@ final class DecisionStream {
       this.most = most;
     }
 
-    /** Many may be decided at once: the event loop is told once. */
+    /** Sets the answer, and wakes the event loop once for many answers. */
     void answered(byte[] text) {
       answer = text;
       if (told.compareAndSet(false, true)) {
@@ -110,7 +110,7 @@ final class DecisionStream {
     }
   }
 
-  /** More of the body is here, which begins with what was here before. */
+  /** Takes more of the body; the bytes begin with those of the last call. */
   void more(byte[] bytes, int length) {
     if (!whole) {
       lines = bytes;
@@ -119,13 +119,13 @@ final class DecisionStream {
     }
   }
 
-  /** The body is here. */
+  /** Takes the end of the body. */
   void ended() {
     whole = true;
     advance();
   }
 
-  /** The rest of the body does not come. The first reason counts. */
+  /** Ends the body early. The first reason counts. */
   void failed(Fault why) {
     if (!whole) {
       fault = why;
@@ -134,12 +134,12 @@ final class DecisionStream {
   }
 
   /**
-   * The time of the stream is nearly over: it ends with a last line if the client has read what is
-   * before it.
+   * Ends the stream because its time is nearly over, with a last line that the client gets if it
+   * has read what is before it.
    */
   void late() {
     if (ending || isDecided()) {
-      return; // all that is left is unread
+      return; // only unread answers are left
     }
     Line first = underWay.peek();
     if (first != null && first.answer == null) {
@@ -158,7 +158,7 @@ final class DecisionStream {
     return HttpFailures.fault(HttpFailures.storeIsLate());
   }
 
-  /** Why a stream ends whose body has not ended in time. */
+  /** Returns the fault of a body that did not end in time. */
   static Fault tooLate() {
     return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
   }
@@ -170,7 +170,7 @@ final class DecisionStream {
             .formatted(MOST_UNREAD));
   }
 
-  /** Ends without the lines that have no answer yet. */
+  /** Ends the stream without the lines that have no answer yet. */
   private void stop(Fault why) {
     Line first = underWay.peek();
     number = first == null ? number : first.number - 1;
@@ -187,14 +187,14 @@ final class DecisionStream {
     seen = 0;
   }
 
-  /** Sends, collects and writes whatever can be now. */
+  /** Sends lines and writes answers as far as possible. */
   private void advance() {
     if (unread > 0 || ending || !response.isOpen()) {
-      return; // a client that went away decides nothing more
+      return; // nothing is decided for a client that went away
     }
-    told.set(true); // what is decided at once need not tell
+    told.set(true); // answers that come at once need not wake this loop
     boolean fits = send();
-    told.set(false); // before the look: what is decided from now on tells again
+    told.set(false); // reset before decided(), so that no later answer is missed
     byte[] piece = decided();
     if (piece.length > 0) {
       begin();
@@ -211,7 +211,7 @@ final class DecisionStream {
     }
   }
 
-  /** Sends what may be under way; false if the budget has no room for the next line. */
+  /** Sends lines up to MOST_UNREAD; returns false if the budget has no room for the next one. */
   private boolean send() {
     while (underWay.size() < MOST_UNREAD) {
       int end = endOfLine();
@@ -242,7 +242,7 @@ final class DecisionStream {
     return ANSWER_BYTES * transactions + ECHOES * length;
   }
 
-  /** Returns where the next line ends; -1 if that is not here, or there is none. */
+  /** Returns where the next line ends; -1 if its end has not arrived, or there is no line. */
   private int endOfLine() {
     while (seen < size && lines[seen] != '\n') {
       objects += lines[seen] == '{' ? 1 : 0;
@@ -252,7 +252,7 @@ final class DecisionStream {
     return seen < size || isLast ? seen : -1;
   }
 
-  /** Takes the next answers that are known; empty if there are none. */
+  /** Removes and returns the next known answers; empty if there are none. */
   private byte[] decided() {
     int count = 0;
     int bytes = 0;
@@ -333,7 +333,7 @@ final class DecisionStream {
     return true;
   }
 
-  /** Never fails: a line that cannot be decided has an answer that says why. */
+  /** Decides a line. Never throws: a failure becomes the answer of the line. */
   private void decide(Line line, int offset, int length) {
     try {
       WireRequest wire = READER.read(lines, offset, length);
@@ -341,7 +341,7 @@ final class DecisionStream {
       if (counted) {
         caller.countRequest();
       }
-      counted = true; // the first one, with the request
+      counted = true; // the first line was counted with the request
       Stages.onEnd(
           acts.send(act, wire, caller),
           (decision, failure) ->

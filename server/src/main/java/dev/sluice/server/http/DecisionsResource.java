@@ -9,7 +9,7 @@ import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.http.HttpFailures.Bodies;
@@ -23,12 +23,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * {@code POST /v1/decisions}: a stream of acts, one JSON object a line, and a line of answer for
- * each, in their order. A line is answered while the next ones are still to come.
+ * {@code POST /v1/decisions}: a stream of acts, one JSON object a line, with a line of answer for
+ * each, in their order. A line is answered while later lines are still to come.
  */
 final class DecisionsResource extends MethodService implements StreamingService {
 
-  /** What is left of the time of a request when a stream of it ends. */
+  /** The most time that is kept in reserve to end a stream. */
   private static final long MOST_SPARE_NANOS = TimeUnit.SECONDS.toNanos(2);
 
   private final LimiterCalls acts;
@@ -51,7 +51,10 @@ final class DecisionsResource extends MethodService implements StreamingService 
     }
   }
 
-  /** The library would break the answer off where the request is late; the stream says it. */
+  /**
+   * Starts a stream. The stream reports a time-out itself, since the library would cut the answer
+   * off.
+   */
   private HttpResponse stream(ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
     long mostMillis = context.requestTimeoutMillis();
@@ -73,7 +76,7 @@ final class DecisionsResource extends MethodService implements StreamingService 
           tooLate.cancel(false);
           if (failure == null) {
             stream.ended();
-          } else if (response.isOpen()) { // otherwise nobody is told
+          } else if (response.isOpen()) { // otherwise the client is gone
             stream.failed(
                 Exceptions.peel(failure) instanceof RequestTimeoutException
                     ? DecisionStream.tooLate()
@@ -84,7 +87,7 @@ final class DecisionsResource extends MethodService implements StreamingService 
     Stages.onEnd(
         response.whenComplete(),
         (done, failure) -> {
-          if (!body.isDone()) { // nobody reads the rest
+          if (!body.isDone()) { // drops the rest
             loop.execute(() -> body.completeExceptionally(ClosedStreamException.get()));
           }
         });
@@ -92,8 +95,9 @@ final class DecisionsResource extends MethodService implements StreamingService 
   }
 
   /**
-   * Otherwise its connection would be closed, with the other requests on it. One of HTTP/1.1 is,
-   * since nothing else ends what its client does not read.
+   * Ends the stream in time, and aborts it if its client still does not read. Otherwise its
+   * connection would be closed, with the other requests on it; this still happens over HTTP/1.1,
+   * where nothing else ends an unread response.
    */
   private static void endInTime(
       ServiceRequestContext context, DecisionStream stream, HttpResponseWriter response) {

@@ -13,17 +13,17 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Why a request was not answered, as problem details (RFC 9457) tell it. Immutable.
+ * The reason why a request failed, to be sent as problem details (RFC 9457).
  *
  * @param status the HTTP status
- * @param type a word for programs, the last part of the problem's type
- * @param title the same for people, equal for all faults of a type
- * @param detail what was found and what was expected in this request
- * @param field the part of the request that is wrong, null where it is not one part
- * @param mistakes everything that is wrong with the request, where that is more than one thing;
- *     otherwise empty
- * @param incident the id under which the server's log has the cause; null if the client is to blame
- * @param refused what the server refused before it came to a resource, with what else it says
+ * @param type the last part of the problem's type, a word for programs
+ * @param title the type in words for people, equal for all faults of a type
+ * @param detail what is wrong with this request
+ * @param field the part of the request that is wrong, null if it is not a single part
+ * @param mistakes all mistakes of the request if there are several; otherwise empty
+ * @param incident the id of the cause in the server's log; null if the client made the mistake
+ * @param refused the refusal, with its further fields, if the server refused the request before a
+ *     resource saw it; otherwise null
  */
 record Fault(
     HttpStatus status,
@@ -35,12 +35,15 @@ record Fault(
     @Nullable String incident,
     @Nullable RefusedException refused) {
 
-  /** A name, not an address: nothing has to be looked up to tell one type from another. */
+  /** A URI that names a type and is not an address to look up. */
   private static final String TYPES = "tag:sluice.dev,2026:";
 
   private static final int SHOWN = 200;
 
-  /** Of what waited for others; its client was told that nothing is certain, and may try again. */
+  /**
+   * The detail for a request that timed out in a queue. Its client does not know whether it was
+   * done, and may try again.
+   */
   static final String TOO_LATE = "the request timed out in the queue; send it again";
 
   private Fault(
@@ -81,13 +84,13 @@ record Fault(
     return new Fault(HttpStatus.NOT_FOUND, "not-there", "Nothing is set", detail, null);
   }
 
-  /** The place that keeps what is set is named in the log only. */
+  /** Returns the fault of a change that could not be saved; only the log names the place. */
   static Fault notKept(String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,
             "not-kept",
-            "The change could not be kept",
-            "the change could not be kept, so it is not in force; the server's log has the cause,"
+            "The change could not be saved",
+            "the change could not be saved, so it is not in force; the server's log has the cause,"
                 + " under the incident",
             null)
         .withIncident(incident);
@@ -143,7 +146,7 @@ record Fault(
         null);
   }
 
-  /** The store failed. Names and addresses of stores are for the log alone. */
+  /** Returns the fault of a failed store; only the log has the store's name and address. */
   static Fault storeUnreachable(String charged, String incident) {
     return new Fault(
             HttpStatus.SERVICE_UNAVAILABLE,
@@ -158,7 +161,7 @@ record Fault(
     return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
   }
 
-  /** The holder of a token is told why it gives nothing back; all guesses get the same answer. */
+  /** Returns why a token gives nothing back. Every guessed token gets the same answer. */
   static Fault ofToken(TokenException token) {
     String detail = String.valueOf(token.getMessage());
     return switch (token.reason()) {
@@ -177,7 +180,9 @@ record Fault(
     };
   }
 
-  /** The override stays as it is; the detail tells its quota. */
+  /**
+   * Returns the fault of a change that would lower an override; the detail has the current quota.
+   */
   static Fault lowered(LoweredException lowered) {
     return new Fault(
         HttpStatus.CONFLICT,
@@ -187,7 +192,7 @@ record Fault(
         null);
   }
 
-  /** Internal details are not exposed. */
+  /** Returns the fault of a server error, without internal details. */
   static Fault internal(String incident) {
     return new Fault(
             HttpStatus.INTERNAL_SERVER_ERROR,
@@ -198,7 +203,7 @@ record Fault(
         .withIncident(incident);
   }
 
-  /** The server refused the request before it came to a resource. */
+  /** Returns the fault of a request that the server refused before a resource saw it. */
   static Fault refused(RefusedException refused) {
     return new Fault(
         refused.status(),
@@ -211,14 +216,14 @@ record Fault(
         refused);
   }
 
-  /** A request that the HTTP library rejected before it reached us. */
+  /** Returns the fault of a request that the HTTP library rejected. */
   static Fault ofStatus(HttpStatus status, @Nullable String description) {
     String title = status.reasonPhrase();
     String detail = description == null ? title : description;
     return new Fault(status, "http-" + status.code(), title, detail, null);
   }
 
-  /** The fault of a request that a client must change. */
+  /** Returns the fault of a request that the client must change. */
   static Fault of(WireException wire) {
     String detail = String.valueOf(wire.getMessage());
     int more = wire.count() - 1;

@@ -21,9 +21,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * {@code GET /page/…}: the files that the web page consists of. A browser keeps them, and asks each
- * time whether they have changed. They come with the server; the page loads nothing else, and asks
- * the paths that every client can ask.
+ * {@code GET /page/…}: the files of the web page. A browser caches them, and asks each time whether
+ * they have changed. The page loads nothing else, and uses only paths that every client can use.
  */
 final class FileResource extends Resource {
 
@@ -33,7 +32,7 @@ final class FileResource extends Resource {
   private static final MediaType JS = MediaType.parse("text/javascript; charset=utf-8");
   private static final MediaType SVG = MediaType.parse("image/svg+xml; charset=utf-8");
 
-  /** No path leads to another file of the jar. */
+  /** The files of the page; no other file of the jar has a path. */
   private static final Map<String, MediaType> TYPES =
       Map.ofEntries(
           Map.entry("base.css", CSS),
@@ -71,8 +70,8 @@ final class FileResource extends Resource {
   }
 
   /**
-   * {@code GET /}: the web page for a browser, which accepts HTML by name; a list of paths, as
-   * text, for every other client, such as curl.
+   * {@code GET /}: the web page for a browser, which sends {@code Accept: text/html}; a list of
+   * paths, as text, for every other client, such as curl.
    */
   static final class IndexResource extends Resource {
 
@@ -100,12 +99,12 @@ final class FileResource extends Resource {
     }
   }
 
-  /** A file of the page with the headers that keep it safe. Immutable and thread-safe. */
+  /** A file of the page, with its security headers. */
   private static final class PageFile {
 
     /**
-     * The page runs its own scripts alone, asks its own server alone, and stands in no frame. No
-     * text may become markup.
+     * The page runs only its own scripts, calls only its own server, cannot be framed, and cannot
+     * turn text into markup.
      */
     private static final String POLICY =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
@@ -154,7 +153,7 @@ final class FileResource extends Resource {
     }
   }
 
-  /** A text that comes with the server: {@code /openapi.json}. */
+  /** A text file of the jar: {@code /openapi.json}. */
   static final class TextResource extends Resource {
 
     private final AggregatedHttpResponse text;
@@ -175,7 +174,7 @@ final class FileResource extends Resource {
     }
   }
 
-  /** Files that come with the server. Stateless. */
+  /** Reads files of the jar. */
   private static final class JarFiles {
 
     private JarFiles() {}

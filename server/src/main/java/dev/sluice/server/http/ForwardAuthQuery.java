@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.http.Answers.AnswerForm;
-import dev.sluice.text.SafeText;
-import dev.sluice.text.Suggestion;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;
@@ -15,14 +15,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The query of a proxy's request, which its configuration writes. Immutable.
+ * The query of a proxy's request, which the proxy's configuration writes.
  *
- * @param limits the limits that it names; empty to let rules or headers say it
- * @param by where the limits come from if it names none; null for rules if there are any
- * @param cost what each limit of a header costs
- * @param deny403 whether every refusal is a 403, for proxies that take another status for a failure
+ * @param limits the limits that the query names; empty if rules or headers name them
+ * @param by where the limits come from if the query names none; null for rules if there are any
+ * @param cost the cost for each limit that a header names
+ * @param deny403 whether every refusal is a 403, for proxies that treat another status as a failure
  * @param dry whether nothing is spent
- * @param headers which headers tell the decision
+ * @param headers which headers repeat the decision
  */
 record ForwardAuthQuery(
     List<Wanted> limits,
@@ -47,23 +47,23 @@ record ForwardAuthQuery(
   }
 
   /**
-   * One limit.
+   * A limit that the query names.
    *
-   * @param id null if a key or a header says it
-   * @param key what of the original request is the id; null if the id is given
+   * @param id the id; null if it comes from a key or a header
+   * @param key the part of the original request that is the id; null if the id is given
    */
   record Wanted(String limit, @Nullable String id, @Nullable VaryBy key, @Nullable Cost cost) {}
 
   /**
    * A cost.
    *
-   * @param tokens used where no header is named; a request without the header costs 1
-   * @param header the header that says it, null for none
+   * @param tokens the cost if no header is named; a request without the header costs 1
+   * @param header the header with the cost, null for none
    */
   record Cost(long tokens, @Nullable String header) {}
 
   /**
-   * Reads a query. Only "&" separates parameters: a proxy may put a value of the client's in.
+   * Parses a query. Only "&" separates parameters, since a proxy may insert a value of the client.
    *
    * @param query as the proxy sent it, null for none
    * @throws WireException if it has a mistake
@@ -91,7 +91,7 @@ record ForwardAuthQuery(
     return Queries.decoded(text, field, "value");
   }
 
-  /** Collects parameters in their order: those behind a limit belong to it. */
+  /** Collects parameters in their order: those after a limit belong to it. */
   private static final class Reading {
     private final List<Wanted> limits = new ArrayList<>();
     private final Set<String> seen = new HashSet<>();

@@ -58,13 +58,13 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Where the limits come from, in this order: the query, which the proxy's configuration fixes; the
- * rule book; a header. A header comes last, and only where there are no rules: most proxies pass on
- * the headers that the client sent, and a client must not choose its limit.
+ * The limits come from, in this order: the query, which the proxy's configuration fixes; the rule
+ * book; a header. The header comes last, and only if there are no rules: most proxies pass on the
+ * headers of the client, and a client must not choose its limit.
  */
 /**
- * {@code ANY /v1/forward-auth}: may the request pass that a proxy holds? Thread-safe; runs on event
- * loops, so nothing in it may block.
+ * Answers {@code ANY /v1/forward-auth}: whether a proxy may pass on a request. Thread-safe; runs on
+ * event loops, so nothing in it may block.
  */
 final class ForwardAuthResource implements HttpService, AskedByProxies {
 
@@ -72,7 +72,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static final String ID_HEADER = "RateLimit-Id";
   private static final String STATUS_HEADER = "X-RateLimit-Status";
 
-  /** Without a time to wait for: the next request is denied too. */
+  /** A denial without {@code Retry-After}, since the next request is denied too. */
   private static final Refusal DENIED_BY_RULE =
       new Refusal(
           429,
@@ -91,7 +91,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     this.unmatched = unmatched;
   }
 
-  /** The charge for a request. */
+  /** What a request is charged. */
   private record Charges(List<Transaction> together, List<Transaction> trials, boolean denied) {
     static final Charges NONE = new Charges(List.of(), List.of(), false);
     static final Charges DENIED = new Charges(List.of(), List.of(), true);
@@ -102,13 +102,13 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return clientAddress.trusts(AskedRequest.peerOf(context));
   }
 
-  /** Never, as for all resources: the library keeps a path as it was first spelled. */
+  /** Never, as for all resources: the library would cache the first spelling of a path. */
   @Override
   public boolean shouldCachePath(String path, @Nullable String query, Route route) {
     return false;
   }
 
-  /** A body is never read; the answer goes as a whole. */
+  /** The body is never read, and the response is sent as a whole. */
   @Override
   public ExchangeType exchangeType(RoutingContext context) {
     return ExchangeType.REQUEST_STREAMING;
@@ -175,7 +175,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         : new Charges(match.get().enforced(limits, 1), match.get().trials(limits, 1), false);
   }
 
-  /** Limits of the query, with their ids from there, from the original request, or a header. */
+  /**
+   * Returns the charges for limits of the query, with ids from the query, the original request, or
+   * a header.
+   */
   private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits, Caller caller) {
     List<WireTransaction> wires = new ArrayList<>(wanted.size());
     RequestFacts facts = new RequestFacts(asked, clientAddress);
@@ -188,7 +191,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
               : facts
                   .inEachReading(reading -> Optional.ofNullable(key.value(reading, Map.of())))
                   .stream()
-                  .flatMap(Optional::stream) // none where it skips the limit
+                  .flatMap(Optional::stream) // empty if the limit is skipped
                   .toList();
       for (String id : ids) {
         wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
@@ -197,7 +200,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return looked(wires, limits, caller);
   }
 
-  /** Limits and ids of a header, a line each: {@code PerIp:192.0.2.7}. */
+  /** Returns the charges for limits and ids of a header, one a line: {@code PerIp:192.0.2.7}. */
   private Charges ofHeader(
       AskedRequest asked, ForwardAuthQuery query, Limits limits, Caller caller) {
     List<String> keys = asked.headers(KEY_HEADER);
@@ -274,7 +277,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return CompletableFuture.allOf(asked).thenApply(done -> answer);
   }
 
-  /** Nothing that goes wrong in a trial concerns the client. */
+  /** Charges a trial; its failure is ignored. */
   private CompletableFuture<?> tried(Transaction trial, boolean dry) {
     return spend(List.of(trial), dry)
         .toCompletableFuture()
@@ -316,7 +319,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         : inTheFormOf(query, HttpFailures.answer(cause));
   }
 
-  /** Refusals that come before this resource take the form of its query too. */
+  /** Gives a refusal that came before this resource the form that the query asks for. */
   static AggregatedHttpResponse inTheFormAskedFor(
       ServiceRequestContext context, AggregatedHttpResponse answer) {
     ForwardAuthResource resource = context.config().service().as(ForwardAuthResource.class);
@@ -327,7 +330,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return inTheFormOf(AskedRequest.of(context, request, resource.clientAddress), answer);
   }
 
-  /** A query that is also the client's must not say what is charged, but may say how to refuse. */
+  /**
+   * Applies the form of the query: a query that the client can write must not choose the charges,
+   * but may choose the form of a refusal.
+   */
   private static AggregatedHttpResponse inTheFormOf(
       AskedRequest asked, AggregatedHttpResponse answer) {
     try {
@@ -335,11 +341,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
           ? answer
           : inTheFormOf(ForwardAuthQuery.parse(asked.writtenQuery()), answer);
     } catch (WireException e) {
-      return answer; // a query with a mistake has no form
+      return answer; // the query has a mistake
     }
   }
 
-  /** Refusals as a 403, for nginx. What only the operator can mend stays as it is. */
+  /** Turns refusals into a 403, for nginx, except those that only the operator can fix. */
   private static AggregatedHttpResponse inTheFormOf(
       ForwardAuthQuery query, AggregatedHttpResponse answer) {
     HttpStatus status = answer.status();
@@ -359,13 +365,13 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /*
-   * A page of another site may make a browser send a GET, as for an image, without asking and without
-   * an Origin. The browser says so in Sec-Fetch-Site. A proxy that asks for its client passes that
-   * header on, but adds headers of its own. No page can make a browser send those without asking
-   * first (and that is refused by its Origin).
+   * A page of another site can make a browser send a GET, such as for an image, without a preflight
+   * and without an Origin. The browser reports this in Sec-Fetch-Site. A proxy that asks for its
+   * client passes that header on, but adds headers of its own. No page can make a browser send
+   * those without a preflight, which is refused by its Origin.
    */
 
-  /** Refuses requests that a page of another site made a browser send. Stateless. */
+  /** Refuses requests that a page of another site made a browser send. */
   private static final class CrossSite {
 
     private static final String SITE = "sec-fetch-site";

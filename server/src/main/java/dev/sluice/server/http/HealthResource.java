@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /healthz}, whether the process lives, and {@code GET /readyz}, whether it can decide.
- * Limits are loaded before a server exists, so readiness is that of what they stand on.
+ * Limits are loaded before a server exists, so readiness depends only on their stores.
  */
 final class HealthResource extends Resource {
 
@@ -32,7 +32,7 @@ final class HealthResource extends Resource {
     return new HealthResource("alive", null);
   }
 
-  /** Ready unless the check throws; it may block. */
+  /** Returns a resource that is ready unless the check throws; the check may block. */
   static HealthResource ready(Runnable check) {
     return new HealthResource("ready", check);
   }
@@ -43,7 +43,7 @@ final class HealthResource extends Resource {
     if (check == null) {
       return CompletableFuture.completedFuture(yes());
     }
-    // A ping may wait for a round trip, which an event loop must not.
+    // A ping must not block an event loop.
     return CompletableFuture.supplyAsync(
         () -> {
           requireReady(check);
@@ -52,7 +52,7 @@ final class HealthResource extends Resource {
         context.blockingTaskExecutor());
   }
 
-  /** A check charges nothing: the store's words on that would only puzzle. */
+  /** Runs the check, without the store's words on charges, which would confuse here. */
   private static void requireReady(Runnable check) {
     try {
       check.run();

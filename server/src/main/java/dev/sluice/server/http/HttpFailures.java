@@ -40,25 +40,25 @@ import io.netty.handler.codec.http.InvalidLineSeparatorException;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Turns whatever goes wrong, in a resource or before one was found, into a problem. Stateless. */
+/** Turns failures, in a resource or before one was found, into problem details. */
 final class HttpFailures implements ServerErrorHandler {
 
-  /** Of the server as a whole: a method that nobody knows is refused before its path is read. */
+  /** All methods of the server: an unknown method is refused before its path is read. */
   private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 
   static AggregatedHttpResponse answer(Throwable failure) {
     return Answers.fault(fault(failure));
   }
 
-  /** As {@link #answer(Throwable)}, to a request that perhaps only reads. */
+  /** Answers as {@link #answer(Throwable)}, but considers whether the request only reads. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
   /**
-   * As {@link #fault(Throwable)}.
+   * Returns the fault as {@link #fault(Throwable)}.
    *
-   * @param onlyReads whether what failed charges nothing, whatever became of it
+   * @param onlyReads whether the request charges nothing in any case
    */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
@@ -66,7 +66,7 @@ final class HttpFailures implements ServerErrorHandler {
         : fault(failure);
   }
 
-  /** A proxy may ask by any method, and is charged for. */
+  /** Whether the request only reads; forward-auth charges with any method. */
   private static boolean onlyReads(ServiceRequestContext context) {
     HttpMethod method = context.method();
     return context.path().equals(HttpPart.CHECK)
@@ -121,12 +121,15 @@ final class HttpFailures implements ServerErrorHandler {
     return Fault.internal(FailureLog.internal(cause));
   }
 
-  /** The log names the store; the answer does not. */
+  /** Logs the failure; only the log names the store. */
   private static Fault undecided(StoreException failure) {
     return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
   }
 
-  /** Whether a client went away or took too long: nobody reads the answer, and no log needs it. */
+  /**
+   * Whether a client went away or took too long; then nobody reads the answer, and nothing is
+   * logged.
+   */
   private static boolean isClients(Throwable cause) {
     return cause instanceof ClosedSessionException
         || cause instanceof ClosedStreamException
@@ -138,7 +141,7 @@ final class HttpFailures implements ServerErrorHandler {
   @Override
   public @Nullable HttpResponse onServiceException(ServiceRequestContext context, Throwable cause) {
     if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
-      return null; // the library's own, rendered below
+      return null; // the library's failure, rendered below
     }
     if (cause instanceof RequestTimeoutException) {
       return ForwardAuthResource.inTheFormAskedFor(context, Answers.fault(timedOut(context)))
@@ -147,7 +150,10 @@ final class HttpFailures implements ServerErrorHandler {
     return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
-  /** Either the client was slow, or, where all that it had to say is here, the store. */
+  /**
+   * Returns the fault of a time-out: the store was slow if the request has completely arrived, else
+   * the client.
+   */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
@@ -157,7 +163,7 @@ final class HttpFailures implements ServerErrorHandler {
     return fault(storeIsLate(), onlyReads(context));
   }
 
-  /** Returns the failure of a store that has not answered when the time of a request is over. */
+  /** Returns the failure of a store that did not answer within the time of a request. */
   static StoreException storeIsLate() {
     return new StoreException("it did not answer within the time of a request");
   }
@@ -202,9 +208,9 @@ final class HttpFailures implements ServerErrorHandler {
   }
 
   /**
-   * Makes an answer of what goes wrong before the library sees it. The library resets an HTTP/2
-   * stream at once where a request failed before its body was there, and the client may lose the
-   * answer with it. gRPC has answers of its own kind. Stateless and thread-safe.
+   * Turns failures into answers before the library sees them. The library resets an HTTP/2 stream
+   * at once if a request failed before its body arrived, and the client may lose the answer. gRPC
+   * has its own answers.
    */
   static final class EarlyAnswers implements DecoratingHttpServiceFunction {
 
@@ -235,10 +241,7 @@ final class HttpFailures implements ServerErrorHandler {
     }
   }
 
-  /**
-   * The mistakes of bytes that are not a request of HTTP/1.1, by the exceptions of the library.
-   * Stateless.
-   */
+  /** Describes malformed HTTP/1.1 requests, by the exceptions of the library. */
   private static final class MalformedRequests {
 
     private MalformedRequests() {}
@@ -246,11 +249,11 @@ final class HttpFailures implements ServerErrorHandler {
     /**
      * Describes a mistake.
      *
-     * @param cause what the library's reader stopped at
+     * @param cause the exception of the library's parser
      * @return what is wrong, and what to do
      */
     static String detail(Throwable cause) {
-      if (cause instanceof InvalidLineSeparatorException) { // as in most greetings of TLS
+      if (cause instanceof InvalidLineSeparatorException) { // such as most TLS client hellos
         return "found a line that does not end in CR LF; if the client speaks TLS, give this server"
             + " a certificate, or ask it with http://";
       }
@@ -273,12 +276,12 @@ final class HttpFailures implements ServerErrorHandler {
     }
   }
 
-  /** In which form bodies are accepted. Stateless. */
+  /** Checks the media type and encoding of bodies. */
   static final class Bodies {
 
     private Bodies() {}
 
-    /** Returns the mistake in the way the body is written; null if there is none. */
+    /** Returns the fault of a body in another format; null if there is none. */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
       if (type == null

@@ -50,10 +50,10 @@ import java.util.concurrent.Executor;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The HTTP door: which path is answered by what. Immutable and thread-safe. */
+/** The HTTP door: adds the paths of the HTTP API to a server. */
 public final class HttpPart implements Part {
 
-  /** Where nothing is charged. */
+  /** The path of checks, which charge nothing. */
   static final String CHECK = "/v1/check";
 
   private static final int MAX_WAITING_RELOADS = 100;
@@ -66,10 +66,10 @@ public final class HttpPart implements Part {
   private final ProblemsPart problems = new ProblemsPart();
 
   /**
-   * Makes the door of a server of its own: no other one knows the tokens of its reservations.
+   * Makes the door of a single server: no other server knows the tokens of its reservations.
    *
    * @param limiter decides
-   * @param store the limiter's store, asked whether it is there
+   * @param store the limiter's store, pinged for readiness
    */
   public HttpPart(Limiter limiter, BucketStore store) {
     this(
@@ -84,10 +84,10 @@ public final class HttpPart implements Part {
    * Makes the door.
    *
    * @param limiter decides
-   * @param reservations what clients hold, by the same limiter
-   * @param ready called to ask whether the server can decide now; throws a {@link
-   *     NotReadyException} or a {@link dev.sluice.store.StoreException} if not; may block
-   * @param audit takes resets, refunds and reloads
+   * @param reservations the reservations of the same limiter
+   * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
+   *     the server cannot decide now; may block
+   * @param audit receives resets, refunds and reloads
    * @param generations of the watched files, which {@code /v1/limits} shows
    */
   public HttpPart(
@@ -122,7 +122,7 @@ public final class HttpPart implements Part {
         .noting("reset")
         .addTo(server);
     new Endpoint("/v1/decisions", DECIDE, new DecisionsResource(acts))
-        .addWithoutBound(server); // it bounds its body itself, to say so amid its answers
+        .addWithoutBound(server); // bounds its body itself, to report a large one in its stream
     new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
         .addTo(server);
     new Endpoint("/v1/reservations/*", DECIDE, new CancelResource(reservations)).addTo(server);
@@ -140,10 +140,10 @@ public final class HttpPart implements Part {
     problems.addFirst(decorators);
   }
 
-  /** Overrides and penalties that are set while the server runs. Immutable and thread-safe. */
+  /** The paths to set overrides and penalties while the server runs. */
   public static final class AdminPart implements Part {
 
-    /** The most changes that wait for the one before them; a further one gets a 503. */
+    /** The most changes that wait for the current one; a further one gets a 503. */
     static final int MAX_WAITING_CHANGES = 100;
 
     private final RuntimeLimits limits;
@@ -152,8 +152,8 @@ public final class HttpPart implements Part {
     /**
      * Makes the part.
      *
-     * @param limits takes what is set
-     * @param audit takes who has set it
+     * @param limits keeps the changes
+     * @param audit receives the changes with their callers
      */
     public AdminPart(RuntimeLimits limits, AuditLog audit) {
       this.limits = limits;
@@ -182,8 +182,8 @@ public final class HttpPart implements Part {
   }
 
   /**
-   * The figures that the page shows of a running server, for programs too: {@code GET /v1/stats}
-   * and {@code GET /v1/admin/top-denied}. Immutable and thread-safe.
+   * The figures of a running server, for the page and for programs: {@code GET /v1/stats} and
+   * {@code GET /v1/admin/top-denied}.
    */
   public static final class StatsPart implements Part {
 
@@ -194,7 +194,7 @@ public final class HttpPart implements Part {
      * Makes the part.
      *
      * @param state the figures
-     * @param topDenied the ids that are denied most, null where they are not kept
+     * @param topDenied the ids that are denied most, null if they are not kept
      */
     public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
       this.state = state;
@@ -210,7 +210,7 @@ public final class HttpPart implements Part {
 
   /**
    * The door for proxies that ask about each request before they pass it on: nginx, Caddy, Traefik,
-   * HAProxy, Envoy. Immutable and thread-safe.
+   * HAProxy, Envoy.
    */
   public static final class ForwardAuthPart implements Part {
 
@@ -221,8 +221,8 @@ public final class HttpPart implements Part {
     /**
      * Makes the door.
      *
-     * @param limiter decides; the rules are those that come with its limits
-     * @param clientAddress which proxies are believed, and how the client's address is found
+     * @param limiter decides; its limits have the rules
+     * @param clientAddress which proxies are trusted, and how the client's address is found
      * @param meters takes the door's counter
      */
     public ForwardAuthPart(Limiter limiter, ClientAddress clientAddress, MeterRegistry meters) {
@@ -238,15 +238,15 @@ public final class HttpPart implements Part {
               .description("Requests of proxies that no rule is for and that passed")
               .register(meters);
       ForwardAuthResource resource = new ForwardAuthResource(limiter, clientAddress, unmatched);
-      // A proxy may pass on the length of an upload, however large: no body is read.
+      // No body is read, but a proxy may pass on the length of a large upload.
       new Endpoint(ForwardAuthResource.PATH, DECIDE, resource).addWithoutBound(server);
       new Endpoint(ForwardAuthResource.PATH + "/*", DECIDE, resource).addWithoutBound(server);
     }
   }
 
   /**
-   * {@code GET /metrics}: what the limiter, the HTTP door, the process and the JVM do, for
-   * Prometheus. Immutable and thread-safe.
+   * {@code GET /metrics}: the metrics of the limiter, the HTTP door, the process and the JVM, for
+   * Prometheus.
    */
   public static final class MetricsPart implements Part {
 
@@ -264,9 +264,9 @@ public final class HttpPart implements Part {
     }
 
     /**
-     * Makes the part, with meters that are there already.
+     * Makes the part with an existing registry.
      *
-     * @param registry of {@link #newRegistry}
+     * @param registry a registry from {@link #newRegistry}
      * @param limits the limits of the limiter that is watched
      * @param store that limiter's store
      */
@@ -277,16 +277,17 @@ public final class HttpPart implements Part {
     }
 
     /**
-     * Where meters go that the page is to show.
+     * Returns a registry for meters on the page.
      *
-     * @return a new one
+     * @return a new registry
      */
     public static PrometheusMeterRegistry newRegistry() {
       return new PageMeters();
     }
 
     /**
-     * Returns the meters, which must observe the limiter and be told when limits are loaded.
+     * Returns the meters. They must be set as the limiter's observer, and called when limits are
+     * loaded.
      *
      * @return the meters behind the page
      */
@@ -308,7 +309,7 @@ public final class HttpPart implements Part {
     }
   }
 
-  /** Answers whatever goes wrong as a problem, on a port without the HTTP API. Stateless. */
+  /** Answers failures as problem details, on a port without the HTTP API. */
   public static final class ProblemsPart implements Part {
 
     /** Makes the part. */
@@ -326,15 +327,15 @@ public final class HttpPart implements Part {
   }
 
   /**
-   * Where the figures of {@code GET /v1/stats} come from. Thread-safe as its parts are.
+   * The sources of the figures of {@code GET /v1/stats}. Thread-safe if its parts are.
    *
    * @param history the decisions of the last minute
-   * @param meters those of the store's breakers
+   * @param meters the meters of the store's circuit breakers
    * @param traffic all connections
-   * @param doors where the server listens; asked for each answer
-   * @param store what the limiter decides by
-   * @param storeName {@code memory}, or the store's address without password; its scheme alone
-   *     where everybody may read it
+   * @param doors returns where the server listens; called for each answer
+   * @param store the limiter's store
+   * @param storeName {@code memory}, or the store's address without password; only its scheme if
+   *     everybody may read it
    * @param ready throws if the server cannot decide now; may block
    */
   public record ServerState(
@@ -347,7 +348,7 @@ public final class HttpPart implements Part {
       Runnable ready) {
 
     /**
-     * A way in.
+     * A door that is open.
      *
      * @param protocol {@code http}, {@code redis} or {@code grpc}
      * @param address host and port
@@ -355,7 +356,7 @@ public final class HttpPart implements Part {
     public record OpenDoor(String protocol, String address) {}
   }
 
-  /** Which build of Sluice runs, and on which Java. Stateless. */
+  /** The versions of Sluice and of Java. */
   public static final class BuildInfo {
 
     private BuildInfo() {}

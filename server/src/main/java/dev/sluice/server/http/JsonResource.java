@@ -27,7 +27,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A path that takes transactions, as JSON in a POST. Thread-safe. */
+/** A resource that accepts transactions as JSON in a POST. Thread-safe. */
 abstract class JsonResource extends Resource {
 
   private static final WireReader READER = WireReader.ofHttp();
@@ -40,10 +40,10 @@ abstract class JsonResource extends Resource {
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 
-  /** Takes that a body cannot be read; overridden by what notes such requests. */
+  /** Called if the body cannot be read; overridden by resources that note such requests. */
   void unreadable(ServiceRequestContext context, String why) {}
 
-  /** Reads the body; its mistakes are told after those of the query. */
+  /** Parses the body; its mistakes follow those of the query. */
   static WireRequest read(byte[] json, Mistakes ofQuery) {
     return READER.read(json, ofQuery);
   }
@@ -97,7 +97,7 @@ abstract class JsonResource extends Resource {
     }
   }
 
-  /** {@code POST /v1/reservations}: a spend that can be taken back by a token. */
+  /** {@code POST /v1/reservations}: a spend that can be cancelled by a token. */
   static final class ReservationsResource extends JsonResource {
 
     private static final String EXPIRES = "expires";
@@ -125,8 +125,8 @@ abstract class JsonResource extends Resource {
   }
 
   /**
-   * {@code POST /v1/reservations/{token}/cancel}: gives back what the token stands for. A body is
-   * ignored: the token says all.
+   * {@code POST /v1/reservations/{token}/cancel}: gives back the tokens of a reservation. A body is
+   * ignored.
    */
   static final class CancelResource extends Resource {
 

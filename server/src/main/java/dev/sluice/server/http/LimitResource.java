@@ -9,10 +9,13 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
+import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
@@ -28,14 +31,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /v1/limits/{name}}, what a limit is, and {@code GET /v1/limits/{name}/buckets/{id}},
- * the state of a bucket, which spends nothing.
+ * {@code GET /v1/limits/{name}}, the limit, and {@code GET /v1/limits/{name}/buckets/{id}}, the
+ * state of a bucket, which spends nothing.
  *
- * <p>The path is taken apart here, as the client sent it: an id may hold anything that is
- * percent-encoded, slashes and semicolons too. (Not so two dots between slashes: the HTTP library
- * refuses them in every spelling.)
+ * <p>This class splits the raw path, since an id may hold any percent-encoded text, including
+ * slashes and semicolons, but not two dots between slashes: the HTTP library refuses those in every
+ * spelling.
  */
 final class LimitResource extends Resource {
 
@@ -69,7 +73,14 @@ final class LimitResource extends Resource {
         ? CompletableFuture.completedFuture(described(limit))
         : limiter
             .check(limit, decoded(id, "id"), 0)
-            .thenApply(decision -> Answers.decision(decision, false, form));
+            .thenApply(decision -> Answers.bucket(decision, overrideId(decision), form));
+  }
+
+  private @Nullable String overrideId(Decision decision) {
+    Transaction asked = DecisionWriter.ofOne(decision).transaction();
+    LimitOverride override =
+        asked == null ? null : limits.get().overrideFor(asked.name(), asked.id());
+    return override == null ? null : override.id();
   }
 
   private AggregatedHttpResponse described(String limit) {
@@ -78,14 +89,14 @@ final class LimitResource extends Resource {
     return Answers.json(HttpStatus.OK, json -> LimitsResource.write(name, now, json));
   }
 
-  /** In a path a "+" is itself; the decoder is one of forms, where it is a space. */
+  /** Decodes a part of a path, in which a "+" is not a space as in forms. */
   private static String decoded(String encoded, String field) {
     return Queries.decoded(encoded.replace("+", "%2B"), field, field);
   }
 
   /**
-   * {@code GET /v1/limits}: the limits that are configured, with their defaults, and the generation
-   * of files that they come from.
+   * {@code GET /v1/limits}: the configured limits, with their defaults, and the generation of their
+   * files.
    */
   static final class LimitsResource extends Resource {
 
@@ -141,14 +152,15 @@ final class LimitResource extends Resource {
     }
   }
 
-  /** The generations of the files as a field of an answer. Stateless. */
+  /** Writes the generations of the files as a field of an answer. */
   static final class GenerationJson {
 
     private GenerationJson() {}
 
     /**
-     * Writes times, not ages: an answer changes only when a generation does. A caller that may not
-     * use every limit learns how many mistakes and warnings there are: they may name the others.
+     * Writes times, not ages, so that an answer changes only with a generation. A caller that may
+     * not use every limit gets only the number of mistakes and warnings, since their texts may name
+     * other limits.
      */
     static void write(Generations generations, Caller caller, JsonGenerator json)
         throws IOException {

@@ -16,9 +16,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A path with one method of its own. {@code OPTIONS} lists the methods, {@code HEAD} is {@code GET}
- * without its body, any other one is refused. Thread-safe; runs on event loops, so nothing in it
- * may block.
+ * A path with one method. {@code OPTIONS} lists the methods, {@code HEAD} is {@code GET} without a
+ * body, any other method is refused. Thread-safe; runs on event loops, so nothing in it may block.
  */
 abstract class MethodService implements HttpService {
 
@@ -30,11 +29,11 @@ abstract class MethodService implements HttpService {
     this.allowed = method == HttpMethod.GET ? "GET, HEAD, OPTIONS" : method + ", OPTIONS";
   }
 
-  /** Responds to a request of the path's method; must not throw. */
+  /** Responds to a request with the path's method; must not throw. */
   abstract HttpResponse respond(ServiceRequestContext context, HttpRequest request);
 
   /**
-   * Never: the library keeps a path as it was first spelled, and would show the next client's path
+   * Never: the library would cache the first spelling of a path, and report the next client's path
    * in that spelling.
    */
   @Override
@@ -55,14 +54,14 @@ abstract class MethodService implements HttpService {
     return respond(context, request);
   }
 
-  /** A path whose answer is known as a whole; whatever fails becomes a problem. Thread-safe. */
+  /** A path with complete answers; failures become problem details. Thread-safe. */
   abstract static class Resource extends MethodService {
 
     Resource(HttpMethod method) {
       super(method);
     }
 
-    /** Answers a request of the resource's method; may throw, or fail later. */
+    /** Answers a request with the resource's method; may throw, or fail later. */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);
 
@@ -76,7 +75,7 @@ abstract class MethodService implements HttpService {
           context);
     }
 
-    /** A body arrives in pieces; the answer goes as a whole. */
+    /** The body arrives in pieces; the response is sent as a whole. */
     @Override
     public final ExchangeType exchangeType(RoutingContext context) {
       return ExchangeType.REQUEST_STREAMING;

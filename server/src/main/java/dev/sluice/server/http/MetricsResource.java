@@ -14,7 +14,7 @@ import com.linecorp.armeria.common.logging.RequestLog;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.RefusedException;
@@ -61,18 +61,18 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The text of many limits is larger than a small heap: 20 to 40 MB for 10,000 limits in use.
- * Compressed, it is a twentieth of that. So a scrape is written compressed, and is sent in pieces,
- * each when the client has read the one before. For a client that does not take gzip, a piece is
- * expanded when it is sent. What a client holds alone is charged before the first byte: an answer
- * is whole, or a 503.
+ * The text of many limits takes a large part of a small heap, once for each client that reads it:
+ * 6 MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
+ * and sent in pieces, each when the client has read the one before. For a client that does not
+ * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
+ * the first byte: an answer is complete, or a 503.
  *
- * The compressed text is held once for all who share it, until the last of them has read it. Slow
- * clients could hold many scrapes so. While what they hold is too much, no new scrape begins, and
+ * All clients of a scrape share its compressed text, which is held until the last of them has read
+ * it. So slow clients could hold many scrapes. While they hold too much, no new scrape begins, and
  * others share the newest one.
  */
 
-/** {@code GET /metrics}, in the text format of Prometheus. */
+/** Answers {@code GET /metrics} in the text format of Prometheus. */
 final class MetricsResource extends MethodService {
 
   private static final MediaType TEXT = MediaType.parse("text/plain; version=0.0.4; charset=utf-8");
@@ -81,10 +81,10 @@ final class MetricsResource extends MethodService {
       Pattern.compile("(?i)(^|,)\\s*gzip\\s*(;\\s*q=(?!0(\\.0*)?\\s*(,|$))[^,]*)?(,|$)");
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** What the expansion of a compressed text takes, and a piece of it. */
+  /** The bytes to expand a compressed text, including one piece. */
   private static final int EXPANSION_BYTES = 64 << 10;
 
-  /** How much of the heap scrapes may hold that are not read to their end: one part in so many. */
+  /** Scrapes that are not completely read may hold the heap divided by this. */
   private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
@@ -94,9 +94,8 @@ final class MetricsResource extends MethodService {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The answers of one scrape, compressed. Callers that may use the same limits share one. If each
-   * had its own copy, all copies would be in memory before the budget counts any of them.
-   * Thread-safe.
+   * The answers of one scrape, compressed. Callers that may use the same limits share one answer:
+   * with a copy for each, all copies would be in memory before the budget counts any. Thread-safe.
    */
   final class Scrape {
 
@@ -145,7 +144,7 @@ final class MetricsResource extends MethodService {
 
   @Override
   HttpResponse respond(ServiceRequestContext context, HttpRequest request) {
-    context.clearRequestTimeout(); // the library would break the text off
+    context.clearRequestTimeout(); // the library would cut the text off
     try {
       Caller caller = AccessPart.caller(context);
       return HttpResponse.of(
@@ -182,18 +181,18 @@ final class MetricsResource extends MethodService {
     return response;
   }
 
-  /** Whether a client takes gzip, and does not give it the quality 0. */
+  /** Whether a client accepts gzip, with a quality above 0. */
   static boolean takesGzip(RequestHeaders headers) {
     return GZIP.matcher(headers.get(HttpHeaderNames.ACCEPT_ENCODING, "")).find();
   }
 
-  /** A text on its way to a client. Belongs to one event loop. */
+  /** Sends a text to a client in pieces. Belongs to one event loop. */
   private static final class Pieces {
 
     private final HttpResponseWriter response;
     private final Executor loop;
     private final byte[] compressed;
-    private @Nullable InputStream text; // once the client reads
+    private @Nullable InputStream text; // opened when the client reads
     private final boolean asItIs;
 
     Pieces(HttpResponseWriter response, Executor loop, byte[] compressed, boolean asItIs) {
@@ -212,7 +211,7 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Sends the next piece when what was sent before is read. */
+    /** Sends the next piece, once the client has read the one before. */
     private void sendNext() {
       Stages.onEnd(
           response.whenConsumed(),
@@ -238,7 +237,7 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Gives back what the expansion took beside the heap. */
+    /** Releases the native memory of the expansion. */
     private void close() {
       try {
         if (text != null) {
@@ -251,8 +250,8 @@ final class MetricsResource extends MethodService {
   }
 
   /**
-   * Returns the next scrape that begins: requests that arrive during a scrape share the one after
-   * it. However many ask, at most two threads are busy with it.
+   * Returns the next scrape to begin: requests that arrive during a scrape share the one after it.
+   * So at most two threads scrape at a time.
    *
    * @param threads run the scrape
    */
@@ -267,8 +266,8 @@ final class MetricsResource extends MethodService {
     if (waiting == mine) {
       try {
         threads.execute(() -> scrape(mine));
-      } catch (RuntimeException | Error e) { // no thread to be had, or the server stops
-        next.set(null); // or later requests would wait for a scrape that nobody begins
+      } catch (RuntimeException | Error e) { // no thread is free, or the server stops
+        next.set(null); // otherwise later requests would wait for a scrape that never begins
         mine.completeExceptionally(e);
       }
     }
@@ -288,7 +287,7 @@ final class MetricsResource extends MethodService {
     return bytes.toByteArray();
   }
 
-  /** A caller that may not use every limit learns the names of those that it may. */
+  /** Returns the text without the limits that a caller may not use. */
   private static byte[] within(Caller caller, byte[] all) {
     try (BufferedReader lines =
         new BufferedReader(
@@ -311,7 +310,7 @@ final class MetricsResource extends MethodService {
   }
 
   private synchronized void scrape(CompletableFuture<Scrape> mine) {
-    next.set(null); // from here on, a change may come too late for this scrape
+    next.set(null); // from here on, this scrape may miss a change
     try {
       Scrape scrape = new Scrape(compressed(registry::scrape));
       newest.set(scrape);
@@ -321,7 +320,7 @@ final class MetricsResource extends MethodService {
     }
   }
 
-  /** The meters of the process and its JVM, under Micrometer's usual names. Thread-safe. */
+  /** The meters of the process and its JVM, under Micrometer's names. Thread-safe. */
   static final class ProcessMeters implements AutoCloseable {
 
     private final JvmGcMetrics collections;
@@ -330,7 +329,9 @@ final class MetricsResource extends MethodService {
       this.collections = collections;
     }
 
-    /** Binds them; to be closed, since those of the garbage collector listen to the JVM. */
+    /**
+     * Registers the meters; to be closed, since those of the garbage collector listen to the JVM.
+     */
     static ProcessMeters bind(MeterRegistry registry) {
       JvmGcMetrics collections = new JvmGcMetrics();
       List<MeterBinder> all =
@@ -354,8 +355,8 @@ final class MetricsResource extends MethodService {
 
   /**
    * Counts and times requests by method, path and status, under the name that Spring Boot and
-   * Micronaut use, so that their dashboards work. A path is that of a route, never what a client
-   * sent: a client can't make a new series. Thread-safe; never blocks.
+   * Micronaut use, so that their dashboards work. The path is that of a route, never what a client
+   * sent, so clients cannot create series. Thread-safe; never blocks.
    */
   static final class RequestMeters implements DecoratingHttpServiceFunction {
 

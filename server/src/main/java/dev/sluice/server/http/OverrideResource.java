@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
@@ -10,7 +11,6 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.Setting;
 import dev.sluice.server.http.AdminResource.AdminBody;
-import dev.sluice.text.GoDuration;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import java.io.IOException;
@@ -69,7 +69,7 @@ final class OverrideResource extends AdminResource {
             .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period())));
   }
 
-  /** As limit files are read: where a value is missing, each of the others is judged alone. */
+  /** Reads the quota as limit files do: if a value is missing, the others are still checked. */
   private static Quota quota(AdminBody body) {
     Long burst = body.number("burst");
     Long count = body.number("count");

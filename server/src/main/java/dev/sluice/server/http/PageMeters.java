@@ -32,12 +32,12 @@ import java.util.concurrent.atomic.DoubleAdder;
 import java.util.stream.Collectors;
 
 /*
- * A summary of the library takes one value at a time, asks the clock twice for each, and two
- * threads that record at once wait for each other. It also rounds a value up to a whole number
- * before it looks for the bucket, so that all times below a second stood in the bucket of a second.
- * So the histograms are ours (BulkHistogram); the page shows them as it would show the library's.
+ * A summary of the library accepts one value at a time, reads the clock twice for each, and makes
+ * concurrent threads wait for each other. It also rounds a value up to a whole number before it
+ * selects the bucket, so that every duration below 1 s counted in the bucket of 1 s. So the
+ * histograms are ours (BulkHistogram); the page shows them in the library's format.
  *
- * Histograms and counters are most of the page, and are written line by line: as values of the
+ * Histograms and counters are most of the page, and are written line by line: as snapshots of the
  * library, those of 10,000 limits would fill a small heap.
  */
 
@@ -67,7 +67,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         };
   }
 
-  /** All meters as values; to be read only. */
+  /** Returns a registry with snapshots of all meters; to be read only. */
   @Override
   public PrometheusRegistry getPrometheusRegistry() {
     return all;
@@ -81,7 +81,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
     double[] own = BulkHistogram.bounds(config);
     double[] shared =
-        bounds.computeIfAbsent(Arrays.stream(own).boxed().toList(), values -> own); // one for all
+        bounds.computeIfAbsent(Arrays.stream(own).boxed().toList(), values -> own); // shared
     return new BulkHistogram(id, clock, shared, config, scale);
   }
 
@@ -90,7 +90,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     return new PageCounter(id);
   }
 
-  /** Smaller than the library's, which has room for exemplars. Thread-safe. */
+  /** A counter without exemplars, and so smaller than the library's. Thread-safe. */
   private static final class PageCounter extends AbstractMeter implements Counter {
     private final DoubleAdder count = new DoubleAdder();
 
@@ -109,7 +109,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
   }
 
-  /** Meters of a class of ours, by the name of their family. */
+  /** Returns the meters of one of our classes, by the name of their family. */
   private <M extends Meter> Map<String, List<M>> families(Class<M> kind) {
     return getMeters().stream()
         .filter(kind::isInstance)
@@ -117,7 +117,10 @@ final class PageMeters extends PrometheusMeterRegistry {
         .collect(Collectors.groupingBy(meter -> getConventionName(meter.getId())));
   }
 
-  /** Adds the counters, and for each name of a histogram two families: that and its maxima. */
+  /**
+   * Adds the counters, and two families for each name of a histogram: the histogram and its
+   * maximum.
+   */
   private void addTo(MetricSnapshots.Builder families) {
     families(PageCounter.class)
         .forEach(

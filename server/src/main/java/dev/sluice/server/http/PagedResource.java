@@ -8,12 +8,12 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.http.MethodService.Resource;
-import dev.sluice.text.SafeText;
 import dev.sluice.wire.WireException;
 import java.io.IOException;
 import java.util.Collection;
@@ -27,8 +27,7 @@ import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /**
- * A list of what is set for ids, by limit and id, in pages: {@code ?limit=NAME&most=N&after=LAST}.
- * Thread-safe.
+ * A list of settings by limit and id, in pages: {@code ?limit=NAME&most=N&after=LAST}. Thread-safe.
  */
 abstract class PagedResource<T> extends Resource {
 
@@ -44,7 +43,7 @@ abstract class PagedResource<T> extends Resource {
   /**
    * Makes a list.
    *
-   * @param field its name in the answer
+   * @param field the list's name in the answer
    */
   PagedResource(Supplier<Limits> limits, String field) {
     super(HttpMethod.GET);
@@ -78,7 +77,8 @@ abstract class PagedResource<T> extends Resource {
             : List.of(caller.lookUp(List.of(wanted), () -> now.catalogue().get(wanted)));
     String after = query.get(AFTER, "");
     int most = most(query);
-    // The page and the entry behind it, the last one first: all together could fill the memory.
+    // A heap of the page and one more entry, the last first: all entries together could fill the
+    // memory.
     Queue<Item<T>> first = new PriorityQueue<>(Comparator.comparing(Item<T>::key).reversed());
     for (LimitName name : names) {
       if (caller.mayUse(name.name())) {

@@ -2,6 +2,7 @@
 package dev.sluice.server.http;
 
 import com.fasterxml.jackson.core.JsonGenerator;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -10,7 +11,6 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.Setting;
 import dev.sluice.server.http.AdminResource.AdminBody;
-import dev.sluice.text.SafeText;
 import dev.sluice.wire.WireException;
 import java.io.IOException;
 import java.time.DateTimeException;
@@ -35,7 +35,7 @@ final class PenaltyResource extends AdminResource {
     super(limits, audit, changes, UNDER, "penalty");
   }
 
-  /** A penalty is on one bucket: its id is that of a transaction. */
+  /** Uses the format of transaction ids, since a penalty is on one bucket. */
   @Override
   String canonical(LimitName name, String id) {
     return name.id().canonical(id, Strictness.LENIENT);
@@ -49,7 +49,10 @@ final class PenaltyResource extends AdminResource {
         : json -> write(found, limits, List.of(), json);
   }
 
-  /** Ended penalties are kept for a while, as they may still hold where a clock is behind. */
+  /**
+   * Whether a penalty has not ended. Ended penalties are kept for a while, as another server's
+   * clock may be behind.
+   */
   static boolean isInForce(Penalty penalty) {
     return penalty.until().isAfter(Instant.now());
   }
@@ -89,7 +92,7 @@ final class PenaltyResource extends AdminResource {
   private static @Nullable Instant instant(AdminBody body) {
     String text = body.text("until");
     if (text == null) {
-      return null; // told already
+      return null; // already reported
     }
     try {
       return Instant.parse(text);
@@ -114,7 +117,7 @@ final class PenaltyResource extends AdminResource {
   boolean delete(LimitName name, String id) {
     Penalty known = limits.limits().get().penaltyFor(name, id);
     boolean isOver = known != null && !isInForce(known);
-    return limits.acquit(name, id) && !isOver; // one that is over is not shown either
+    return limits.acquit(name, id) && !isOver; // an ended penalty is not shown either
   }
 
   @Override

@@ -3,7 +3,7 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.text.Suggestion;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
 import java.net.URLDecoder;
@@ -11,12 +11,12 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Query parameters, read as strictly as bodies are. Stateless. */
+/** Reads query parameters, as strictly as bodies. */
 final class Queries {
 
   private Queries() {}
 
-  /** Refuses a parameter that is unknown, or there more than once. */
+  /** Refuses a parameter that is unknown or repeated. */
   static void require(ServiceRequestContext context, List<String> known) {
     Mistakes mistakes = new Mistakes();
     require(context, known, mistakes);
@@ -25,7 +25,7 @@ final class Queries {
     }
   }
 
-  /** Collects the parameters that are unknown, or there more than once. */
+  /** Collects the parameters that are unknown or repeated. */
   static void require(ServiceRequestContext context, List<String> known, Mistakes mistakes) {
     QueryParams parameters = context.queryParams();
     for (String name : parameters.names()) {
@@ -42,7 +42,7 @@ final class Queries {
     }
   }
 
-  /** Finds the value of a parameter as the client wrote it; null if the parameter is not there. */
+  /** Returns the value of a parameter, still encoded; null if the parameter is missing. */
   static @Nullable String encoded(ServiceRequestContext context, String name) {
     String query = context.query();
     for (String pair : query == null ? new String[0] : query.split("&", -1)) {
@@ -54,21 +54,21 @@ final class Queries {
   }
 
   /**
-   * Decodes a part of a form.
+   * Decodes a value.
    *
-   * @param field what it is called in the message
-   * @param what what it holds
+   * @param field the name of the value in the message
+   * @param what the kind of value, for the message
    * @throws WireException if it is not percent-encoded UTF-8
    */
   static String decoded(String encoded, String field, String what) {
     try {
       String text = URLDecoder.decode(encoded, StandardCharsets.UTF_8);
-      // The decoder puts U+FFFD where the bytes are not UTF-8: two such ids would share a bucket.
+      // The decoder replaces invalid UTF-8 by U+FFFD: two such ids would share a bucket.
       if (text.indexOf('\uFFFD') < 0) {
         return text;
       }
     } catch (IllegalArgumentException e) {
-      // Falls through to the message that both share.
+      // Falls through to the common message.
     }
     throw new WireException(field, "the %s must be percent-encoded UTF-8".formatted(what));
   }

@@ -20,9 +20,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 
 /**
- * {@code POST /v1/admin/reload}: reads all watched files at once, and where overrides are kept.
- * Answers 200 if what they say holds now, and 409 with every mistake if not all of it does. Then
- * the tokens, the certificates or the limits without a mistake hold all the same.
+ * {@code POST /v1/admin/reload}: reads all watched files and the kept overrides at once. Answers
+ * 200 if all were applied, and otherwise 409 with every mistake. Tokens, certificates or limits
+ * without a mistake are applied even then.
  */
 final class ReloadResource extends Resource {
 
@@ -33,7 +33,7 @@ final class ReloadResource extends Resource {
   /**
    * Makes the resource.
    *
-   * @param reloads reads the files, and where overrides are kept, which may wait
+   * @param reloads runs the reload, which may block
    */
   ReloadResource(Generations generations, AuditLog audit, Executor reloads) {
     super(HttpMethod.POST);

@@ -33,8 +33,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, its breakers
- * and the doors. It holds no id.
+ * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, its circuit
+ * breakers and the doors. The answer has no ids.
  */
 final class StatsResource extends Resource {
 
@@ -45,7 +45,7 @@ final class StatsResource extends Resource {
   /**
    * Makes the resource.
    *
-   * @param keepsDenied whether the ids that are denied most are kept
+   * @param keepsDenied whether the server keeps the ids that are denied most
    */
   StatsResource(ServerState state, boolean keepsDenied) {
     super(HttpMethod.GET);
@@ -57,7 +57,7 @@ final class StatsResource extends Resource {
   CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
-    // The store is asked, which an event loop must not wait for.
+    // A ping of the store must not block an event loop.
     Caller caller = AccessPart.caller(context);
     return CompletableFuture.supplyAsync(() -> stats(caller), context.blockingTaskExecutor());
   }
@@ -83,7 +83,7 @@ final class StatsResource extends Resource {
         });
   }
 
-  /** Why the server cannot decide now. The store's own words are for the log alone. */
+  /** Returns why the server cannot decide now. The store's message appears only in the log. */
   private @Nullable String problem() {
     try {
       state.ready().run();
@@ -124,7 +124,7 @@ final class StatsResource extends Resource {
     json.writeEndObject();
   }
 
-  /** A server of the store is up, unless it failed too often a moment ago. */
+  /** Writes which servers of the store are up: those whose circuit breaker is closed. */
   private void writeBreakers(JsonGenerator json) throws IOException {
     json.writeArrayFieldStart("breakers");
     for (Gauge up : state.meters().find("ratelimits.redis.up").gauges()) {

@@ -16,14 +16,14 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The library knows nine methods, and refuses any other before a service is asked. A proxy may ask
- * by the method of the original request, which may be one of WebDAV. So such a request is a GET to
- * the library, and its own method is in a header whose name no client knows.
+ * The library knows nine methods, and refuses any other before it calls a service. A proxy may call
+ * with the method of the original request, such as one of WebDAV. So the library sees such a
+ * request as a GET, with the original method in a header whose name clients cannot guess.
  */
 
 /**
- * Lets any method pass where {@link AskedByProxies proxies ask}: the library refuses the methods
- * that it does not know before a service is asked. Stateless and thread-safe.
+ * Allows any method where {@link AskedByProxies proxies ask}, although the library refuses methods
+ * that it does not know.
  */
 public final class AnyMethod {
 
@@ -33,16 +33,16 @@ public final class AnyMethod {
   private AnyMethod() {}
 
   /**
-   * Returns the method that a request was sent with.
+   * Returns the original method of a request.
    *
    * @param request the request
-   * @return its method, which the library may not know
+   * @return the method, which the library may not know
    */
   public static String of(HttpRequest request) {
     return request.headers().get(HEADER, request.method().name());
   }
 
-  /** Changes a request of HTTP/1 before the library sees it. */
+  /** Changes an HTTP/1 request before the library sees it. */
   static void accept(io.netty.handler.codec.http.HttpRequest request) {
     String method = request.method().name();
     if (isUnknown(method, request.uri())) {
@@ -51,7 +51,7 @@ public final class AnyMethod {
     }
   }
 
-  /** Changes requests of HTTP/2 before the library sees them. */
+  /** Changes HTTP/2 requests before the library sees them. */
   static void acceptFrom(Http2ConnectionDecoder decoder) {
     decoder.frameListener(new Listener(decoder.frameListener()));
   }
@@ -63,7 +63,7 @@ public final class AnyMethod {
         && METHOD.matcher(method).matches();
   }
 
-  /** Whether a target is the one at which proxies ask, or a path behind it. */
+  /** Whether a target is {@link AskedByProxies#PATH}, or a path below it. */
   static boolean isAsked(String target) {
     return target.startsWith(AskedByProxies.PATH)
         && (target.length() == AskedByProxies.PATH.length()
@@ -110,17 +110,17 @@ public final class AnyMethod {
   }
 
   /**
-   * A service that proxies ask about the requests of others. What such a request carries is the
-   * other one's. Its body is neither read nor waited for. Where the proxy is trusted, its {@code
-   * Host} and {@code Origin} say nothing about this server.
+   * A service that proxies call about other clients' requests. Method, body and headers are those
+   * of the original request. The body is neither read nor waited for. If the proxy is trusted,
+   * {@code Host} and {@code Origin} say nothing about this server.
    */
   public interface AskedByProxies {
 
-    /** Where they ask, by any method; the path of the original request may follow. */
+    /** The path for proxies, with any method; the path of the original request may follow. */
     String PATH = "/v1/forward-auth";
 
     /**
-     * Whether a request comes from a proxy that is believed. Never blocks.
+     * Whether a request comes from a trusted proxy. Never blocks.
      *
      * @param context the request
      * @return false for any other client

@@ -11,7 +11,7 @@ import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.Requests.BodyReader;
 import dev.sluice.server.net.Requests.StreamingService;
@@ -28,9 +28,9 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
- * Collects a body in one array. The pieces are copied as they arrive, since each of them keeps the
- * network's buffer that it came in, even if it is a single byte. A reader may look at what is
- * there, and gets nothing else. Belongs to one event loop.
+ * Collects a body in one array. The pieces are copied as they arrive, since each keeps its whole
+ * network buffer alive, even for a single byte. A reader may look at the body while it arrives.
+ * Belongs to one event loop.
  */
 final class Body implements Subscriber<HttpObject> {
 
@@ -52,15 +52,15 @@ final class Body implements Subscriber<HttpObject> {
     this.maxBytes = maxBytes;
   }
 
-  /** The body, or what went wrong with it. */
+  /** Returns the collected body, or its failure. */
   static CompletableFuture<byte[]> collected(
       HttpRequest request, ServiceRequestContext context, int maxBytes) {
     return subscribed(new Body(context, maxBytes, null), request);
   }
 
   /**
-   * The end of a body that somebody reads as it arrives, or what went wrong with it. A caller that
-   * completes it gets no more of the body: the rest is dropped.
+   * Passes a body to a reader as it arrives, and returns its end or its failure. A caller that
+   * completes the future gets no more of the body: the rest is dropped.
    */
   static CompletableFuture<?> read(
       HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
@@ -120,7 +120,8 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * The library refuses a request that is too large or too late, and says so to its context only.
+   * Watches for a request that the library refuses as too large or too late, which it reports only
+   * to the context.
    */
   private void failWithRequest() {
     var unused =
@@ -129,7 +130,7 @@ final class Body implements Subscriber<HttpObject> {
             .thenAcceptAsync(this::fail, context.eventLoop().withoutContext());
   }
 
-  /** Goes on reading: an HTTP/2 stream that is cancelled may take the answer with it. */
+  /** Fails, but goes on reading: a cancelled HTTP/2 stream may lose the answer. */
   private void fail(Throwable cause) {
     int held = bytes.length;
     if (whole.completeExceptionally(cause)) {
@@ -138,7 +139,7 @@ final class Body implements Subscriber<HttpObject> {
     }
   }
 
-  /** A network that failed is a client that went away, and not a mistake of the server. */
+  /** Treats a failure of the network as a client that went away. */
   @Override
   public void onError(Throwable cause) {
     boolean isNetwork = cause instanceof IOException || cause instanceof Http2Exception;
@@ -152,9 +153,9 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Collects a body within its bound, after all that may refuse the request by its headers. The
-   * service finds it by {@link Requests#body}: the request that it is given has been read. A {@link
-   * Piecewise} service reads its bodies itself. Stateless and thread-safe.
+   * Collects a body within its bound, after all checks that may refuse the request by its headers.
+   * The service finds the body by {@link Requests#body}; the request that it gets has been read. A
+   * streaming service reads its bodies itself.
    */
   static final class BodyCollector implements DecoratingHttpServiceFunction {
 
@@ -185,13 +186,13 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /*
-   * Over HTTP/2 the library resets a stream at once if the answer is out before the body is in. The
-   * client may lose the answer with it; a gRPC client reports CANCELLED then. So the body may arrive
-   * for a while. It must be read then: unread, it would fill the window that all streams of its
-   * connection share, and memory that no budget counts. Over HTTP/1.1 the library drops what follows.
+   * Over HTTP/2 the library resets a stream at once if the answer is sent before the body has
+   * arrived. The client may then lose the answer; a gRPC client reports CANCELLED. So the body may
+   * arrive for a while, and must be read: unread, it would fill the window that all streams of its
+   * connection share, and memory that no budget counts. Over HTTP/1.1 the library drops the rest.
    */
 
-  /** Reads and drops what still arrives of a body whose request is answered. Thread-safe. */
+  /** Reads and drops the rest of a body whose request is answered. Thread-safe. */
   static final class LateBodies implements DecoratingHttpServiceFunction {
 
     /** How long a body may arrive after the answer. */
@@ -215,12 +216,12 @@ final class Body implements Subscriber<HttpObject> {
       return response;
     }
 
-    /** Does nothing for a body that somebody reads, at the cost of an exception. */
+    /** Drops a body, unless somebody reads it; that case costs an exception. */
     static void drop(HttpRequest request) {
       request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
     }
 
-    /** Takes everything and keeps nothing. */
+    /** Subscribes to a body, and drops it. */
     private static final class Dropped implements Subscriber<HttpObject> {
 
       @Override

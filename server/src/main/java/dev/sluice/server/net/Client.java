@@ -12,9 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection as {@link ConnectionBudget} sees it, whatever it speaks: what it holds, whether it
- * is idle, and how it ends. It stands in the connection's pipeline. Any thread may call its
- * methods.
+ * One connection of any protocol, as {@link ConnectionBudget} sees it: the bytes that it holds,
+ * whether it is idle, and how it ends. It is a handler in the connection's pipeline. Any thread may
+ * call its methods.
  */
 public abstract class Client extends ChannelDuplexHandler {
 
@@ -50,7 +50,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /**
    * Whether no request is in flight.
    *
-   * @return true if the connection may be closed without a loss
+   * @return true if the connection can be closed without losing an answer
    */
   protected abstract boolean isIdle();
 
@@ -66,12 +66,12 @@ public abstract class Client extends ChannelDuplexHandler {
    * How long a request has waited for its client.
    *
    * @param nowNanos the time by {@link System#nanoTime}
-   * @return nanoseconds; 0 where the server is waited for
+   * @return nanoseconds; 0 while the client waits for the server
    */
   protected abstract long waitsForClientNanos(long nowNanos);
 
   /**
-   * Why the connection has to be closed now, if it has to.
+   * Returns why the connection must be closed now.
    *
    * @param nowNanos the time by {@link System#nanoTime}
    * @param mostNanos how long a request may be in flight, until its reply was read
@@ -80,31 +80,31 @@ public abstract class Client extends ChannelDuplexHandler {
    */
   protected abstract @Nullable String lateness(long nowNanos, long mostNanos);
 
-  /** Tells the client, as far as its protocol can, that the connection ends. */
+  /** Announces the end of the connection to the client, as far as the protocol allows. */
   protected abstract void sayGoodbye();
 
   /**
-   * Where the client stands in the pipeline.
+   * Returns the handler's context in the pipeline.
    *
-   * @return its context, null before it is there
+   * @return the context, null before the handler was added
    */
   protected final @Nullable ChannelHandlerContext context() {
     return context;
   }
 
   /**
-   * Charges what the client makes the server hold.
+   * Charges bytes that the client makes the server hold.
    *
    * @param bytes how much more
    * @param large whether it is bulk, which leaves room for small requests
-   * @return false if it must do without
+   * @return false if the budget has no room
    */
   protected final boolean charge(long bytes, boolean large) {
     return !doomed.get() && traffic.tryCharge(this, bytes, large);
   }
 
   /**
-   * Gives back what was charged.
+   * Releases a charge.
    *
    * @param bytes how much
    */
@@ -115,7 +115,7 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Closes the connection and says why in the log.
+   * Closes the connection and logs why.
    *
    * @param why {@code %s} in it stands for the bytes that were held
    */
@@ -124,7 +124,7 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Says in the log that what the client sent can't be understood; closes nothing.
+   * Logs that the client sent something malformed; closes nothing.
    *
    * @param what what was wrong
    */
@@ -133,7 +133,7 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Says in the log why the connection ends; closes nothing. Ends the process if the heap ran out.
+   * Logs why the connection ends; closes nothing. Ends the process if the heap ran out.
    *
    * @param cause what was thrown in its pipeline
    */
@@ -149,7 +149,7 @@ public abstract class Client extends ChannelDuplexHandler {
     heldBytes.addAndGet(bytes);
   }
 
-  /** Closes without waiting for anything. False if told before. */
+  /** Closes the connection immediately; returns false if it was called before. */
   @CanIgnoreReturnValue
   final boolean closeNow() {
     if (!doomed.compareAndSet(false, true)) {
@@ -173,7 +173,7 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Whether it was told to close.
+   * Whether the connection is closing.
    *
    * @return true from then on
    */
@@ -181,12 +181,12 @@ public abstract class Client extends ChannelDuplexHandler {
     return doomed.get();
   }
 
-  /** How long a request may be in flight, until its reply was read. */
+  /** Returns how long a request may take until its reply was read. */
   final long exchangeNanos() {
     return traffic.exchangeNanos();
   }
 
-  /** The identity of its peer. */
+  /** Returns the key of the peer. */
   final Object key() {
     return key;
   }

@@ -22,26 +22,28 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A valve at the very beginning of the pipeline. It passes on what was read in small slices, and
- * only while the client reads what it asked for. A single read may hold hundreds of pipelined
- * requests, each with a response a thousand times its size. While the valve is shut, nothing more
- * is read.
+ * only while the client reads its responses. A single read may hold hundreds of pipelined requests,
+ * each with a response a thousand times its size. While the valve is shut, nothing more is read.
  *
- * HTTP/2 has windows of its own for responses, and the frames that open them must come in. Its
- * valve shuts only where the network does not take what is written; its unread responses are
- * bounded by the number of streams and by the budget.
+ * HTTP/2 has its own windows for responses, and the frames that open them must come in. Its valve
+ * shuts only while the network does not accept what is written; unread HTTP/2 responses are bounded
+ * by the number of streams and by the budget.
  */
 
 /**
  * One connection and its requests in flight. The library answers all requests of one read at once,
- * however many there are, and keeps what the client does not read; this bounds both. Belongs to its
- * event loop, but for what says so.
+ * however many there are, and buffers what the client does not read; this class bounds both.
+ * Belongs to its event loop, except where noted.
  */
 final class Connection extends Client {
 
-  /** The most requests of one HTTP/1.1 connection before its next answer; more are read then. */
+  /**
+   * The most unanswered requests of one HTTP/1.1 connection; no more are read until one is
+   * answered.
+   */
   static final int MAX_PIPELINED = 64;
 
-  /** The most bytes of unread responses of one connection, before it is read no further. */
+  /** The most bytes of unread responses of one connection; above, no more requests are read. */
   static final long MAX_UNREAD = 256 << 10;
 
   private static final AttributeKey<Connection> KEY =
@@ -49,15 +51,15 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
-  /** Shows the library which protocol it is, and is shorter than any request. */
+  /** Enough for the library to recognize the protocol, and shorter than any request. */
   private static final int FIRST_SLICE = 8;
 
-  /** Larger: the number of streams and the budget bound what it asks for. */
+  /** A larger slice, since the number of streams and the budget bound HTTP/2 requests. */
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
 
-  /** Most requests have smaller headers and are not charged for them. */
+  /** Headers are charged in steps of this size, so most requests are not charged for them. */
   private static final int LOOSE_STEP = 1 << 10;
 
   private static final long NEVER = Long.MIN_VALUE;
@@ -80,7 +82,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // Written by the event loop, read by all; racy, benign because they only choose who goes first.
+  // Written by the event loop, read by all threads; racy, benign because they only decide which
+  // connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -115,7 +118,7 @@ final class Connection extends Client {
     }
   }
 
-  /** The end of what a client sends must not overtake what it sent before. */
+  /** Holds back the end of the input while earlier bytes are held back. */
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     boolean ends = event instanceof ChannelInputShutdownEvent;
@@ -144,7 +147,7 @@ final class Connection extends Client {
         if (!charged(slice.readableBytes())) {
           slice.release();
           close("no room for its headers; it held %s bytes");
-          drop(); // at once: thousands may be refused before the first of them is closed
+          drop(); // now: thousands of connections may be refused before the first one is closed
           return;
         }
         ctx.fireChannelRead(slice);
@@ -171,7 +174,7 @@ final class Connection extends Client {
     }
   }
 
-  /** Charges what arrives while no request is in flight: headers that may never end. */
+  /** Charges bytes that arrive while no request is in flight: headers that may never end. */
   private boolean charged(int bytes) {
     if (!exchanges.isEmpty()) {
       return true;
@@ -182,7 +185,7 @@ final class Connection extends Client {
     }
     looseBytes += bytes;
     if (http2 && looseBytes > MAX_LOOSE) {
-      forgetLoose(); // frames that were dealt with: no headers are as large
+      forgetLoose(); // these were frames: no headers are that large
     }
     boolean fits = true;
     if (looseBytes - looseChargedBytes > LOOSE_STEP) {
@@ -199,7 +202,7 @@ final class Connection extends Client {
     looseBytes = 0;
   }
 
-  /** Joins the library's handlers, which come when it has seen which protocol it is. */
+  /** Adds our handlers once the library has recognized the protocol and added its own. */
   private void greet(ChannelHandlerContext ctx) {
     ChannelPipeline pipeline = ctx.pipeline();
     Http2ConnectionHandler handler = pipeline.get(Http2ConnectionHandler.class);
@@ -215,7 +218,9 @@ final class Connection extends Client {
     }
   }
 
-  /** An HTTP/2 connection that ends with an error is worth one line, not a stack trace. */
+  /**
+   * Sets up HTTP/2; an error that ends the connection is logged in one line, without a stack trace.
+   */
   private void greetHttp2(Http2Connection connection) {
     begun = true;
     http2 = true;
@@ -244,9 +249,9 @@ final class Connection extends Client {
   }
 
   /**
-   * Not at once: this may be called amid a flush, and what goes on may flush too. Not as a plain
-   * task either: the loop runs all tasks, and those that they lead to, before it looks for what
-   * other clients sent. What is scheduled comes after that.
+   * Resumes later. Not immediately: the caller may be in a flush, and resuming may flush too. Not
+   * as a plain task either: the loop runs all tasks, and tasks that they add, before it reads from
+   * other clients. A scheduled task runs after that.
    */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
@@ -272,14 +277,15 @@ final class Connection extends Client {
     }
   }
 
-  /** A request of HTTP/1.1 came in, which may be refused before it begins. */
+  /** Counts an HTTP/1.1 request that has arrived, and may be refused before it begins. */
   void asked() {
     unanswered++;
   }
 
   /**
-   * To be told when an answer of HTTP/1.1 went out as a whole. Not when it is made: all that one
-   * read has brought would be answered in a single turn of the event loop.
+   * Returns a listener for the moment when an HTTP/1.1 answer was completely written. When it is
+   * made would be too early: all requests of one read would be answered in a single turn of the
+   * event loop.
    */
   ChannelFutureListener answered() {
     return answered;
@@ -292,8 +298,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Begins a request; null if the budget does not allow it. Over HTTP/1.1, no more are read then
-   * until all are answered: refusals too are in memory while they wait for their turn.
+   * Begins a request; returns null if the budget has no room. Over HTTP/1.1, no more requests are
+   * then read until all are answered: refusals too occupy memory while they wait for their turn.
    */
   @Nullable Exchange begin(boolean multiplex) {
     if (multiplex && unreadBytes >= MAX_UNREAD) {
@@ -320,7 +326,10 @@ final class Connection extends Client {
     }
   }
 
-  /** Bodies that are under way inside get a moment; those that are still incomplete never end. */
+  /**
+   * Handles the end of the input. Bodies that are still being passed on get a moment; those still
+   * incomplete afterwards will never end.
+   */
   private void inputEnds() {
     endIfAllAre(exchange -> false);
     var unused =
@@ -332,7 +341,7 @@ final class Connection extends Client {
                 TimeUnit.MILLISECONDS);
   }
 
-  /** Closes when all is answered that a client asked before it ended its side. */
+  /** Closes the connection if the client has ended its side and all its requests are answered. */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();
     if (ctx != null
@@ -349,12 +358,12 @@ final class Connection extends Client {
     unreadBytes += bytes;
   }
 
-  /** Whether this is the only request that the client waits for. */
+  /** Whether only one request is in flight, and no bytes of others are held back. */
   boolean isLast() {
     return exchanges.size() == 1 && held.isEmpty();
   }
 
-  /** The oldest request began, went on, or ended. */
+  /** Updates the state that other threads read, after a request began, progressed or ended. */
   void changed() {
     requests = exchanges.size();
     if (!exchanges.isEmpty()) {
@@ -371,11 +380,11 @@ final class Connection extends Client {
     }
   }
 
-  /** Tells an HTTP/2 client; one of HTTP/1.1 is told by its next response. */
+  /** Announces the end to an HTTP/2 client; an HTTP/1.1 client learns it from its next response. */
   @Override
   protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {
-      // The library's way: GOAWAY, the ends of the streams, then the close.
+      // The library sends GOAWAY, waits for the streams, and closes.
       channel.eventLoop().execute(this::closeGently);
     }
   }

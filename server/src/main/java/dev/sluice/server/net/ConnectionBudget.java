@@ -3,9 +3,9 @@ package dev.sluice.server.net;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.management.UnixOperatingSystemMXBean;
+import dev.sluice.internal.text.LogPace;
 import dev.sluice.server.base.OutOfMemory;
 import dev.sluice.server.base.Plurals;
-import dev.sluice.text.LogPace;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -34,27 +34,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /*
- * One budget for what clients make the server hold: request bodies that have not arrived as a
- * whole, and responses that have not been read. Each request in flight is charged a fixed amount,
- * its body as it grows, and its response from its headers on. A large charge may fill the budget
- * only to one half, so that bulk leaves room for small requests. A peer may hold one half of
- * either, and the last quarter is for peers that hold little.
+ * One budget for the memory that clients occupy: request bodies that have not completely arrived,
+ * and responses that have not been read. Each request in flight is charged a fixed amount, its body
+ * as it grows, and its response from the headers on. A large charge may fill the budget only to one
+ * half, so that bulk leaves room for small requests. A peer may hold one half of either share, and
+ * the last quarter is for peers that hold little.
  *
- * When a charge does not fit, those who make the server wait go: connections whose oldest request
- * waits for its client longer than PRESSURE_AGE, the largest first. What they hold counts as free
- * at once, since they close within a turn of their event loop. A turn may be long, so what is held
- * and what is about to be free are together at most twice the budget. The last quarter of a budget
- * is for peers that hold little here too. If nobody can go, the charge is refused.
+ * When a charge does not fit, connections that make the server wait are closed: those whose oldest
+ * request waits for its client longer than PRESSURE_AGE, the largest first. Their bytes count as
+ * free at once, since they close within a turn of their event loop. A turn may be long, so bytes
+ * held and bytes about to be free are together at most twice the budget. The last quarter of that
+ * is for peers that hold little, too. If no connection can be closed, the charge is refused.
  *
- * Connections are bounded in number, all and for each peer. When they are too many, the longest
- * idle one goes. It is one of the same peer, or of the peer that has most among those with an idle
- * one. A peer never takes the place of one with fewer connections than its own.
+ * The number of connections is bounded, in total and for each peer. Above the bound, the connection
+ * that has been idle longest is closed. It belongs to the same peer, or to the peer with the most
+ * connections among those with an idle one. A peer never takes the place of a peer with fewer
+ * connections than its own.
  */
 
 /**
- * All connections of a server, and what they hold together. The library bounds each request and
- * each connection, but not the sum of them: many clients that stay within their bounds could fill
- * the heap. Thread-safe; never blocks.
+ * Bounds the number of connections of a server and the memory that they hold together. The library
+ * bounds each request and each connection, but not their sum: many clients within their bounds
+ * could fill the heap. Thread-safe; never blocks.
  */
 public final class ConnectionBudget {
 
@@ -64,12 +65,12 @@ public final class ConnectionBudget {
   /** How long a request may wait for its client while the budget is exhausted. */
   static final Duration PRESSURE_AGE = Duration.ofMillis(250);
 
-  /** The part of the budget below which a peer counts as modest: one in this many. */
+  /** A peer counts as modest if it holds at most the budget divided by this. */
   private static final int MODEST_SHARE = 16;
 
   private static final long SEARCH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** Some clients give up an answer that has only just arrived when they are told of the end. */
+  /** Some clients drop an answer that has just arrived when the server announces the end. */
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final int IPV6_PREFIX_BYTES = 8;
@@ -94,7 +95,7 @@ public final class ConnectionBudget {
   private final LongAdder answeredAtTheEnd = new LongAdder();
   private final LongAdder cut = new LongAdder();
 
-  /** How far the server's end has come. */
+  /** The stages of the shutdown. */
   enum Stage {
     OPEN,
     UNREADY,
@@ -104,15 +105,15 @@ public final class ConnectionBudget {
   /** The resources that the connections from one address hold. */
   public static final class Peer {
     private final AtomicLong heldBytes = new AtomicLong();
-    private int connections; // guarded by the map's entry
+    private int connections; // changed only within compute calls of the map
   }
 
   /**
-   * Returns the traffic of a server with the usual bounds, which {@link SluiceServer} lists. There
-   * are fewer connections where the heap is small, or where the process may open fewer files; a log
-   * line says the latter.
+   * Returns a budget with the default bounds, which {@link SluiceServer} lists. There are fewer
+   * connections if the heap is small, or if the process may open few files; a log line reports the
+   * latter.
    *
-   * @return a traffic without connections
+   * @return a budget without connections
    */
   public static ConnectionBudget usual() {
     int most = connections(Runtime.getRuntime().maxMemory());
@@ -131,25 +132,25 @@ public final class ConnectionBudget {
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
   }
 
-  /** How many connections a heap may have: idle ones alone must not fill it. */
+  /** Returns how many connections a heap allows, so that idle ones alone cannot fill it. */
   static int connections(long heapBytes) {
     return (int)
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
-  /** Headers and bodies under way are in direct memory, where the JVM may have less. */
+  /** Headers and bodies in flight are in direct memory, which may be smaller than the heap. */
   static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
         / SluiceServer.HEAP_PER_BUDGET;
   }
 
   /**
-   * Makes the traffic of a server.
+   * Makes the budget of a server.
    *
    * @param budgetBytes what all connections may hold together
-   * @param maxConnections how many there may be
-   * @param maxPerPeer how many there may be from one address
-   * @param exchange how long a request may be in flight, until its response was read
+   * @param maxConnections how many connections there may be
+   * @param maxPerPeer how many connections there may be from one address
+   * @param exchange how long a request may take, from its first byte until its response was read
    */
   public ConnectionBudget(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
@@ -168,7 +169,7 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Returns how many clients are connected, over all doors.
+   * Returns the number of connections of all doors.
    *
    * @return 0 or more
    */
@@ -177,9 +178,9 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Returns whether the server is about to end: it says that it is not ready.
+   * Returns whether the server is shutting down, so that it reports that it is not ready.
    *
-   * @return false while it is open
+   * @return false until {@link #unready} is called
    */
   public boolean isEnding() {
     return stage != Stage.OPEN;
@@ -188,17 +189,17 @@ public final class ConnectionBudget {
   /**
    * A connection that was just accepted.
    *
-   * @param traffic where it is counted
+   * @param traffic the budget that counts the connection
    * @param channel the connection
-   * @param key what its peer is known by
+   * @param key identifies the peer
    * @param peer the peer
    */
   public record Accepted(ConnectionBudget traffic, Channel channel, Object key, Peer peer) {}
 
   /**
-   * Watches a new connection, or closes it.
+   * Admits a new connection, or closes it.
    *
-   * @param <C> what speaks the protocol
+   * @param <C> the client of the protocol
    * @param channel the connection; the call must come from its event loop
    * @param kind makes the client, which the caller then adds to the pipeline
    * @return the client
@@ -248,7 +249,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /** A whole /64 for IPv6: a client with one address of it has all. */
+  /** Returns the address, or the /64 network for IPv6: a client with one address of it has all. */
   private static Object key(Channel channel) {
     if (!(channel.remoteAddress() instanceof InetSocketAddress address)) {
       return "";
@@ -259,7 +260,10 @@ public final class ConnectionBudget {
         : ByteBuffer.wrap(ip.getAddress(), 0, IPV6_PREFIX_BYTES).slice();
   }
 
-  /** Closes the longest idle connection of the peer that has most, of those that may lose one. */
+  /**
+   * Closes the longest idle connection of the peer with the most connections among those that may
+   * lose one.
+   */
   private boolean dropIdle(Client newcomer, Predicate<Peer> mayLose) {
     long now = System.nanoTime();
     Client first = null;
@@ -283,7 +287,7 @@ public final class ConnectionBudget {
     return more == 0 ? one.quietNanos(now) > other.quietNanos(now) : more > 0;
   }
 
-  /** Charges a connection; false if it must do without. */
+  /** Charges a connection; returns false if the budget has no room. */
   boolean tryCharge(Client connection, long bytes, boolean large) {
     return fits(connection, bytes, large)
         || (makeRoom() && !connection.isDoomed() && fits(connection, bytes, large));
@@ -303,19 +307,21 @@ public final class ConnectionBudget {
     return true;
   }
 
-  /** Counts bytes, negative ones too; what a connection holds is always in all three sums. */
+  /**
+   * Adds bytes, perhaps a negative number, to the sums of the connection, its peer and the budget.
+   */
   void charge(Client connection, long bytes) {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);
     heldBytes.addAndGet(bytes);
   }
 
-  /** Counts what a connection holds that will be closed within a turn of its event loop. */
+  /** Adds the bytes of a connection that will close within a turn of its event loop. */
   void closing(long bytes) {
     closingBytes.addAndGet(bytes);
   }
 
-  /** Closes who makes the server wait, one quarter of the budget at a time. */
+  /** Closes connections that make the server wait, up to a quarter of the budget at a time. */
   private boolean makeRoom() {
     long now = System.nanoTime();
     long next = nextSearchNanos.get();
@@ -340,10 +346,10 @@ public final class ConnectionBudget {
     return room > 0;
   }
 
-  /** What a connection held at one moment. It goes on, and a sort must not see that. */
+  /** The bytes of a connection at one moment, since a sort must not see them change. */
   private record HeldBytes(Client connection, long bytes) {}
 
-  /** Closes those whose oldest request is too old. */
+  /** Closes connections whose oldest request is too old. */
   void sweep() {
     long now = System.nanoTime();
     for (Client connection : connections) {
@@ -364,15 +370,15 @@ public final class ConnectionBudget {
     }
   }
 
-  /** A connection ends by what was thrown, and so does the process if the heap ran out. */
+  /** Logs why a connection failed; ends the process if the heap ran out. */
   void failed(Channel channel, Throwable cause) {
     OutOfMemory.report(cause);
-    if (!(cause instanceof IOException)) { // the network's: the client went away
+    if (!(cause instanceof IOException)) { // an IOException means that the client went away
       brokenBy(channel, OutOfMemory.words(cause));
     }
   }
 
-  /** A request was answered. */
+  /** Counts an answer, while the server shuts down. */
   void answered() {
     if (stage != Stage.OPEN) {
       answeredAtTheEnd.increment();
@@ -380,10 +386,10 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Says how the end went, for people.
+   * Describes the shutdown, for people.
    *
-   * @return how many requests of HTTP and gRPC were answered since {@link #unready}, and how many
-   *     connections were cut
+   * @return the number of HTTP and gRPC requests answered since {@link #unready}, and of
+   *     connections cut
    */
   public String farewell() {
     long lost = cut.sum();
@@ -398,7 +404,7 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Whether the server was not yet told that it goes away.
+   * Whether the server is not shutting down.
    *
    * @return false from {@link #unready} on
    */
@@ -406,7 +412,7 @@ public final class ConnectionBudget {
     return stage == Stage.OPEN;
   }
 
-  /** From now on the server says that it is not ready, and otherwise answers as before. */
+  /** Makes the server report that it is not ready; other requests are answered as before. */
   public void unready() {
     if (stage == Stage.OPEN) {
       stage = Stage.UNREADY;
@@ -414,9 +420,9 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Accepts nobody any more, lets every client have its answers, and closes all connections. Blocks
-   * until that is done, up to {@link SluiceServer#LONGEST_SHUTDOWN}; a thread that is interrupted
-   * waits for no answers. Later calls find nothing to do.
+   * Stops accepting connections, waits for the answers in flight, and closes all connections.
+   * Blocks up to {@link SluiceServer#LONGEST_SHUTDOWN}; an interrupted thread does not wait. Later
+   * calls do nothing.
    */
   public void drain() {
     try {
@@ -433,7 +439,7 @@ public final class ConnectionBudget {
     closeAll(); // an unread HTTP/2 response would hold up the library for ever
   }
 
-  /** Accepts nobody any more; from now on each answer over HTTP/1.1 ends its connection. */
+  /** Stops accepting connections; from now on each HTTP/1.1 answer ends its connection. */
   private void startClosing() {
     stage = Stage.CLOSING;
     listeners.values().forEach(Listening::startClosing);
@@ -447,8 +453,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Waits until every connection has ended. An HTTP/2 client is told when no request of its is in
-   * flight, or after a while; a connection without requests is closed after that while.
+   * Waits until every connection has ended. An HTTP/2 client gets a GOAWAY once it has no request
+   * in flight, or after the idle time; a connection without requests is closed after the idle time.
    */
   private boolean awaitEnd(Duration idle, Duration patience) throws InterruptedException {
     long start = System.nanoTime();
@@ -477,9 +483,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Closes a port when nobody is left in its queue: the system resets the connections that it has
-   * completed and that the server has not accepted. It also logs that the port cannot accept; the
-   * library would log a stack trace each second.
+   * Closes a port once its accept queue is empty: the system resets connections that the server has
+   * not accepted. Also logs accept failures, since the library would log a stack trace each second.
    */
   private final class Listening extends ChannelInboundHandlerAdapter {
     private final Channel port;
@@ -498,7 +503,10 @@ public final class ConnectionBudget {
       }
     }
 
-    /** The event loop accepts between two looks. */
+    /**
+     * Closes the port if no connection was accepted since the last call; otherwise comes back in 1
+     * ms.
+     */
     private void look(boolean again) {
       if (again && looks++ < MOST_LOOKS) {
         accepted = false;
@@ -516,37 +524,39 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      if (cause instanceof Error) { // otherwise no class more than needed: no descriptor is left
+      if (cause instanceof Error) { // loads no other class, as no file descriptor may be left
         OutOfMemory.report(cause);
       }
       refused.warn(
           () ->
-              "a connection cannot be accepted (%s); where the process may open few files, %s"
+              "a connection cannot be accepted (%s); if the process may open only few files, %s"
                   .formatted(cause, OpenFileLimit.REMEDY));
     }
   }
 
   /**
-   * The bound of the system on the files and connections that a process has open. Beyond it a JVM
-   * cannot load classes, and a port cannot accept. So a server with too few does not start, and one
-   * with few bounds its connections instead of meeting the system's bound. Stateless.
+   * The system's bound on the open files and connections of a process. Beyond it a JVM cannot load
+   * classes, and a port cannot accept. So with a very low bound the server does not start, and with
+   * a low one it allows fewer connections.
    */
   public static final class OpenFileLimit {
 
     /** The least bound with which a server starts. */
     static final int LEAST = 256;
 
-    /** Kept for jars, files, ports, event loops, the store, and connections about to be closed. */
+    /**
+     * Reserved for jars, files, ports, event loops, the store, and connections that are closing.
+     */
     static final int BESIDE_CONNECTIONS = 192;
 
-    /** What to do about a bound that is too low. */
+    /** The advice for a bound that is too low. */
     static final String REMEDY =
         "raise that with ulimit -n 16384, or LimitNOFILE in a systemd unit";
 
     private OpenFileLimit() {}
 
     /**
-     * Returns why this process cannot serve, with what to do about it.
+     * Returns why this process cannot serve, with advice.
      *
      * @return a message; empty if the bound is high enough or not known
      */
@@ -565,8 +575,8 @@ public final class ConnectionBudget {
     /**
      * Returns how many connections fit.
      *
-     * @param wanted the most there should be
-     * @return that, or less
+     * @param wanted the most connections that there should be
+     * @return the wanted number, or less
      */
     static int connections(int wanted) {
       return connections(wanted, bound());
@@ -586,8 +596,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * A log that clients cannot flood: at most one line in ten seconds, without a stack trace, which
-   * says how many were left out. Thread-safe; blocks as long as the logger does.
+   * A log that clients cannot flood: at most one line in ten seconds, without a stack trace, with
+   * the number of lines left out. Thread-safe; blocks if the logger blocks.
    */
   private static final class PacedLog {
 

@@ -8,7 +8,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.Body.LateBodies;
@@ -17,10 +17,12 @@ import io.netty.channel.Channel;
 import io.netty.util.AttributeKey;
 import java.util.Objects;
 
-/** One request in flight: from its headers until its response was read. Of one event loop. */
+/**
+ * One request in flight, from its headers until its response was read. Belongs to one event loop.
+ */
 final class Exchange implements Requests.HeldAnswers {
 
-  /** The cost of a request beside its body and its response: objects, buffers, timers. */
+  /** The bytes charged for a request without its body and response: objects, buffers, timers. */
   static final int FIXED_BYTES = 16 << 10;
 
   static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
@@ -28,7 +30,7 @@ final class Exchange implements Requests.HeldAnswers {
   private static final byte[] NO_BODY = new byte[0];
 
   /**
-   * Answers of a stream are charged in steps of so many bytes, once they are {@link
+   * Answers of a stream are charged in steps of this size, once they reach {@link
    * ConnectionBudget#LARGE}.
    */
   private static final int ANSWER_STEP = 16 << 10;
@@ -52,7 +54,7 @@ final class Exchange implements Requests.HeldAnswers {
     this.startNanos = startNanos;
   }
 
-  /** The exchange of a request that has begun one. */
+  /** Returns the exchange of a request that has begun. */
   static Exchange of(ServiceRequestContext context) {
     return Objects.requireNonNull(context.attr(KEY), "a request begins an exchange");
   }
@@ -61,12 +63,12 @@ final class Exchange implements Requests.HeldAnswers {
     return startNanos;
   }
 
-  /** Whether its body is incomplete or its response unread. */
+  /** Whether the body is incomplete or the response unread. */
   boolean waitsForClient() {
     return waitsForClient;
   }
 
-  /** Charges a body that grows; false if it must not. */
+  /** Charges more bytes of the body; returns false if the budget has no room. */
   boolean grows(long bytes, boolean large) {
     if (ended || !connection.charge(bytes, large)) {
       return false;
@@ -76,8 +78,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Gives back what was charged for a body that is dropped. One that is read as it arrives is kept
-   * for longer: to the end of the exchange.
+   * Releases the charge for a body that is dropped. A body that is read as it arrives stays charged
+   * until the end of the exchange.
    */
   void shrinks(long bytes) {
     if (!arriving) {
@@ -115,46 +117,46 @@ final class Exchange implements Requests.HeldAnswers {
     }
   }
 
-  /** The first bytes are free, as those of a whole answer are. */
+  /** Returns the charge for answers; the first bytes are free, as for a single response. */
   private static long chargeOf(long answers) {
     return answers <= ConnectionBudget.LARGE
         ? 0
         : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
   }
 
-  /** How long it may take from now on; its connection is closed soon after that. */
+  /** Returns the time left; the connection is closed soon after it. */
   long nanosLeft() {
     return connection.exchangeNanos() - (System.nanoTime() - startNanos);
   }
 
-  /** Whether its body has not arrived as a whole. */
+  /** Whether the body has not completely arrived. */
   boolean isIncomplete() {
     return incomplete;
   }
 
-  /** Says that its body is read to the end, whatever becomes of the request. */
+  /** Marks the body as one that will be read to its end. */
   void read() {
     read = true;
   }
 
-  /** Whether somebody reads its body to the end. */
+  /** Whether the body will be read to its end. */
   boolean isRead() {
     return read;
   }
 
-  /** Says that its body is read as it arrives, and perhaps answered before it is here. */
+  /** Marks the body as one that is read, and perhaps answered, while it arrives. */
   void readsAsItArrives() {
     read = true;
     arriving = true;
   }
 
-  /** Takes the whole body. */
+  /** Sets the complete body. */
   void arrived(byte[] whole) {
     body = whole;
     arrived();
   }
 
-  /** The body, as far as it was collected: all of it, or nothing. */
+  /** Returns the collected body; empty if it was not collected. */
   byte[] body() {
     return body;
   }
@@ -165,7 +167,7 @@ final class Exchange implements Requests.HeldAnswers {
     connection.changed();
   }
 
-  /** Counts a response; false if the budget does not allow it. */
+  /** Charges a response; returns false if the budget has no room. */
   boolean answered(long bytes) {
     incomplete &= arriving;
     answered = true;
@@ -186,8 +188,7 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Charges each request to the budget before its body is read, and accounts for the response until
-   * it was read. Stateless and thread-safe.
+   * Charges each request to the budget before its body is read, and its response until it was read.
    */
   static final class BudgetDecorator implements DecoratingHttpServiceFunction {
 
@@ -222,7 +223,10 @@ final class Exchange implements Requests.HeldAnswers {
       return context.config().service().as(AskedByProxies.class) != null;
     }
 
-    /** The promised body may never come: a connection of HTTP/1.1 ends after the answer. */
+    /**
+     * Serves without waiting for the body, which may never come: an HTTP/1.1 connection ends after
+     * the answer.
+     */
     private static HttpResponse servedWithoutBody(
         HttpService next, ServiceRequestContext context, HttpRequest request) {
       HttpResponse response = Requests.pass(next, context, HttpRequest.of(request.headers()));

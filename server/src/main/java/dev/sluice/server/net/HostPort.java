@@ -8,7 +8,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Addresses to listen on, as a command line writes them. Pure and thread-safe. */
+/** Parses and formats addresses to listen on. */
 public final class HostPort {
 
   private static final Pattern FORM =
@@ -106,7 +106,7 @@ public final class HostPort {
     }
 
     /**
-     * Says why a port can't be opened, and what to do.
+     * Makes an exception that explains why a port can't be opened, and what to do.
      *
      * @param address where it should listen
      * @param failure what the network said; its first cause counts
@@ -123,7 +123,7 @@ public final class HostPort {
           failure);
     }
 
-    /** The network's own words, where it has any. */
+    /** Returns the network's own words, if there are any. */
     private static String why(Throwable cause) {
       if (cause instanceof UnsupportedAddressTypeException) {
         return "this JVM has no IPv6";

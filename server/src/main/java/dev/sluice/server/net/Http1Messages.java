@@ -20,20 +20,20 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Changes two headers of HTTP/1, {@linkplain AnyMethod methods}, and requests that {@linkplain
- * LibraryAnswers the library would answer}, before the library reads them. Tells the connection of
- * each request that comes in and of each answer that goes out. The library keeps answers until
- * those before them are out, also of requests that it refuses on its own. Stateless.
+ * Prepares HTTP/1 requests for the library: changes two headers, {@linkplain AnyMethod methods},
+ * and requests that {@linkplain LibraryAnswers the library would answer} itself. Reports each
+ * request and each written answer to the connection, including answers of the library, which keeps
+ * an answer until those before it are sent.
  *
- * <p>Where a request of HTTP/1.0 names no host, this host is named, as probes of load balancers
- * name none. The library knows no versions, and a request of HTTP/1.1 without a host is refused
- * (RFC 9112, section 3.2).
+ * <p>An HTTP/1.0 request without a host, as probes of load balancers send it, gets this host. The
+ * library ignores versions, and an HTTP/1.1 request without a host is refused (RFC 9112, section
+ * 3.2).
  *
  * <p>{@code Upgrade} is ignored, so the answer comes over HTTP/1.1. RFC 9113, section 3.1, has
- * withdrawn the upgrade to HTTP/2, and it passes a proxy's rules for paths. The JDK's client asks
- * for it by default. With JDK 17 and a response of 40 kB, it waited for ever in about one of a
- * hundred upgrades, also with a plain server of the library. Clients that know HTTP/2 before they
- * connect, such as those of gRPC, need no upgrade.
+ * withdrawn the upgrade to HTTP/2, which also bypasses a proxy's rules for paths. The JDK's client
+ * requests it by default. With JDK 17 and a response of 40 kB, about one in a hundred upgrades hung
+ * for ever, also with a plain server of the library. Clients that know HTTP/2 before they connect,
+ * such as gRPC clients, need no upgrade.
  */
 @Sharable
 final class Http1Messages extends ChannelDuplexHandler {
@@ -73,12 +73,12 @@ final class Http1Messages extends ChannelDuplexHandler {
   }
 
   /*
-   * The library answers OPTIONS * itself, without the checks of this server: the request asks for the
-   * root in its place. The library refuses the target of a CONNECT, which is not a path, before it
-   * looks at the method: with a path, the answer is a 405. It asks for the body of each request that
-   * expects 100 Continue, and forward-auth reads no body.
+   * The library answers OPTIONS * itself, without the checks of this server: the request becomes
+   * one for the root. The library refuses the target of a CONNECT, which is not a path, before it
+   * looks at the method: with a path, the answer is a 405. It requests the body of each request
+   * that expects 100 Continue, but forward-auth reads no body.
    */
-  /** Changes requests that the library would answer by rules of its own. Stateless. */
+  /** Changes requests that the library would answer by its own rules. */
   static final class LibraryAnswers {
 
     private static final String ROOT = "/";
@@ -86,7 +86,7 @@ final class Http1Messages extends ChannelDuplexHandler {
 
     private LibraryAnswers() {}
 
-    /** Changes a request of HTTP/1. */
+    /** Changes an HTTP/1 request. */
     static void avoid(HttpRequest request) {
       if (isWithoutPath(request.method().asciiName(), request.uri())) {
         request.setUri(ROOT);
@@ -97,11 +97,11 @@ final class Http1Messages extends ChannelDuplexHandler {
       }
     }
 
-    /** Changes a request of HTTP/2. */
+    /** Changes an HTTP/2 request. */
     static void avoid(Http2Headers headers) {
       CharSequence method = headers.method();
       CharSequence path = headers.path();
-      boolean isTunnel = headers.contains(PseudoHeaderName.PROTOCOL.value()); // which has a path
+      boolean isTunnel = headers.contains(PseudoHeaderName.PROTOCOL.value()); // a tunnel has a path
       if (method != null && !isTunnel && isWithoutPath(method, path)) {
         headers.path(ROOT);
       }

@@ -7,10 +7,10 @@ import com.linecorp.armeria.server.ServerBuilder;
 import java.util.function.UnaryOperator;
 
 /**
- * Something that answers on the server's port, or lives as long as the server does.
+ * A component of a server that answers requests, or lives as long as the server.
  *
- * <p>A part that has something to start and stop adds a server listener; one that only answers adds
- * routes. Parts don't know each other.
+ * <p>A part that needs a start and a stop adds a server listener; a part that answers adds routes.
+ * Parts don't know each other.
  */
 @FunctionalInterface
 public interface Part {
@@ -23,27 +23,29 @@ public interface Part {
   void addTo(ServerBuilder server);
 
   /**
-   * Adds what a request meets after the server's own checks, and before its body is read. Must not
-   * block.
+   * Adds decorators that run after the server's own checks, before the body of a request is read.
+   * Must not block.
    *
    * @param decorators takes them
    */
   default void addLast(Decorators decorators) {}
 
   /**
-   * Adds what a request meets first, before the server's own checks and bounds: how a part's
-   * protocol tells what the server refuses. Must not block.
+   * Adds decorators that run before the server's own checks and bounds, such as to answer refusals
+   * in the part's protocol. Must not block.
    *
    * @param decorators takes them
    */
   default void addFirst(Decorators decorators) {}
 
   /*
-   * The library takes decorators one by one, each with a route of its own, and looks for those that a
-   * request matches each time. All of ours match every request; so the library is given one.
+   * The library gives each decorator a route of its own, and matches all routes for each request.
+   * All of our decorators match every request, so the library gets a single one.
    */
 
-  /** The decorators that every request passes on its way to its service. Built for one server. */
+  /**
+   * Collects the decorators that every request passes on its way to its service. For one server.
+   */
   final class Decorators {
 
     private UnaryOperator<HttpService> all = service -> service;
@@ -51,16 +53,16 @@ public interface Part {
     Decorators() {}
 
     /**
-     * Adds what a request meets before all that was added earlier.
+     * Adds a decorator, which runs before those added earlier.
      *
-     * @param next asks the service, or answers in its place
+     * @param next calls the service, or answers in its place
      */
     public void add(DecoratingHttpServiceFunction next) {
       UnaryOperator<HttpService> inner = all;
       all = service -> inner.apply(service).decorate(next);
     }
 
-    /** Returns a service behind all that was added. */
+    /** Returns a service with all decorators. */
     HttpService decorate(HttpService service) {
       return all.apply(service);
     }

@@ -34,7 +34,7 @@ import java.util.regex.Pattern;
  * A trusted proxy that asks about another request passes the headers of that one on.
  */
 
-/** Refuses requests that are not meant for this server. Immutable and thread-safe. */
+/** Refuses requests that are not meant for this server, by their host and origin. */
 final class RequestChecks implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";
@@ -174,7 +174,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
         HttpStatus.SERVICE_UNAVAILABLE,
         "stopping",
         "The server is stopping",
-        "the server was told to stop; send new requests to another one");
+        "the server is stopping; send new requests to another one");
   }
 
   private static RefusedException wrongHost(String host) {

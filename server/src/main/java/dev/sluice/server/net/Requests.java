@@ -8,12 +8,12 @@ import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Helpers for requests, which several parts of the server share. Stateless. */
+/** Helpers for requests, shared by several parts of the server. */
 public final class Requests {
 
   /** The media type of gRPC. */
@@ -22,21 +22,21 @@ public final class Requests {
   private Requests() {}
 
   /**
-   * Returns whether a request is one of gRPC, by its content type.
+   * Returns whether a request is a gRPC request, by its content type.
    *
    * @param headers of the request
-   * @return whether it expects an answer of gRPC
+   * @return whether the client expects a gRPC answer
    */
   public static boolean isGrpc(RequestHeaders headers) {
     return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
   }
 
   /**
-   * Returns the body of a request. The server has collected it within its bounds before it asked
-   * the service; a {@link StreamingService} one reads its bodies itself.
+   * Returns the body of a request. The server has collected the body, within its bounds, before it
+   * calls the service; a {@link StreamingService} reads its bodies itself.
    *
    * @param context the request's
-   * @return all of its body, not copied; empty without one
+   * @return the whole body, not copied; empty without one
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
@@ -75,14 +75,15 @@ public final class Requests {
         .orElse(null);
   }
 
-  /** Is told of a body while it arrives, on the event loop of its request. */
+  /** Receives a body while it arrives, on the event loop of its request. */
   public interface BodyReader {
 
     /**
-     * More of the body is here.
+     * Receives more of the body.
      *
-     * @param bytes begins with all that is here; not copied, and another array once it has grown
-     * @param size how many bytes are here
+     * @param bytes an array that begins with all of the body so far; not copied, and another array
+     *     once it has grown
+     * @param size the number of bytes so far
      */
     void more(byte[] bytes, int size);
   }
@@ -92,10 +93,10 @@ public final class Requests {
    * and charged like a body that the server collects.
    *
    * @param context the request's; the call must come from its event loop
-   * @param request has not been read
-   * @param reader is told of each piece
-   * @return completed on the event loop at the end of the body, or with what went wrong: the rest
-   *     is read and dropped then. A caller that completes it, on the event loop too, has the rest
+   * @param request the request, not yet read
+   * @param reader receives each piece
+   * @return completed on the event loop at the end of the body, or with a failure, after which the
+   *     rest is read and dropped. A caller that completes it, on the event loop too, has the rest
    *     dropped
    */
   public static CompletableFuture<?> readAsItArrives(
@@ -103,62 +104,61 @@ public final class Requests {
     Exchange exchange = Exchange.of(context);
     exchange.readsAsItArrives();
     CompletableFuture<?> body = Body.read(request, context, SluiceServer.MAX_BODY, reader);
-    Stages.onEnd(body, (nothing, failure) -> exchange.arrived()); // or nothing more is waited for
+    Stages.onEnd(body, (nothing, failure) -> exchange.arrived()); // arrived, or failed
     return body;
   }
 
   /**
-   * What the answers of a stream hold: those that are to come, and those that are unread. It is
-   * charged to the budget of bytes in flight, but for the first 4 KiB. Belongs to the event loop of
-   * its request.
+   * Charges the answers of a stream, both future and unread ones, to the budget of bytes in flight,
+   * except the first 4 KiB. Belongs to the event loop of its request.
    */
   public interface HeldAnswers {
 
     /**
-     * Charges answers before they are there.
+     * Charges answers before they are made.
      *
-     * @param bytes how long they may become
+     * @param bytes the most bytes that they may have
      * @return false if the budget has no room for them now
      */
     boolean hold(long bytes);
 
     /**
-     * Gives back what was charged for answers that were read, or are shorter than they might be.
+     * Releases the charge for answers that were read, or are shorter than charged.
      *
-     * @param bytes how many; below zero for answers that are longer, which are charged with the
-     *     next ones
+     * @param bytes how many; negative for answers that are longer than charged, which are charged
+     *     with the next ones
      */
     void drop(long bytes);
   }
 
   /**
-   * Returns what the answers to a request hold, where they are sent one after another.
+   * Returns the charges of a request that is answered by a stream.
    *
    * @param context the request's
-   * @return nothing so far
+   * @return the charges, none so far
    */
   public static HeldAnswers heldAnswers(ServiceRequestContext context) {
     return Exchange.of(context);
   }
 
   /**
-   * Returns how long a request may be in flight from now on, until its answer was read. Soon after
-   * that its connection is closed, with the other requests on it.
+   * Returns how much time a request has left until its answer must have been read. Soon after that
+   * its connection is closed, with the other requests on it.
    *
    * @param context the request's
-   * @return in nanoseconds
+   * @return nanoseconds
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();
   }
 
   /**
-   * Hands a request on.
+   * Passes a request to a service.
    *
-   * @param next answers it
+   * @param next the service
    * @param context the request's
-   * @param request as the service shall see it
-   * @return the answer; one that has failed where the service throws an exception
+   * @param request the request that the service gets
+   * @return the answer; a failed one if the service throws an exception
    */
   public static HttpResponse pass(
       HttpService next, ServiceRequestContext context, HttpRequest request) {
@@ -170,9 +170,9 @@ public final class Requests {
   }
 
   /**
-   * A service that answers a piece of a request before the next one is sent, so that nobody may
-   * wait for the whole. It holds no more of a body than a piece at a time, or reads it by {@link
-   * Requests#readAsItArrives}, which charges it.
+   * A service that may answer a piece of a request before the next piece is sent, so the server
+   * must not wait for the whole body. It holds only one piece of a body at a time, or reads the
+   * body by {@link Requests#readAsItArrives}, which charges it.
    */
   public interface StreamingService extends HttpService {}
 }

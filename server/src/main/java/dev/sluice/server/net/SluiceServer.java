@@ -7,6 +7,7 @@ import com.linecorp.armeria.common.SessionProtocol;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
+import dev.sluice.internal.text.Durations;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.server.net.Body.BodyCollector;
 import dev.sluice.server.net.Body.LateBodies;
@@ -15,7 +16,6 @@ import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.net.HostPort.Authority;
 import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.tls.TlsIdentity.Tls;
-import dev.sluice.text.Durations;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.ChannelConfig;
@@ -46,14 +46,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * One port and the parts that answer on it, running until it is closed.
+ * A running server on one port, with the parts that answer there.
  *
- * <p>Every bound is set here, none is left to a default. They say how long a client may be silent
- * or take for a request, how many clients there may be, and how much each may send. They also say
- * how much all clients together may make the server hold.
+ * <p>Every bound is set here, and none is a library default: how long a client may be silent or
+ * take for a request, how many clients there may be, how much each may send, and how much memory
+ * all clients together may occupy.
  *
  * <p>Thread-safe; {@link Builder#start} blocks until the port is open, {@link #close} until the
- * last answer is out, up to {@link #LONGEST_SHUTDOWN}.
+ * last answer was sent, up to {@link #LONGEST_SHUTDOWN}.
  */
 public final class SluiceServer implements AutoCloseable {
 
@@ -67,29 +67,29 @@ public final class SluiceServer implements AutoCloseable {
   public static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
 
   /**
-   * How long the server says that it is not ready, before it stops to accept connections: load
-   * balancers need that time to notice.
+   * How long the server reports that it is not ready before it stops accepting connections, so that
+   * load balancers notice.
    */
   public static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
 
-  /** How long {@link #close} waits for answers that are under way. */
+  /** How long {@link #close} waits for requests in flight. */
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
   /**
-   * How long a connection may live. Then its client is told to open another one, and looks the
-   * server's name up again; requests in flight are answered.
+   * How long a connection may live. Then its client is asked to open a new one, for which it
+   * resolves the server's name again; requests in flight are answered.
    */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
   /**
-   * The most connections at a time, where the heap has {@link #HEAP_PER_CONNECTION} for each;
-   * another one replaces an idle one.
+   * The most connections at a time, if the heap has {@link #HEAP_PER_CONNECTION} for each; a
+   * further one replaces an idle one.
    */
   public static final int MAX_CONNECTIONS = 10_000;
 
   /**
-   * The heap that each possible connection needs, in bytes. An idle one of HTTP/2 over TLS takes up
-   * to 10 KB; the rest is for requests, buckets and the server itself.
+   * The heap that each possible connection needs, in bytes. An idle HTTP/2 connection over TLS
+   * takes up to 10 KB; the rest is for requests, buckets and the server itself.
    */
   public static final int HEAP_PER_CONNECTION = 24 << 10;
 
@@ -109,17 +109,17 @@ public final class SluiceServer implements AutoCloseable {
   public static final int MAX_STREAMS = 100;
 
   /**
-   * The most threads for requests that may wait: probes that ask the store, metrics, lists. A
-   * decision takes none of them. Nor do changes and reloads, which have a thread each.
+   * The most threads for requests that may block: probes that ping the store, metrics, lists.
+   * Decisions need none of them; changes and reloads have a thread each.
    */
   public static final int MAX_TASK_THREADS = 16;
 
-  /** The most requests that wait for one of those threads; beyond it, a request gets a 503. */
+  /** The most requests that wait for such a thread; a further one gets a 503. */
   public static final int MAX_WAITING_TASKS = 1_000;
 
   /**
-   * The part of the heap that requests in flight may hold: one in this many. Where the JVM's direct
-   * memory is bounded below the heap, the part of that.
+   * Requests in flight may hold the heap divided by this; or the JVM's direct memory divided by
+   * this, if it is smaller.
    */
   public static final int HEAP_PER_BUDGET = 4;
 
@@ -162,7 +162,7 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Starts a server's description.
+   * Returns a builder of a server.
    *
    * @param address where it listens; port 0 for any free one
    * @return a builder
@@ -172,18 +172,18 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Where the server listens.
+   * Returns the address of the port.
    *
-   * @return the address, with the port that was chosen
+   * @return the address, with the port that was opened
    */
   public InetSocketAddress address() {
     return Objects.requireNonNull(server.activePort(), "the server was closed").localAddress();
   }
 
   /**
-   * Stops the server so that no client loses a request. First {@code /readyz} answers 503 for the
-   * unready period; then the port is closed, each client is told that its connection ends, and each
-   * request in flight is answered. A thread that is interrupted cuts this short.
+   * Stops the server without losing a request. First {@code /readyz} answers 503 for the unready
+   * period. Then the port is closed, each client is told that its connection ends, and each request
+   * in flight is answered. If the thread is interrupted, it does not wait.
    */
   @Override
   public void close() {
@@ -196,14 +196,14 @@ public final class SluiceServer implements AutoCloseable {
     drain();
   }
 
-  /** Makes {@code /readyz} answer 503 from now on; requests are still answered. Never blocks. */
+  /** Makes {@code /readyz} answer 503; other requests are still answered. Never blocks. */
   public void unready() {
     traffic.unready();
   }
 
   /**
-   * Stops the server as {@link #close} does after the unready period. A thread that is interrupted
-   * waits for no request in flight.
+   * Stops the server as {@link #close} does after the unready period. An interrupted thread does
+   * not wait for requests in flight.
    */
   public void drain() {
     traffic.drain();
@@ -272,7 +272,7 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how long the server says that it is not ready before it stops to accept connections;
+     * Sets how long the server reports that it is not ready before it stops accepting connections;
      * {@link #UNREADY_PERIOD} if not called.
      *
      * @param period zero or longer
@@ -311,8 +311,8 @@ public final class SluiceServer implements AutoCloseable {
 
     /**
      * Sets how many bytes requests in flight may hold together, incomplete bodies and unread
-     * responses included; the heap over {@link #HEAP_PER_BUDGET} if not called. A request counts
-     * for 16 KiB and its body; one peer may hold half of it.
+     * responses included; the heap divided by {@link #HEAP_PER_BUDGET} if not called. A request
+     * counts for 16 KiB and its body; one peer may hold half of the bytes.
      *
      * @param most at least 1 MiB
      * @return this
@@ -337,7 +337,7 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Adds an origin whose web pages may ask this server; none but its own may if not called.
+     * Adds an origin whose web pages may call this server; only its own may if not called.
      *
      * @param origin such as {@code https://example.com}; {@code *} for any
      * @return this
@@ -349,8 +349,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called.
-     * Another one replaces a connection without a request, or is closed at once.
+     * Sets how many connections there may be at a time; {@link #MAX_CONNECTIONS} if not called. A
+     * further one replaces an idle connection, or is closed at once.
      *
      * @param most at least 1
      * @return this
@@ -362,10 +362,10 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Shares bounds with other ports: those of connections and of bytes in flight, and the time in
-     * which a response must be read. The server has bounds of its own if not called.
+     * Shares a budget with other ports: the bounds on connections and on bytes in flight, and the
+     * time to read a response. The server has a budget of its own if not called.
      *
-     * @param traffic all connections
+     * @param traffic the shared budget
      * @return this
      */
     @CanIgnoreReturnValue
@@ -375,7 +375,7 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Encrypts all connections; none if not called.
+     * Encrypts all connections; no TLS if not called.
      *
      * @param newTls the certificate and what clients must show; null for no TLS
      * @return this
@@ -387,7 +387,7 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets whether each request is logged, with the client's address; not, if not called.
+     * Sets whether each request is logged, with the client's address; false if not called.
      *
      * @param wanted true for a line for each request
      * @return this
@@ -417,15 +417,15 @@ public final class SluiceServer implements AutoCloseable {
       TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);
       ServerBuilder builder =
           Server.builder()
-              // With TLS too: it ends before the valve, which bounds plain requests (see
-              // Connection).
+              // HTTP with TLS too: TLS is decrypted before the valve, which bounds plain requests
+              // (see Connection).
               .port(address, SessionProtocol.HTTP)
               .bossGroupFactory(Acceptor::of)
-              .defaultHostname(Authority.MISSING) // what a request without Host is taken for
+              .defaultHostname(Authority.MISSING) // stands for a missing Host
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
-              // Not ended by the library, which would wait for a task that hangs for ever.
+              // The library does not end the executor: it would wait for a task that hangs.
               .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
               .maxNumConnections(maxConnections + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
@@ -450,17 +450,18 @@ public final class SluiceServer implements AutoCloseable {
                     pipeline.addBefore(pipeline.lastContext().name(), null, errors);
                   })
               .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
-              .unloggedExceptionsReportInterval(Duration.ZERO) // they are answers, or logged here
-              .meterRegistry(new CompositeMeterRegistry()) // goes nowhere: the parts count
+              .unloggedExceptionsReportInterval(Duration.ZERO) // we answer or log them
+              .meterRegistry(new CompositeMeterRegistry()) // unused: the parts count
               .disableServerHeader();
       if (requestLog) {
         builder.accessLogWriter(new RequestLogWriter(), true);
       }
       if (encryption != null && !hosts.isEmpty()) {
-        // Not without a name: a browser would remember it for every server on localhost.
+        // Only with a host name: a browser would apply the header to every server on localhost.
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }
-      // A request meets the last one first: what may refuse it by its headers, then its body.
+      // A request passes the decorator that was added last first: those that refuse it by its
+      // headers come before those that read its body.
       Decorators decorators = new Decorators();
       decorators.add(new BodyCollector());
       parts.forEach(part -> part.addLast(decorators));
@@ -480,7 +481,7 @@ public final class SluiceServer implements AutoCloseable {
       return new SluiceServer(server, tasks, traffic, unready);
     }
 
-    /** One buffer at a time, so that the valve may shut after each. */
+    /** Reads one buffer at a time, so that the valve can shut after each. */
     private static RecvByteBufAllocator readBuffers() {
       return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
           .maxMessagesPerRead(1);
@@ -488,8 +489,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * The thread that accepts the connections of one port. It ends as soon as the port is closed. By
-   * default, Netty waits until no work has come for 2 s, and a closed port brings none.
+   * The thread that accepts the connections of one port. It ends as soon as the port is closed:
+   * Netty's default waits until no task has come for 2 s, which is pointless for a closed port.
    * Thread-safe.
    */
   private static final class Acceptor extends MultiThreadIoEventLoopGroup {
@@ -501,12 +502,12 @@ public final class SluiceServer implements AutoCloseable {
     private static ThreadFactory threads(String name) {
       return task -> {
         Thread thread = new FastThreadLocalThread(task, name);
-        thread.setDaemon(false); // keeps the program running
+        thread.setDaemon(false); // keeps the JVM running
         return thread;
       };
     }
 
-    /** Returns one for the transport that the library chose for this machine. */
+    /** Returns an acceptor for the transport that the library uses on this machine. */
     static EventLoopGroup of(String name) {
       return switch (Flags.transportType()) {
         case EPOLL -> new Acceptor(name, EpollIoHandler.newFactory());

@@ -10,9 +10,9 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A few threads for work that may wait: for a store, a database, a disk or a lock. An event loop
- * must not. The threads and what waits for them are bounded: beyond the bound, a task is refused as
- * a request is for which the server has no room. Thread-safe.
+ * A few threads for work that may block, on a store, a database, a disk or a lock, as an event loop
+ * must not. The number of threads and of waiting tasks is bounded: a further task is refused, like
+ * a request for which the server has no room. Thread-safe.
  */
 public final class TaskThreads extends ScheduledThreadPoolExecutor {
 

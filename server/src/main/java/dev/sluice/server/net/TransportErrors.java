@@ -10,8 +10,8 @@ import io.netty.handler.codec.http.HttpExpectationFailedEvent;
 import io.netty.handler.ssl.SslCompletionEvent;
 
 /**
- * Stands before the library's last handler, which logs a stack trace for each error. Of an error
- * that clients can cause, one line is enough, and not for every one.
+ * Handles errors before the library's last handler, which logs a stack trace for each. For errors
+ * that clients can cause, a paced single line is enough.
  */
 final class TransportErrors extends ChannelInboundHandlerAdapter {
 

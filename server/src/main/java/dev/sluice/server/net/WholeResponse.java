@@ -15,7 +15,7 @@ import com.linecorp.armeria.common.stream.AbortedStreamException;
 import com.linecorp.armeria.common.stream.SubscriptionOption;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.ServiceRequestContext;
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import io.netty.channel.EventLoop;
 import io.netty.util.concurrent.EventExecutor;
 import java.util.List;
@@ -34,14 +34,14 @@ import org.reactivestreams.Subscriber;
  */
 
 /**
- * A response that is known as a whole, now or later. The library would make a stream of it, and one
- * more for each function around it. Thread-safe; never blocks.
+ * A response that is sent as a whole, known now or later, without the library's streams.
+ * Thread-safe; never blocks.
  */
 public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
 
-  /** The same before functions were applied; an abort ends it. */
+  /** The answer before functions are applied; an abort ends it. */
   private final CompletableFuture<AggregatedHttpResponse> source;
 
   private final EventLoop loop;

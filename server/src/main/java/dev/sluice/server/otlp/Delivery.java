@@ -81,14 +81,14 @@ final class Delivery {
     failed.increment();
     if (!failing.getAndSet(true)) {
       log.warn(
-          "{} do not arrive at {} ({}); decisions go on, and the next line tells when they arrive",
+          "{} do not arrive at {} ({}); decisions continue, and the next line reports when they arrive",
           kind,
           endpoint,
           reason(sent.getFailureThrowable()));
     }
   }
 
-  /** Exporters that tell a {@link Delivery} of each outcome. Stateless. */
+  /** Makes exporters that report each outcome to a {@link Delivery}. */
   static final class WatchedExporters {
 
     private WatchedExporters() {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.otlp;
 
-import dev.sluice.text.Durations;
+import dev.sluice.internal.text.Durations;
 import java.net.URI;
 import java.time.Duration;
 import java.util.Map;

@@ -31,7 +31,10 @@ final class Marks {
     this.most = most;
   }
 
-  /** Returns for how many seconds one of these limits has no room for a further mark; or zero. */
+  /**
+   * Returns for how many seconds one of these limits has no room for a further mark; 0 if all have
+   * room.
+   */
   synchronized long fullForSeconds(Collection<String> limits, long nowMillis) {
     long longestMillis = 0;
     for (String limit : limits) {
@@ -51,7 +54,10 @@ final class Marks {
     return TimeUnit.MILLISECONDS.toSeconds(longestMillis + TimeUnit.SECONDS.toMillis(1) - 1);
   }
 
-  /** Counts a mark for each limit, unless one of them has no room; returns as the other does. */
+  /**
+   * Counts a mark for each limit, unless one of them has no room; returns the same as {@link
+   * #fullForSeconds}.
+   */
   synchronized long add(Collection<String> limits, long nowMillis, long endMillis) {
     long fullForSeconds = fullForSeconds(limits, nowMillis);
     if (fullForSeconds == 0) {
@@ -64,7 +70,7 @@ final class Marks {
     return fullForSeconds;
   }
 
-  /** Takes back what {@link #add} has counted for a mark that was not made. */
+  /** Undoes {@link #add} for a mark that was not made. */
   synchronized void remove(Collection<String> limits, long endMillis) {
     for (String limit : limits) {
       TreeMap<Long, Integer> counts = byLimit.get(limit);

@@ -8,6 +8,7 @@ import dev.sluice.Reservation;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -15,7 +16,6 @@ import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
-import dev.sluice.text.GoDuration;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LongestReservations;
 import java.security.SecureRandom;
@@ -46,10 +46,10 @@ import org.jspecify.annotations.Nullable;
  * token may have less, as nothing can be given back where no limit holds.
  */
 
-/** Reserves for clients that hold a token, and gives back by that. Thread-safe; never blocks. */
+/** Makes reservations, and cancels them by the client's token. Thread-safe; never blocks. */
 public final class Reservations {
 
-  /** How long a token is good where the client does not say. */
+  /** How long a token is valid by default. */
   public static final Duration USUAL_LIFE = LongestReservations.USUAL;
 
   /** The longest life that a client may ask for, where each limit allows it. */
@@ -61,16 +61,19 @@ public final class Reservations {
    */
   public static final int MOST_MARKS = 100_000;
 
-  /** The shortest one. */
+  /** The shortest life that a client may ask for. */
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
 
   /** How far the clocks of a fleet's servers may differ. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
-  /** In bytes, as tokens write transactions; on the heap they take about ten times as much. */
+  /**
+   * The most bytes of remembered reservations, as tokens encode them; the heap holds about ten
+   * times as much.
+   */
   static final int MOST_REMEMBERED = 1 << 20;
 
-  /** The limit of the buckets that say that a token was used; its number must never change. */
+  /** The limit of the buckets that mark used tokens; its number must never change. */
   private static final LimitName USED =
       LimitName.builder(2_000_000_003, "reservation.cancel")
           .id(IdFormat.string())
@@ -85,8 +88,8 @@ public final class Reservations {
   private final TokenKey key;
   private final TimeSource time;
   private final SecureRandom random = new SecureRandom();
-  private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // under its own lock
-  private int rememberedSize; // under the same lock
+  private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
+  private int rememberedSize; // guarded by remembered
   private final Marks marks;
 
   /**
@@ -113,19 +116,19 @@ public final class Reservations {
   private record Remembered(Reservation reservation, long expiresMillis, int size) {}
 
   /**
-   * A decision, and what the client needs to take it back.
+   * A decision, with the token to cancel it.
    *
    * @param decision the decision
-   * @param token null where the decision is a denial
+   * @param token the token, null for a denial
    * @param life how long the token is good
    */
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
   /**
-   * Reads how long a token is to be good.
+   * Parses how long a token is to be valid.
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
-   * @param field what the client calls it, for messages
+   * @param field the client's name for the value, for messages
    * @return from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
    * @throws WireException for anything else
    */
@@ -152,7 +155,7 @@ public final class Reservations {
   }
 
   /**
-   * Spends, and lets the client take it back.
+   * Spends, and returns a token to cancel the spend.
    *
    * @param transactions no two on one bucket
    * @param life how long the token is good
@@ -226,13 +229,13 @@ public final class Reservations {
         if (one.expiresMillis <= nowMillis || rememberedSize > MOST_REMEMBERED) {
           oldest.remove();
           rememberedSize -= one.size;
-          one.reservation.close(); // the token is as good as before
+          one.reservation.close(); // the token can still be used
         }
       }
     }
   }
 
-  /** What is remembered, as {@link #MOST_REMEMBERED} counts it. */
+  /** Returns the size of remembered reservations, as {@link #MOST_REMEMBERED} counts it. */
   int rememberedSize() {
     synchronized (remembered) {
       return rememberedSize;
@@ -240,7 +243,7 @@ public final class Reservations {
   }
 
   /**
-   * Gives back what a token stands for, as far as it has not been refilled since.
+   * Gives back the tokens of a reservation, as far as they have not been refilled since.
    *
    * @param text the token
    * @return done when it is back. It fails with a {@link TokenException} if the token is unknown,
@@ -257,7 +260,7 @@ public final class Reservations {
     }
     long leftMillis = token.expiresMillis() - nowMillis();
     if (leftMillis <= 0) {
-      return failed(Reason.EXPIRED, "the token has expired: what it stands for stays spent");
+      return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
     }
     // What no store knows of: only the server that remembers it could give it back, and only once.
     if (token.parts().isEmpty()) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.reservation;
 
-/** A token that gives nothing back. Nothing was changed. */
+/** Thrown for a token that gives nothing back. Nothing was changed. */
 public final class TokenException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
@@ -10,7 +10,7 @@ public final class TokenException extends RuntimeException {
   public enum Reason {
     /** No server with this key has made it. */
     UNKNOWN,
-    /** Its time is over: what it stands for stays spent. */
+    /** The token has expired: its tokens stay spent. */
     EXPIRED,
     /** It was cancelled already. */
     USED

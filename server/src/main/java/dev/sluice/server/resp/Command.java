@@ -10,8 +10,8 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command: its name, what it takes, and what it does. Thread-safe; called on the threads of the
- * connections, it must not block them.
+ * A command: its name, its arguments, and its action. Thread-safe; called on the threads of the
+ * connections, which it must not block.
  */
 final class Command {
 
@@ -19,14 +19,14 @@ final class Command {
   @FunctionalInterface
   interface Action {
 
-    /** Replies exactly once, now or later. */
+    /** Replies exactly once, immediately or later. */
     void call(Request request, Session session);
   }
 
-  /** Returns what a request asks for, for the audit log. */
+  /** Returns the acts that a request asks for, for the audit log. */
   interface Asked {
 
-    /** Returns a line for each act; none if the audit log has no line for it. */
+    /** Returns the acts; empty if the audit log does not note them. */
     List<Noted> acts(Request request);
   }
 
@@ -68,10 +68,10 @@ final class Command {
   /**
    * Makes a command that changes no bucket.
    *
-   * @param usage the name and the arguments as a person reads them: {@code SLUICE.SPEND limit id
-   *     [cost]}; brackets make one optional, "..." behind the last lets it be there many times; an
-   *     argument that is called "key" is one to Redis clients
-   * @param need what a caller needs
+   * @param usage the name and the arguments in the notation of help texts: {@code SLUICE.SPEND
+   *     limit id [cost]}; brackets make one optional, "..." behind the last lets it be there many
+   *     times; an argument that is called "key" is one to Redis clients
+   * @param need the permission that a caller needs
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
   static Command of(String usage, Permission need, String summary, Action body) {
@@ -83,17 +83,19 @@ final class Command {
     return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
 
-  /** The same, where the body may {@linkplain Replies#gather gather} requests. */
+  /**
+   * Makes a command that may change a bucket and may {@linkplain Replies#gather gather} requests.
+   */
   static Command gathering(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
   }
 
-  /** The same, where the audit log has lines for it. */
+  /** Makes a command that may change a bucket and is noted in the audit log. */
   static Command noted(String usage, Permission need, String summary, Asked asked, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, asked, body);
   }
 
-  /** How a command is called. */
+  /** The syntax of a command. */
   private record Usage(String name, List<Argument> arguments, boolean hasKey) {
 
     static Usage of(String text) {
@@ -105,7 +107,7 @@ final class Command {
     }
   }
 
-  /** An argument that a command takes. */
+  /** An argument of a command. */
   record Argument(String name, boolean optional, boolean repeated) {
 
     static Argument of(String word) {
@@ -122,7 +124,7 @@ final class Command {
     }
   }
 
-  /** Whether an argument is the command's name in capitals, as most clients write it. */
+  /** Whether an argument is the command's name in capitals, as most clients send it. */
   boolean isNamed(Request request, int index) {
     return request.is(index, nameBytes);
   }
@@ -144,7 +146,7 @@ final class Command {
     return usage.arguments();
   }
 
-  /** Returns the permission that it needs. */
+  /** Returns the permission that a caller needs. */
   Permission need() {
     return need;
   }
@@ -153,22 +155,25 @@ final class Command {
     return usage.hasKey();
   }
 
-  /** Whether it may change a bucket. */
+  /** Whether the command may change a bucket. */
   boolean writes() {
     return writes;
   }
 
-  /** Whether requests that were gathered before may stay undecided during the call. */
+  /** Whether requests gathered earlier may stay undecided during the call. */
   boolean gathers() {
     return gathers;
   }
 
-  /** Returns what a request asks for; nothing if the audit log has no line for it. */
+  /** Returns the acts of a request; empty if the audit log does not note them. */
   List<Noted> acts(Request request) {
     return asked.acts(request);
   }
 
-  /** As Redis counts: with the name, and negative where there may be more. */
+  /**
+   * Returns the number of arguments as Redis counts: with the name, and negative if there may be
+   * more.
+   */
   int arity() {
     return least == most ? least : -least;
   }
@@ -177,12 +182,14 @@ final class Command {
     return calls.sum();
   }
 
-  /** Counts calls, once for a run of them: counting costs about as much as reading an argument. */
+  /**
+   * Counts the calls of a run together, since counting costs about as much as parsing an argument.
+   */
   void count(int newCalls) {
     calls.add(newCalls);
   }
 
-  /** Replies, if only with how the command is called. To be counted before. */
+  /** Runs the command, or replies with its syntax. To be counted before. */
   void call(Request request, Session session) {
     if (request.count() < least || request.count() > most) {
       String wrong = wrongArguments();
@@ -200,10 +207,7 @@ final class Command {
     return text.toString();
   }
 
-  /**
-   * Commands by name, found in the bytes of a request without making a text of them. Immutable and
-   * thread-safe.
-   */
+  /** A table of commands, looked up by the bytes of a request without making a string. */
   static final class CommandTable {
 
     private final List<Command> commands;
@@ -225,7 +229,7 @@ final class Command {
       return commands;
     }
 
-    /** The command that an argument names, in capitals or not. */
+    /** Returns the command that an argument names, ignoring case. */
     @Nullable Command find(Request request, int index) {
       int slot = hash(request, index);
       Command found = slots[slot & slots.length - 1];

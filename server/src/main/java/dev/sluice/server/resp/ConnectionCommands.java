@@ -17,13 +17,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The other commands of Redis clients, which decide nothing: to connect, to stay connected, and to
- * find out what they talk to. The answers are those of a Redis server without a password, without a
- * cluster and without data. Thread-safe.
+ * The commands of Redis clients that decide nothing: to connect, to stay connected, and to identify
+ * the server. The answers are those of a Redis server without a password, a cluster or data.
+ * Thread-safe.
  */
 final class ConnectionCommands {
 
-  /** The version for clients that look for features of Redis: with RESP3 and CLIENT SETINFO. */
+  /** The Redis version for clients that check for features: it has RESP3 and CLIENT SETINFO. */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
@@ -37,7 +37,7 @@ final class ConnectionCommands {
   /**
    * Makes the commands.
    *
-   * @param version of Sluice
+   * @param version the version of Sluice
    * @param statistics the lines of INFO that change
    */
   ConnectionCommands(String version, Supplier<String> statistics) {
@@ -70,7 +70,7 @@ final class ConnectionCommands {
         Command.of("QUIT", NOTHING, "Ends the connection", ConnectionCommands::quit));
   }
 
-  /** Says which commands there are, before the first call. */
+  /** Sets the table of commands; to be called before the first connection. */
   void table(CommandTable all) {
     table = all;
   }
@@ -175,13 +175,16 @@ final class ConnectionCommands {
               "AUTH <password> called without any password configured for the default user:"
                   + " this server has none");
     } else if (request.text(1).equals(DEFAULT_USER)) {
-      session.replies().now(ReplyWriter::ok); // as Redis does where the user needs no password
+      session.replies().now(ReplyWriter::ok); // as Redis does if the user needs no password
     } else {
       refuseUser(session);
     }
   }
 
-  /** Without access control, Redis' own user needs no password, and there is no other one. */
+  /**
+   * Whether a login is right; without access control only Redis' default user exists, without a
+   * password.
+   */
   private static boolean isAuthentic(Session session, String user, String token) {
     return session.identity().isOpen()
         ? user.equals(DEFAULT_USER)
@@ -225,7 +228,7 @@ final class ConnectionCommands {
     }
   }
 
-  /** A client describes itself here, and sets switches that only matter where there are keys. */
+  /** Whether a subcommand only describes the client, or sets switches that matter only for keys. */
   private static boolean isWithoutEffect(Request request) {
     int count = request.count();
     return (request.is(1, "SETINFO") && count == 4)
@@ -281,7 +284,7 @@ final class ConnectionCommands {
     return table;
   }
 
-  /** Those that are named, null for what is unknown; all where none is. */
+  /** Returns the named commands, null for an unknown name; all commands if no name is given. */
   private static List<@Nullable Command> asked(Request request, CommandTable all) {
     if (request.count() == 2) {
       return new ArrayList<>(all.all());
@@ -357,7 +360,7 @@ final class ConnectionCommands {
     }
   }
 
-  /** The parameters that say nothing is written to a disk; redis-benchmark asks for them. */
+  /** Replies with the parameters that redis-benchmark asks for: nothing is written to a disk. */
   private void config(Request request, Session session) {
     if (!request.is(1, "GET") || request.count() < 3) {
       unknownSubcommand(request, session, "CONFIG");

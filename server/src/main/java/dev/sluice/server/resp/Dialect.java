@@ -4,7 +4,7 @@ package dev.sluice.server.resp;
 import dev.sluice.Decision;
 import dev.sluice.gcra.Quota;
 
-/** In what {@code CL.THROTTLE} and {@code THROTTLE} differ. */
+/** The differences between {@code CL.THROTTLE} and {@code THROTTLE}. */
 enum Dialect {
 
   /** Limited, limit, remaining, seconds to wait (-1 for none, and for ever), seconds until full. */
@@ -25,7 +25,7 @@ enum Dialect {
     }
   };
 
-  /** The wait for a quantity over the limit. */
+  /** The waiting time for a quantity above the limit. */
   static final long FOR_EVER = -1;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -34,7 +34,7 @@ enum Dialect {
   private final int passing;
 
   /**
-   * A dialect.
+   * Makes a dialect.
    *
    * @param passing the first number of a reply to a request that passes, 0 or 1
    */
@@ -43,7 +43,7 @@ enum Dialect {
     this.passing = passing;
   }
 
-  /** What the limit has more than max_burst. */
+  /** Returns the limit minus max_burst. */
   int beyondMaxBurst() {
     return beyondMaxBurst;
   }
@@ -54,7 +54,7 @@ enum Dialect {
   /**
    * Writes a decision.
    *
-   * @param retryInNanos {@link #FOR_EVER} for a quantity over the limit
+   * @param retryInNanos {@link #FOR_EVER} for a quantity above the limit
    */
   void write(
       boolean passes,
@@ -74,8 +74,8 @@ enum Dialect {
   /**
    * Writes a decision.
    *
-   * @param quota what the client sent; a failure rule may have held it to a share
-   * @param fits false for a quantity over the limit: then the decision is one on nothing
+   * @param quota the quota that the client sent; a failure rule may have applied a share of it
+   * @param fits false for a quantity above the limit, for which the decision charged nothing
    */
   void write(Decision decision, Quota quota, boolean fits, ReplyWriter writer) {
     write(
@@ -87,7 +87,7 @@ enum Dialect {
         writer);
   }
 
-  /** Whole seconds, rounded up: a client that waits so long does not come too early. */
+  /** Returns whole seconds, rounded up so that the client does not come too early. */
   private static long seconds(long nanos) {
     return nanos / NANOS_PER_SECOND + (nanos % NANOS_PER_SECOND > 0 ? 1 : 0);
   }

@@ -14,10 +14,10 @@ import java.util.Locale;
 import java.util.concurrent.CancellationException;
 
 /**
- * Writes whatever goes wrong as an error reply. The first word is for programs. {@code ERR} is for
- * what the client must change. {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code USEDTOKEN} are
- * for a token that gives nothing back. {@code UNAVAILABLE} says that the store could not decide,
- * and {@code INTERNAL} is for a fault of the server. Stateless and thread-safe.
+ * Writes failures as error replies. The first word is for programs: {@code ERR} for a mistake of
+ * the client; {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code USEDTOKEN} for a token that
+ * gives nothing back; {@code UNAVAILABLE} if the store could not decide; {@code INTERNAL} for a
+ * fault of the server.
  */
 final class ErrorReplies {
 
@@ -40,7 +40,7 @@ final class ErrorReplies {
     }
   }
 
-  /** The log names the store; the reply does not. */
+  /** Logs the failure; only the log names the store. */
   private static void undecided(StoreException failure, ReplyWriter writer) {
     writer.error(
         UNAVAILABLE,
@@ -55,9 +55,7 @@ final class ErrorReplies {
             + FailureLog.internal(cause));
   }
 
-  /**
-   * The words with which Redis refuses a client that it does not know, or that may not. Stateless.
-   */
+  /** Refuses an unknown client, or one without permission, with the words of Redis. */
   static final class AccessRefusals {
 
     private static final int UNAUTHORIZED = 401;
@@ -84,7 +82,7 @@ final class ErrorReplies {
     }
   }
 
-  /** The words with which Redis refuses a command that it does not have. Stateless. */
+  /** Refuses an unknown command with the words of Redis. */
   static final class UnknownCommand {
 
     private static final int SHOWN = 128;
@@ -107,14 +105,14 @@ final class ErrorReplies {
       return text.toString();
     }
 
-    /** The first characters of an argument. */
+    /** Returns the first characters of an argument. */
     static String shown(Request request, int index) {
       String text = request.text(index);
       return text.length() > SHOWN ? text.substring(0, SHOWN) : text;
     }
   }
 
-  /** Thrown for bytes that are not a request: the start of the next one cannot be found. */
+  /** Thrown for bytes that are not a request, after which the next request cannot be found. */
   static final class ProtocolException extends Exception {
 
     @Serial private static final long serialVersionUID = 1L;

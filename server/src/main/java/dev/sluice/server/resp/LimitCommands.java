@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code SLUICE.SPEND}, {@code CHECK}, {@code REFUND}, {@code RESET} and {@code BATCH}: the
- * limiter's verbs on the limits that are configured. Thread-safe.
+ * limiter's acts on configured limits. Thread-safe.
  */
 final class LimitCommands {
 
@@ -47,7 +47,7 @@ final class LimitCommands {
   static final int FIELDS = 7;
   static final String STORE = DecidedBy.STORE.word();
   private static final String LOCAL = DecidedBy.LOCAL.word();
-  private static final long UNLIMITED = -1; // in place of what remains
+  private static final long UNLIMITED = -1; // in place of the remaining tokens
   private static final byte[] ALLOWED_FIELD = field("allowed");
   private static final byte[] LIMITED_FIELD = field("limited");
   private static final byte[] REMAINING_FIELD = field("remaining");
@@ -126,7 +126,7 @@ final class LimitCommands {
     return request.count() > index ? UnknownCommand.shown(request, index) : null;
   }
 
-  /** With the spends around it if that is possible, see {@link ThrottleCommands}. */
+  /** Spends, if possible together with neighbouring spends; see {@link ThrottleCommands}. */
   private void spend(Request request, Session session) {
     Replies replies = session.replies();
     LimitRun run = replies.waiting() == 0 ? runs.get().find(request, LIMIT) : null;
@@ -156,19 +156,19 @@ final class LimitCommands {
     decide(act, wire, ONE, session);
   }
 
-  /** A limit, an id, and perhaps a cost. */
+  /** Reads a limit, an id, and an optional cost. */
   private static WireRequest single(Request request) {
     Long cost = request.count() > COST ? cost(request, COST) : null;
     return WireRequest.of(
         new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null));
   }
 
-  /** The transaction of a command that starts as the others of one transaction do. */
+  /** Returns the transaction of a command that starts with a limit and an id. */
   List<Transaction> transaction(Request request, Session session) {
     return acts.transactions(single(request), session.caller());
   }
 
-  /** A mistake that was found before the limiter was asked. */
+  /** Replies with a mistake that was found before the limiter was called. */
   private static void refuse(WireException e, Session session) {
     session.noteRefused(String.valueOf(e.getMessage()));
     session.replies().error("ERR", everything(e));
@@ -182,7 +182,7 @@ final class LimitCommands {
       if ((request.count() - FIRST_OF_BATCH) % ARGUMENTS_OF_ONE != 0) {
         throw new WireException(
             null,
-            "found %s arguments behind the act, expected four for each transaction: limit, id, cost and kind"
+            "found %s arguments after the act, expected four for each transaction: limit, id, cost and kind"
                 .formatted(request.count() - FIRST_OF_BATCH));
       }
       for (int i = FIRST_OF_BATCH; i < request.count(); i += ARGUMENTS_OF_ONE) {
@@ -220,7 +220,7 @@ final class LimitCommands {
     String id = text(request, at + 1, "id");
     long cost = cost(request, at + 2);
     return act == Act.RESET
-        ? new WireTransaction(limit, id, null, null) // forgets the whole bucket
+        ? new WireTransaction(limit, id, null, null) // a reset has no cost
         : new WireTransaction(limit, id, cost, text(request, at + 3, "kind"));
   }
 
@@ -239,7 +239,7 @@ final class LimitCommands {
             sent,
             (decision, writer) -> {
               if (act == Act.RESET) {
-                writer.ok(); // a penalty is told by every other command
+                writer.ok(); // every other command reports a penalty
               } else {
                 reply.accept(decision.orElseThrow(), writer);
               }
@@ -268,7 +268,7 @@ final class LimitCommands {
     }
   }
 
-  /** One line with all mistakes. */
+  /** Returns one line with all mistakes. */
   static String everything(WireException e) {
     List<String> mistakes = new ArrayList<>();
     e.mistakes().forEach(mistake -> mistakes.add(mistake.toString()));
@@ -305,7 +305,7 @@ final class LimitCommands {
   /**
    * Writes the fields of a decision.
    *
-   * @param remaining tokens, {@link #UNLIMITED} where nothing limits the id
+   * @param remaining the remaining tokens, {@link #UNLIMITED} if nothing limits the id
    * @param decidedBy the store, or the word of the failure rule
    */
   static void writeFields(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
-import dev.sluice.async.Stages;
+import dev.sluice.internal.async.Stages;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The replies of a connection, in the order of its requests, whenever they become known: one that
- * is known waits for those before it. Belongs to the connection's thread.
+ * Puts the replies of a connection into the order of its requests: a reply that is known waits for
+ * the replies before it. Belongs to the connection's thread.
  */
 final class Replies {
 
@@ -31,8 +31,8 @@ final class Replies {
   /**
    * Makes the replies of a connection.
    *
-   * @param connection runs what it is given on the connection's thread
-   * @param request the one that is being answered
+   * @param connection runs tasks on the connection's thread
+   * @param request the current request
    * @param whenKnown called on that thread when {@link #writeKnown} has something to write
    */
   Replies(Executor connection, Request request, Runnable whenKnown) {
@@ -41,7 +41,7 @@ final class Replies {
     this.whenKnown = whenKnown;
   }
 
-  /** A reply that is not known yet, or waits for one that is not. */
+  /** A reply that is not known yet, or waits for one before it. */
   private record Waiting<T>(
       CompletableFuture<T> answer,
       BiConsumer<? super T, ReplyWriter> writes,
@@ -58,22 +58,25 @@ final class Replies {
     }
   }
 
-  /** Requests whose replies are decided on together. */
+  /** Requests that are decided together. */
   interface Gathered {
 
     /** Decides, and writes the replies in the order of the requests. */
     void write(ReplyWriter writer);
   }
 
-  /** Replies before the next one of another kind; not while a reply waits. */
+  /**
+   * Defers the current request, so that it is decided together with others before any other reply.
+   * Not to be called while a reply waits.
+   */
   void gather(Gathered requests) {
     if (gathered != requests) {
-      settle(); // what came before is decided before
+      settle(); // earlier requests are decided first
       gathered = requests;
     }
   }
 
-  /** Decides on the requests that were gathered. */
+  /** Decides the requests that were gathered. */
   void settle() {
     Gathered requests = gathered;
     if (requests != null) {
@@ -83,7 +86,7 @@ final class Replies {
     }
   }
 
-  /** Chooses the version of the replies to the requests that follow. */
+  /** Sets the protocol version of later replies. */
   void resp3(boolean wanted) {
     settle();
     resp3 = wanted;
@@ -93,22 +96,22 @@ final class Replies {
     return resp3;
   }
 
-  /** How many requests wait for their reply. */
+  /** Returns how many requests wait for their reply. */
   int waiting() {
     return waiting.size();
   }
 
-  /** About how many bytes of memory those requests hold. */
+  /** Returns about how many bytes of memory the waiting requests hold. */
   long waitingBytes() {
     return waitingBytes;
   }
 
-  /** The bytes that were written and not sent yet. */
+  /** Returns the writer, which has the bytes that were not sent yet. */
   ReplyWriter writer() {
     return writer;
   }
 
-  /** Replies with what is known already. */
+  /** Adds a reply that is known already. */
   void now(Consumer<ReplyWriter> reply) {
     settle();
     if (waiting.isEmpty()) {
@@ -123,7 +126,7 @@ final class Replies {
     now(writer -> writer.error(code, text));
   }
 
-  /** Replies when the answer is known, or with the error that it ends with. */
+  /** Adds a reply that is written when a stage has completed; if it fails, an error. */
   <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
     settle();
     CompletableFuture<T> answer = stage.toCompletableFuture();
@@ -133,7 +136,7 @@ final class Replies {
       return;
     }
     add(answer, reply);
-    Stages.onEnd(answer, (known, failure) -> tell()); // at once if it is known by now
+    Stages.onEnd(answer, (known, failure) -> tell()); // immediately if it has completed by now
   }
 
   private <T> void add(CompletableFuture<T> answer, BiConsumer<? super T, ReplyWriter> reply) {
@@ -142,7 +145,7 @@ final class Replies {
     waitingBytes += bytes;
   }
 
-  /** Many may become known at once: the connection's thread is told once. */
+  /** Wakes the connection's thread, once for many replies. */
   private void tell() {
     if (told.compareAndSet(false, true)) {
       connection.execute(this::look);
@@ -150,7 +153,7 @@ final class Replies {
   }
 
   private void look() {
-    told.set(false); // before the look: what becomes known from now on tells again
+    told.set(false); // reset before the check, so that no later reply is missed
     Waiting<?> first = waiting.peek();
     if (first != null && first.isKnown()) {
       whenKnown.run();
@@ -158,10 +161,10 @@ final class Replies {
   }
 
   /**
-   * Writes the first reply that waits. One at a time, since they may be large: the caller sends
-   * what is written, and stops while its client does not read.
+   * Writes the first waiting reply. Replies may be large, so the caller sends each one, and stops
+   * while its client does not read.
    *
-   * @return false if none waits, or the first is not known yet
+   * @return false if no reply waits, or the first is not known yet
    */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();

@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Writes replies as RESP2 or RESP3. What RESP2 has no type for becomes what Redis makes of it: a
- * map an array of keys and values, true and false 1 and 0. Belongs to one thread.
+ * Writes replies as RESP2 or RESP3. Types that RESP2 lacks are written as Redis does: a map as an
+ * array of keys and values, booleans as 1 and 0. Belongs to one thread.
  */
 final class ReplyWriter {
 
@@ -29,7 +29,7 @@ final class ReplyWriter {
   private int size;
   private boolean resp3;
 
-  /** Chooses the version of what is written from now on. */
+  /** Sets the version of later replies. */
   void resp3(boolean wanted) {
     resp3 = wanted;
   }
@@ -38,7 +38,7 @@ final class ReplyWriter {
     return size;
   }
 
-  /** Moves all that was written to the end of a buffer. */
+  /** Moves all written bytes to the end of a buffer. */
   void moveTo(ByteBuf target) {
     target.writeBytes(bytes, 0, size);
     size = 0;
@@ -53,14 +53,14 @@ final class ReplyWriter {
     size += OK.length;
   }
 
-  /** A short text without line ends. */
+  /** Writes a short text without line ends. */
   void simple(String text) {
     put('+');
     ascii(text);
     lineEnd();
   }
 
-  /** An error; what could end its line becomes a blank. */
+  /** Writes an error; characters that could end its line become blanks. */
   void error(String code, String text) {
     put('-');
     ascii(code);
@@ -109,12 +109,12 @@ final class ReplyWriter {
     ascii(resp3 ? "_\r\n" : "$-1\r\n");
   }
 
-  /** Begins an array of so many replies. */
+  /** Begins an array of a number of replies. */
   void array(int count) {
     header('*', count);
   }
 
-  /** Begins a map of so many pairs of replies. */
+  /** Begins a map of a number of pairs. */
   void map(int count) {
     if (resp3) {
       header('%', count);
@@ -136,8 +136,8 @@ final class ReplyWriter {
   }
 
   /**
-   * Writes from the last digit on, two for each division; of negative numbers, since the least has
-   * no positive twin.
+   * Writes digits from the last one on, two for each division. The value is negative, since the
+   * smallest one has no positive counterpart.
    */
   private void digits(long value) {
     long rest = value;
@@ -160,7 +160,7 @@ final class ReplyWriter {
     }
   }
 
-  /** How many digits a number below 0 has. */
+  /** Returns the number of digits of a negative number. */
   private static int digitsOf(long negative) {
     int digits = 1;
     for (long power = -10; negative <= power && digits < MOST_DIGITS; power *= 10) {

@@ -6,15 +6,18 @@ import java.util.Arrays;
 import java.util.OptionalLong;
 
 /**
- * The arguments of one request, as slices of the bytes that were read. Each connection has one,
- * which is filled again for its next request: nothing may keep it. Not thread-safe.
+ * The arguments of one request, as slices of the bytes that were read. Each connection reuses one
+ * object, so no reference may be kept. Not thread-safe.
  */
 final class Request {
 
   private static final int USUAL_COUNT = 8;
   private static final int BYTES_OF_WAITING = 512;
 
-  /** Four arguments are a transaction of a batch, with its decision. */
+  /**
+   * Memory for an argument while its reply waits: four arguments are a transaction of a batch, with
+   * its decision.
+   */
   private static final int BYTES_OF_ARGUMENT = 75;
 
   private byte[] bytes = new byte[0];
@@ -26,7 +29,7 @@ final class Request {
     count = 0;
   }
 
-  /** Adds an argument whose place counts from the beginning of the request. */
+  /** Adds an argument; its start is relative to the start of the request. */
   void add(int start, int length) {
     if (count == starts.length) {
       starts = Arrays.copyOf(starts, 2 * count);
@@ -37,7 +40,7 @@ final class Request {
     count++;
   }
 
-  /** Says where the request begins, when all of it is there. */
+  /** Sets the bytes and the start of the request, once it is complete. */
   void isAt(byte[] newBytes, int start) {
     bytes = newBytes;
     for (int i = 0; i < count; i++) {
@@ -45,7 +48,7 @@ final class Request {
     }
   }
 
-  /** About what is held of the request while its reply waits, whatever the command keeps. */
+  /** Returns about how many bytes the request holds while its reply waits. */
   int bytesWhileWaiting() {
     int bytes = BYTES_OF_ARGUMENT * count;
     for (int i = 0; i < count; i++) {
@@ -54,7 +57,7 @@ final class Request {
     return Math.max(BYTES_OF_WAITING, bytes);
   }
 
-  /** How many arguments there are, with the command's name. */
+  /** Returns the number of arguments, with the command's name. */
   int count() {
     return count;
   }
@@ -72,23 +75,23 @@ final class Request {
     return lengths[index];
   }
 
-  /** The argument as text; bytes that are not UTF-8 become replacement characters. */
+  /** Returns an argument as text; bytes that are not UTF-8 become replacement characters. */
   String text(int index) {
     return new String(bytes, starts[index], lengths[index], StandardCharsets.UTF_8);
   }
 
-  /** The bytes of the argument. */
+  /** Returns a copy of the bytes of an argument. */
   byte[] copy(int index) {
     return Arrays.copyOfRange(bytes, starts[index], starts[index] + lengths[index]);
   }
 
-  /** Whether the argument is these very bytes. */
+  /** Whether an argument has exactly these bytes. */
   boolean is(int index, byte[] word) {
     int from = starts[index];
     return Arrays.equals(bytes, from, from + lengths[index], word, 0, word.length);
   }
 
-  /** Whether the argument is this word, in capitals or not. */
+  /** Whether an argument is this word, ignoring case. */
   boolean is(int index, String upperCase) {
     if (lengths[index] != upperCase.length()) {
       return false;
@@ -101,18 +104,18 @@ final class Request {
     return true;
   }
 
-  /** The ASCII capital of a letter; any other byte as it is. */
+  /** Returns the ASCII capital of a letter; any other byte unchanged. */
   static int upper(byte b) {
     return b >= 'a' && b <= 'z' ? b - ('a' - 'A') : b;
   }
 
-  /** Whole numbers as redis-cell reads them. Stateless and thread-safe. */
+  /** Parses whole numbers as redis-cell does. */
   static final class Decimals {
 
     private Decimals() {}
 
     /**
-     * Reads a signed decimal number of 64 bits: a sign or none, then digits only.
+     * Parses a signed 64-bit decimal number: an optional sign, then digits only.
      *
      * @return empty if it is something else
      */
@@ -124,9 +127,9 @@ final class Request {
     }
 
     /**
-     * The same without an object.
+     * Parses such a number without making an object.
      *
-     * @param otherwise the result if it is something else
+     * @param otherwise the result for any other text
      */
     static long readOr(long otherwise, byte[] bytes, int start, int length) {
       int at = start;
@@ -138,7 +141,7 @@ final class Request {
       if (at == end) {
         return otherwise;
       }
-      long value = 0; // negative, since the least number has no positive twin
+      long value = 0; // negative, since the smallest number has no positive counterpart
       for (; at < end; at++) {
         int digit = bytes[at] - '0';
         if (digit < 0 || digit > 9 || value < Long.MIN_VALUE / 10) {

@@ -9,18 +9,18 @@ import java.util.Arrays;
 import java.util.Locale;
 
 /*
- * Bytes are copied once out of the network's buffer, into an array that all connections of a thread
- * share, and are read there. A connection keeps only the bytes of a request that is not whole yet.
- * When more arrives, reading goes on where it ended. So a client that sends one byte at a time
- * costs no more than one that sends all at once.
+ * Bytes are copied once from the network's buffer to an array that all connections of a thread
+ * share, and are parsed there. A connection keeps only the bytes of an incomplete request. When
+ * more arrives, parsing continues where it stopped, so a client that sends one byte at a time costs
+ * no more than others.
  *
- * Why not netty-codec-redis: it makes an object of each part of each request, and accepts a million
- * arguments and 512 MB a string. docs/decisions has the figures.
+ * netty-codec-redis is not used because it makes an object of each part of each request, and
+ * accepts a million arguments and strings of 512 MB. docs/decisions has the figures.
  */
 
 /**
- * Finds requests in what a client sends: arrays of bulk strings, or lines of words ("inline
- * commands"), as the Redis protocol has them. Belongs to its connection's thread.
+ * Parses the requests of a client: arrays of bulk strings, or lines of words ("inline commands"),
+ * as in the Redis protocol. Belongs to its connection's thread.
  */
 final class RequestReader {
 
@@ -36,10 +36,10 @@ final class RequestReader {
   /** The most bytes of an inline command. */
   static final int MAX_INLINE = 4 << 10;
 
-  /** The most bytes of a line that says how much follows. */
+  /** The most bytes of a header line. */
   private static final int MAX_HEADER = 24;
 
-  /** The most digits of a length that is allowed. */
+  /** The most digits of an allowed length. */
   private static final int USUAL_DIGITS = 5;
 
   private static final byte[] NONE = new byte[0];
@@ -55,16 +55,16 @@ final class RequestReader {
 
   private final Request request = new Request();
   private byte[] bytes = NONE;
-  private int start; // of the request that is being read
-  private int at; // how far it has been read
+  private int start; // of the current request
+  private int at; // how far it was parsed
   private int end;
   private int expected = UNKNOWN; // arguments
 
-  // Of the header that was read last: its number, and where its CR is.
+  // Number and CR position of the last header read.
   private long number;
   private int headerEnd;
 
-  /** Takes what was read, and releases it. */
+  /** Adds a buffer, and releases it. */
   void add(ByteBuf read) {
     int more = read.readableBytes();
     int kept = end - start;
@@ -83,7 +83,7 @@ final class RequestReader {
     end = kept + more;
   }
 
-  /** Takes what has not been read out of the array that is shared; to be called after reading. */
+  /** Copies unparsed bytes from the shared array; to be called after parsing. */
   void keep() {
     int kept = end - start;
     if (kept == 0) {
@@ -98,15 +98,15 @@ final class RequestReader {
     end = kept;
   }
 
-  /** How many bytes of memory wait for more of a request, or for its turn. */
+  /** Returns how many bytes of memory wait for the rest of a request, or for their turn. */
   int heldBytes() {
     return start == end ? 0 : bytes.length;
   }
 
   /**
-   * Goes on to the next request.
+   * Moves to the next request.
    *
-   * @return false if it is not whole yet
+   * @return false if the next request is incomplete
    */
   boolean next() throws ProtocolException {
     while (at < end) {
@@ -129,7 +129,7 @@ final class RequestReader {
     return false;
   }
 
-  /** The request that {@link #next} found; it is overwritten by the next one. */
+  /** Returns the request that {@link #next} found; the next call overwrites it. */
   Request request() {
     return request;
   }
@@ -145,7 +145,7 @@ final class RequestReader {
     expected = UNKNOWN;
   }
 
-  /** Reads how many arguments there are. Redis ignores requests without any, and so do we. */
+  /** Reads the number of arguments. Requests without arguments are ignored, as in Redis. */
   private boolean readCount() throws ProtocolException {
     if (!readHeader("too big mbulk count string", "invalid multibulk length")) {
       return false;
@@ -193,7 +193,7 @@ final class RequestReader {
         return false;
       }
       if (bytes[to] != '\r' || bytes[to + 1] != '\n') {
-        throw new ProtocolException("expected CR and LF behind a bulk string");
+        throw new ProtocolException("expected CR and LF after a bulk string");
       }
       request.add(from - start, (int) length);
       at = to + 2;
@@ -201,7 +201,7 @@ final class RequestReader {
     return true;
   }
 
-  /** Reads a line that says how much follows; false if it is not whole yet. */
+  /** Reads a header line; returns false if it is incomplete. */
   private boolean readHeader(String tooLong, String invalid) throws ProtocolException {
     if (readUsualHeader()) {
       return true;
@@ -215,10 +215,10 @@ final class RequestReader {
     return true;
   }
 
-  /** The same in one pass, for a line of a few digits that is whole: nearly every one. */
+  /** Reads a header line in one pass, if it is complete and has few digits, as nearly always. */
   private boolean readUsualHeader() {
     int place = at + 1;
-    int last = Math.min(end - 1, place + USUAL_DIGITS + 1); // where the CR may be, at the latest
+    int last = Math.min(end - 1, place + USUAL_DIGITS + 1); // the last possible position of the CR
     int value = 0;
     while (place < last && bytes[place] >= '0' && bytes[place] <= '9') {
       value = 10 * value + (bytes[place] - '0');
@@ -232,13 +232,13 @@ final class RequestReader {
     return true;
   }
 
-  /** Where a line that says how much follows ends (at its CR); -1 if it is not whole yet. */
+  /** Returns the position of the CR of a header line; -1 if the line is incomplete. */
   private int lineEnd(int from, String tooLong) throws ProtocolException {
     int last = Math.min(end - 1, from + MAX_HEADER);
     for (int i = from; i < last; i++) {
       if (bytes[i] == '\r') {
         if (bytes[i + 1] != '\n') {
-          throw new ProtocolException("expected LF behind CR");
+          throw new ProtocolException("expected LF after CR");
         }
         return i;
       }
@@ -249,7 +249,7 @@ final class RequestReader {
     return -1;
   }
 
-  /** A whole number of at most 18 digits. */
+  /** Parses a whole number of at most 18 digits. */
   private long number(int from, int to, String invalid) throws ProtocolException {
     boolean negative = from < to && bytes[from] == '-';
     int first = negative ? from + 1 : from;
@@ -276,7 +276,7 @@ final class RequestReader {
     if (lineEnd - start > MAX_INLINE) {
       throw new ProtocolException("too big inline request");
     }
-    at = lineEnd; // so far there is no end of the line
+    at = lineEnd; // searched up to here
     if (lineEnd == end) {
       return false;
     }
@@ -292,7 +292,7 @@ final class RequestReader {
     return true;
   }
 
-  /** Splits a line into words as redis-cli does: quoted ones are unescaped where they stand. */
+  /** Splits a line into words as redis-cli does; quoted words are unescaped in place. */
   private void split(int from, int to) throws ProtocolException {
     int i = from;
     while (true) {
@@ -333,7 +333,7 @@ final class RequestReader {
     return b == ' ' || b == '\t' || b == '\r' || b == '\n' || b == 0x0b || b == '\f';
   }
 
-  /** The byte that an escape in double quotes stands for, 0 to 255; -1 if there is none. */
+  /** Returns the byte of an escape in double quotes, 0 to 255; -1 if there is no escape. */
   private int escaped(int i, int to) {
     if (bytes[i] != '\\' || i + 1 == to) {
       return -1;

@@ -11,7 +11,7 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * {@code SLUICE.RESERVE} and {@code SLUICE.CANCEL}: a spend that can be taken back by a token.
+ * {@code SLUICE.RESERVE} and {@code SLUICE.CANCEL}: a spend that can be cancelled by a token.
  * Thread-safe.
  */
 final class ReservationCommands {

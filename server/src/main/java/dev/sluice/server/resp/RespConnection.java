@@ -24,18 +24,21 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * All requests of one read are answered by one write. While the client does not read its replies,
- * or too many of its requests wait for the store, nothing more is read. Bytes that have been read
- * already stay where they are, at most one read's worth beyond the request that is being read. All
- * of that is charged to the server's budget.
+ * or too many of its requests wait for the store, nothing more is read. Bytes that were already
+ * read are kept, at most one read's worth beyond the current request. All of this is charged to the
+ * server's budget.
  */
 
-/** One connection: bytes to requests, requests to commands, replies to bytes. */
+/** One connection: parses requests, calls commands, and sends replies. */
 final class RespConnection extends Client {
 
-  /** What requests of one connection may hold that wait for the store: 1,024 usual ones. */
+  /**
+   * The most bytes of requests of one connection that wait for the store: enough for 1,024 usual
+   * ones.
+   */
   private static final int MAX_WAITING_BYTES = 512 << 10;
 
-  /** Replies are sent when there are so many bytes of them, and at the end of each read. */
+  /** Replies are sent once they have this many bytes, and at the end of each read. */
   private static final int SEND_AT = 32 << 10;
 
   private static final long LINGER_MILLIS = 500;
@@ -47,12 +50,12 @@ final class RespConnection extends Client {
   private final Replies replies;
   private final Session session;
   private @Nullable Command last; // that was called
-  private int uncounted; // calls of it
+  private int uncounted; // calls of last
   private boolean inputEnded;
-  private boolean leaving; // no more is read from the network
+  private boolean leaving; // reads no more from the network
   private boolean ended;
   private long chargedBytes;
-  private @Nullable ChannelFuture lastSent; // of those that were not written at once
+  private @Nullable ChannelFuture lastSent; // of the writes that did not finish at once
 
   // What the clock of waitsSinceNanos runs for: replies to be read, a request to be completed.
   private @Nullable ChannelFuture awaitedReading;
@@ -95,14 +98,14 @@ final class RespConnection extends Client {
   public void channelRead(ChannelHandlerContext ctx, Object message) {
     ByteBuf read = (ByteBuf) message;
     if (ended) {
-      read.release(); // it came too late
+      read.release(); // it arrived too late
       return;
     }
     reader.add(read);
     answer();
   }
 
-  /** Replies that waited are known, or the client has read some: there may be room. */
+  /** Continues, after waiting replies became known or the client has read some. */
   private void goOn() {
     if (channel.isActive()) {
       answer();
@@ -134,7 +137,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /** Finds the next request. It is the end if none is left and no more is read. */
+  /** Finds the next request; ends the connection if there is none and no more is read. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);
@@ -152,7 +155,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Clients often send the same command again. */
+  /** Finds the command, first trying the last one, which clients often repeat. */
   private @Nullable Command find(Request request) {
     Command command = last;
     return command != null && command.isNamed(request, 0) ? command : commands.find(request, 0);
@@ -161,7 +164,7 @@ final class RespConnection extends Client {
   private void admitted(Command command, Request request) {
     try {
       if (!command.gathers()) {
-        replies.settle(); // what came before it is decided before it
+        replies.settle(); // earlier requests are decided first
       }
       session.admit(command.need(), command.acts(request));
       count(command);
@@ -173,7 +176,10 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Calls that are gathered are counted together: with the next other command, or the read. */
+  /**
+   * Counts a call. Gathered calls are counted together, before another command or at the end of the
+   * read.
+   */
   private void count(Command command) {
     if (command != last) {
       count();
@@ -193,7 +199,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** A web page can make a browser send much, but only as HTTP: with one of these lines. */
+  /** Whether a request is a line of HTTP: a web page can make a browser send HTTP here. */
   private static boolean isHttp(Request request) {
     return request.is(0, "POST") || request.is(0, "HOST:");
   }
@@ -229,16 +235,16 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Charges what is held, and says how things stand to those who bound it. */
+  /** Charges the bytes held, and updates the state that the budget reads. */
   private void account() {
     if (!channel.isActive()) {
-      return; // all that was charged is given back
+      return; // closing releases all charges
     }
     int held = reader.heldBytes();
     long unsent = unsentBytes();
     long owed = held + unsent + replies.waitingBytes();
     if (owed > chargedBytes && !charge(owed - chargedBytes, owed > RequestReader.MAX_REQUEST)) {
-      close("no room for what it holds; it held %s bytes");
+      close("no room for its requests and replies; it held %s bytes");
       return;
     }
     if (owed < chargedBytes) {
@@ -256,8 +262,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Notes since when the client is waited for. The clock starts again when all has come that it ran
-   * for: a byte that is read now and then does not do, nor does a new request.
+   * Records since when the server waits for the client. The clock restarts only when all that it
+   * waits for has come: reading a byte now and then is not enough, nor is a new request.
    */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
@@ -278,7 +284,7 @@ final class RespConnection extends Client {
   @Override
   public void channelWritabilityChanged(ChannelHandlerContext ctx) {
     if (channel.isWritable()) {
-      channel.eventLoop().execute(this::goOn); // not amid the flush that made room
+      channel.eventLoop().execute(this::goOn); // not within the current flush
     }
   }
 
@@ -304,7 +310,7 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Reads the bytes that are still on their way: they would make the network drop the last replies.
+   * Reads the remaining input: unread bytes would reset the connection, and drop the last replies.
    */
   private void endOutput() {
     SslHandler tls = channel.pipeline().get(SslHandler.class);
@@ -359,7 +365,7 @@ final class RespConnection extends Client {
     return isIdle() && quietNanos(nowNanos) > idleNanos ? "idle, it held %s bytes" : null;
   }
 
-  /** The protocol has no word for it: the server's side ends when all is answered. */
+  /** Closes the server's side once all is answered, since the protocol has no message for it. */
   @Override
   protected void sayGoodbye() {
     channel.eventLoop().execute(this::leave);

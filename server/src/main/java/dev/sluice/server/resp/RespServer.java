@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TransportType;
 import dev.sluice.Limiter;
+import dev.sluice.internal.text.Durations;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.net.ConnectionBudget;
@@ -12,7 +13,6 @@ import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.resp.Command.CommandTable;
 import dev.sluice.server.tls.TlsIdentity.Tls;
-import dev.sluice.text.Durations;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -37,11 +37,11 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A port for Redis clients: {@code CL.THROTTLE} and {@code THROTTLE} with quotas that the caller
- * sends, and {@code SLUICE.*} on the limits that are configured. Speaks RESP2 and RESP3.
+ * A port for Redis clients: {@code CL.THROTTLE} and {@code THROTTLE} with quotas of the caller, and
+ * {@code SLUICE.*} on configured limits. Speaks RESP2 and RESP3.
  *
  * <p>Thread-safe. {@link Builder#start} blocks until the port is open, {@link #close} until the
- * last reply is out.
+ * last reply was sent.
  */
 public final class RespServer implements AutoCloseable {
 
@@ -70,7 +70,7 @@ public final class RespServer implements AutoCloseable {
    *
    * @param address where it listens; port 0 for any free one
    * @param limiter decides
-   * @param reservations what clients hold, by the same limiter
+   * @param reservations the reservations of the same limiter
    * @return a builder
    */
   public static Builder builder(
@@ -79,15 +79,15 @@ public final class RespServer implements AutoCloseable {
   }
 
   /**
-   * Where the server listens.
+   * Returns the address of the port.
    *
-   * @return the address, with the port that was chosen
+   * @return the address, with the port that was opened
    */
   public InetSocketAddress address() {
     return (InetSocketAddress) listening.localAddress();
   }
 
-  /** Closes the port when every connection of the traffic has had its answers. */
+  /** Closes the port once every connection of the budget got its answers. */
   @Override
   public void close() {
     traffic.drain();
@@ -113,7 +113,7 @@ public final class RespServer implements AutoCloseable {
     }
 
     /**
-     * Sets who may do what; everybody everything, if not called.
+     * Sets access control; everybody may do everything if not called.
      *
      * @param newAccess decides
      * @return this
@@ -138,7 +138,7 @@ public final class RespServer implements AutoCloseable {
     }
 
     /**
-     * Sets what INFO says of Sluice's version.
+     * Sets Sluice's version for INFO.
      *
      * @param newVersion the version
      * @return this
@@ -150,7 +150,7 @@ public final class RespServer implements AutoCloseable {
     }
 
     /**
-     * Encrypts all connections; none if not called.
+     * Encrypts all connections; no TLS if not called.
      *
      * @param newTls the certificate and what clients must show; null for no TLS
      * @return this
@@ -162,7 +162,7 @@ public final class RespServer implements AutoCloseable {
     }
 
     /**
-     * Sets where commands and connections are counted; nowhere, if not called.
+     * Sets the registry that counts commands and connections; none if not called.
      *
      * @param newRegistry takes the meters
      * @return this
@@ -176,7 +176,7 @@ public final class RespServer implements AutoCloseable {
     /**
      * Opens the port.
      *
-     * @param traffic all connections of the process: the new ones are bounded together with them
+     * @param traffic the budget of all connections of the process
      * @return the running server
      * @throws AddressException if the port can't be opened
      */
@@ -205,7 +205,7 @@ public final class RespServer implements AutoCloseable {
       return new RespServer(traffic, loops, bound.channel());
     }
 
-    /** One buffer at a time: its requests are answered before the next is read. */
+    /** Reads one buffer at a time, and answers its requests before the next one. */
     private static RecvByteBufAllocator readBuffers() {
       return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
           .maxMessagesPerRead(1);
@@ -222,7 +222,7 @@ public final class RespServer implements AutoCloseable {
     return all;
   }
 
-  /** The shared parts of all connections of a port, and how they begin. Thread-safe. */
+  /** Initializes the connections of a port, with the parts that they share. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 

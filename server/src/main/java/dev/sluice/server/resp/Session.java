@@ -27,7 +27,7 @@ final class Session {
     this.caller = identity.anybody();
   }
 
-  /** A number that no other connection of this server has had. */
+  /** Returns a number that is unique among the connections of this server. */
   long id() {
     return id;
   }
@@ -36,21 +36,21 @@ final class Session {
     return remote;
   }
 
-  /** The client, as far as it has shown who it is. */
+  /** Returns the identity of the client. */
   Identity identity() {
     return identity;
   }
 
-  /** The sender of the command that is being answered. */
+  /** Returns the caller of the current command. */
   Caller caller() {
     return caller;
   }
 
   /**
-   * Finds out who sends a command.
+   * Identifies the caller of a command, and requires a permission.
    *
-   * @param acts what it asks for, if the audit log has a line for that
-   * @throws dev.sluice.server.base.RefusedException if it may not
+   * @param acts the requested acts, if the audit log notes them
+   * @throws dev.sluice.server.base.RefusedException if the caller lacks the permission
    */
   void admit(Permission need, List<Noted> acts) {
     if (identity.isOpen()) {
@@ -71,7 +71,7 @@ final class Session {
     return replies;
   }
 
-  /** The name that the client gave itself, empty if it gave none. */
+  /** Returns the name that the client set, empty if it set none. */
   String clientName() {
     return clientName;
   }
@@ -80,7 +80,7 @@ final class Session {
     clientName = newName;
   }
 
-  /** Ends the connection when the replies up to now have been sent. */
+  /** Closes the connection once the replies so far were sent. */
   void end() {
     ending = true;
   }

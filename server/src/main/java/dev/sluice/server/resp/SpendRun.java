@@ -2,44 +2,44 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.SpendPipeline;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.server.resp.SpendRun.LimitRun;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Spends of one limit that came in one read of one connection, and are decided together. Belongs to
- * a thread; its connections use it one after the other.
+ * A run of spends of one limit, received in one read of one connection and decided together.
+ * Belongs to a thread, whose connections use it one after the other.
  */
-abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
+abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
   private static final ReplyWriter NOWHERE = new ReplyWriter();
 
-  private final Spends spends;
+  private final SpendPipeline spends;
   private @Nullable Replies owner;
   private ReplyWriter writer = NOWHERE;
 
-  SpendRun(Spends spends) {
+  SpendRun(SpendPipeline spends) {
     this.spends = spends;
   }
 
   /**
-   * Adds a spend, after deciding on those before it if there is no room.
+   * Adds a spend; if there is no room, decides the earlier ones first.
    *
-   * @param id which argument of the request is the id
-   * @param quota in place of the limit's own, null for that
+   * @param id the index of the argument that is the id
+   * @param quota the quota, null for the limit's own
    * @param cost tokens
-   * @return its place; -1 if the limiter itself has to decide, nothing was added then
+   * @return the index of the spend; -1 if nothing was added, and the limiter itself has to decide
    */
   final int add(Replies replies, Request request, int id, @Nullable Quota quota, long cost) {
     if (owner != replies) {
-      spends.clear(); // a connection that broke may have left some
-    } else if (spends.size() == Spends.CAPACITY) {
+      spends.clear(); // a broken connection may have left some
+    } else if (spends.size() == SpendPipeline.CAPACITY) {
       replies.settle();
     }
     int place = spends.size();
@@ -51,7 +51,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     return place;
   }
 
-  /** Where the replies go while they are decided. */
+  /** Returns the writer of the replies, during the decision. */
   final ReplyWriter writer() {
     return writer;
   }
@@ -73,7 +73,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     ErrorReplies.write(failure, writer);
   }
 
-  /** Spends from a limit that is configured. */
+  /** A run of spends from a configured limit. */
   static final class LimitRun extends SpendRun {
 
     private static final int ID = 2;
@@ -81,7 +81,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     private final byte[] name;
     private final String text;
 
-    LimitRun(String limit, byte[] name, Spends spends) {
+    LimitRun(String limit, byte[] name, SpendPipeline spends) {
       super(spends);
       this.text = limit;
       this.name = name;
@@ -105,7 +105,7 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     boolean add(Replies replies, Request request, long cost) {
       try {
         return add(replies, request, ID, null, cost) >= 0;
-      } catch (UnknownLimitException e) { // it was there when the run was made
+      } catch (UnknownLimitException e) { // removed since the run was made
         return false;
       }
     }
@@ -141,20 +141,22 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     }
   }
 
-  /** The runs of a thread, a few limits' at a time, found by the bytes of a name. */
+  /**
+   * The runs of a thread, for a few limits at a time, looked up by the bytes of the limit's name.
+   */
   static final class LimitRuns {
 
     private static final int SLOTS = 64;
 
     private final Limiter limiter;
     private final @Nullable LimitRun[] slots = new @Nullable LimitRun[SLOTS];
-    private boolean none; // the store does not answer at once
+    private boolean none; // the store may not answer at once
 
     LimitRuns(Limiter limiter) {
       this.limiter = limiter;
     }
 
-    /** The run of the limit that an argument names; null if there is none. */
+    /** Returns the run for the limit that an argument names; null if there is none. */
     @Nullable LimitRun find(Request request, int index) {
       if (none) {
         return null;
@@ -177,14 +179,14 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
       if (known == null || !now.isConfigured(known)) {
         return null;
       }
-      Spends spends = spends(text);
+      SpendPipeline spends = spends(text);
       return spends == null ? null : new LimitRun(text, name, spends);
     }
 
-    private @Nullable Spends spends(String name) {
+    private @Nullable SpendPipeline spends(String name) {
       try {
         DirectLimit limit = limiter.limit(name);
-        Spends spends = limit.spends();
+        SpendPipeline spends = limit.spends();
         none = spends == null;
         return spends;
       } catch (UnknownLimitException e) { // the limits were replaced since
@@ -204,15 +206,15 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
     }
   }
 
-  /** Commands whose quotas the caller sent. */
+  /** A run of commands with quotas of the caller. */
   static final class ThrottleRun extends SpendRun {
 
     private static final int KEY = 1;
 
-    private final Dialect[] dialects = new Dialect[Spends.CAPACITY];
-    private final boolean[] fits = new boolean[Spends.CAPACITY];
+    private final Dialect[] dialects = new Dialect[SpendPipeline.CAPACITY];
+    private final boolean[] fits = new boolean[SpendPipeline.CAPACITY];
 
-    ThrottleRun(Spends spends) {
+    ThrottleRun(SpendPipeline spends) {
       super(spends);
     }
 
@@ -220,7 +222,8 @@ abstract class SpendRun implements Replies.Gathered, Spends.Outcome {
      * Adds a command.
      *
      * @param cost tokens, at most the quota's burst
-     * @param fitting false for a command whose quantity is over the limit: it reads the bucket only
+     * @param fitting false for a command whose quantity is above the limit, which only reads the
+     *     bucket
      * @return false if the limiter itself has to decide; nothing was added then
      */
     boolean add(

@@ -6,9 +6,9 @@ import static dev.sluice.server.access.Permission.DECIDE;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
-import dev.sluice.direct.DirectLimit;
-import dev.sluice.direct.Spends;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.direct.DirectLimit;
+import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
@@ -23,9 +23,10 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Consecutive commands of one read make a run. They are decided together, with one reading of the
- * clock, and no object is made for a command (dev.sluice.direct.Spends). A key that is not plain
- * ASCII, a store over a network, and a command behind one that waits for a store take the limiter's
- * ordinary way. The decisions are the same. SLUICE.SPEND makes such runs too, one for each limit
+ * clock and without an object for each command (dev.sluice.internal.direct.SpendPipeline). A key
+ * that is not plain
+ * ASCII, a store over a network, and a command behind one that waits for a store use the limiter's
+ * ordinary path, with the same decisions. SLUICE.SPEND makes such runs too, one for each limit
  * (LimitRuns).
  */
 
@@ -33,7 +34,8 @@ import org.jspecify.annotations.Nullable;
  * {@code CL.THROTTLE} as redis-cell has it, and {@code THROTTLE} as throttlecrab has it: the caller
  * sends the quota with each request. Both work on the same buckets, one for each key.
  *
- * <p>Thread-safe. Where the two are wrong, Sluice differs on purpose: docs/doors/redis.md lists it.
+ * <p>Thread-safe. Where the two originals are wrong, Sluice differs on purpose: docs/doors/redis.md
+ * lists the differences.
  */
 final class ThrottleCommands {
 
@@ -61,20 +63,20 @@ final class ThrottleCommands {
     this.async = limiter.async();
   }
 
-  /** A quota and the numbers that it was made of. Immutable: threads may race to replace one. */
+  /** A quota and the numbers that it was made from. Immutable, since threads race to replace it. */
   private record CachedQuota(long burst, long count, long periodSeconds, Quota quota) {}
 
-  /** What a thread keeps for its connections. */
+  /** The runs that a thread keeps for its connections. */
   private final class Runs {
     final SentQuota sent = new SentQuota();
     private @Nullable ThrottleRun run; // made when it is first needed
     private boolean known;
 
-    /** Null where the store does not answer at once. */
+    /** Returns the run; null if the store may not answer at once. */
     @Nullable ThrottleRun run() {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
-        Spends spends = limit.spends();
+        SpendPipeline spends = limit.spends();
         run = spends == null ? null : new ThrottleRun(spends);
         known = true;
       }
@@ -144,7 +146,10 @@ final class ThrottleCommands {
         (decision, writer) -> dialect.write(decision, quota, fits, writer));
   }
 
-  /** Returns an argument; anything but a number of 64 bits is below the range of all of them. */
+  /**
+   * Returns an argument; for anything but a 64-bit number, a value below the range of every
+   * argument.
+   */
   private static long number(Request request, int index) {
     return Decimals.readOr(
         Long.MIN_VALUE, request.bytes(), request.start(index), request.length(index));
@@ -170,7 +175,7 @@ final class ThrottleCommands {
         .formatted(argument, UnknownCommand.shown(request, index), range);
   }
 
-  /** Callers send the same few quotas repeatedly. */
+  /** Returns a quota, cached because callers send the same few quotas repeatedly. */
   private Quota quota(long maxBurst, long count, long periodSeconds, Dialect dialect) {
     long burst = maxBurst + dialect.beyondMaxBurst();
     long mixed = (burst * 31 + count) * 31 + periodSeconds;
@@ -188,7 +193,10 @@ final class ThrottleCommands {
     return cached.quota;
   }
 
-  /** A quota would refuse them too, by other names than the caller knows. */
+  /**
+   * Refuses an overflow here, since a quota's message would use names that the caller does not
+   * know.
+   */
   private static void requireNoOverflow(
       long maxBurst, long count, long periodSeconds, Dialect dialect) {
     if (periodSeconds > MOST_SECONDS) {
@@ -211,9 +219,8 @@ final class ThrottleCommands {
   }
 
   /**
-   * The quota that was sent last, with the bytes that say it: max_burst, count and period. Callers
-   * send the same one repeatedly, and equal bytes are found sooner than three numbers are read.
-   * Belongs to a thread.
+   * The last quota, with the bytes of max_burst, count and period. Callers send the same one
+   * repeatedly, and comparing bytes is faster than parsing three numbers. Belongs to a thread.
    */
   static final class SentQuota {
 
@@ -221,14 +228,14 @@ final class ThrottleCommands {
     private static final int LAST = 4;
     private static final int MOST_BYTES = 64;
 
-    private final byte[] bytes = new byte[MOST_BYTES]; // all three arguments, and what is between
+    private final byte[] bytes = new byte[MOST_BYTES]; // from the first argument to the last
     private int length;
     private final int[] starts = new int[LAST - FIRST + 1]; // in these bytes
     private final int[] lengths = new int[LAST - FIRST + 1];
     private @Nullable Dialect dialect;
     private @Nullable Quota quota;
 
-    /** The quota of a request that says the same as the last one; null if it says another. */
+    /** Returns the last quota if a request has the same bytes; otherwise null. */
     @Nullable Quota of(Request request, Dialect spoken) {
       int from = request.start(FIRST);
       int to = request.start(LAST) + request.length(LAST);
@@ -248,7 +255,7 @@ final class ThrottleCommands {
       return alike;
     }
 
-    /** Keeps a quota, unless its numbers are written with many zeros before them. */
+    /** Keeps a quota, unless its numbers have too many digits, such as leading zeros. */
     void set(Request request, Dialect spoken, Quota sent) {
       int from = request.start(FIRST);
       int size = request.start(LAST) + request.length(LAST) - from;

@@ -13,16 +13,16 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Envoy's limit is a number and a calendar unit; ours is a bucket. Where the bucket holds exactly
- * what comes back in one unit, the two say the same. Everywhere else the number is the burst, the
- * most that may ever remain, and the unit is UNKNOWN. Envoy then leaves the window out of its
- * headers, rather than tell a wrong one.
+ * Envoy's limit is a number and a calendar unit; ours is a bucket. If the bucket holds exactly what
+ * is refilled in one unit, the two are the same. Otherwise the number is the burst, the most that
+ * can ever remain, and the unit is UNKNOWN. Envoy then omits the window from its headers, rather
+ * than send a wrong one.
  */
 
-/** Quotas in Envoy's terms, and back. Pure. */
+/** Converts quotas to and from Envoy's terms. */
 final class CurrentLimit {
 
-  /** The most that a field of 32 bits can say. */
+  /** The largest value of a 32-bit field. */
   static final int UINT32_MAX = -1;
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -43,7 +43,7 @@ final class CurrentLimit {
     return periods;
   }
 
-  /** The limit that an answer tells. */
+  /** Returns a quota as Envoy's limit. */
   static RateLimit of(Quota quota, String name) {
     return RateLimit.newBuilder()
         .setRequestsPerUnit(uint32(quota.burst()))
@@ -61,15 +61,15 @@ final class CurrentLimit {
     return Unit.UNKNOWN;
   }
 
-  /** Whether the unit of a limit that a caller brought is one. */
+  /** Whether a limit that a caller sent has a known unit. */
   static boolean hasUnit(RateLimitOverride override) {
     return PERIODS.containsKey(unit(override));
   }
 
   /**
-   * The quota that a caller brought, whose unit is one; null for one of zero requests, which lets
-   * nothing pass. A rate above one a nanosecond, the fastest that a bucket has, is one a
-   * nanosecond.
+   * Returns the quota of a limit that a caller sent with a known unit; null for zero requests,
+   * which nothing can pass. The rate is capped at one per nanosecond, the fastest refill of a
+   * bucket.
    */
   static @Nullable Quota quota(RateLimitOverride override) {
     Duration period = Objects.requireNonNull(PERIODS.get(unit(override)));
@@ -78,14 +78,14 @@ final class CurrentLimit {
     return requests == 0 ? null : Quota.per(requests, period);
   }
 
-  /** The unit of a limit that a caller brought. */
+  /** Returns the unit of a limit that a caller sent. */
   static Unit unit(RateLimitOverride override) {
     return override.getUnit() == RateLimitUnit.UNRECOGNIZED
         ? Unit.UNKNOWN
         : Unit.forNumber(override.getUnitValue());
   }
 
-  /** The same rate with a bucket so much deeper that it can hold a debt of some bursts. */
+  /** Returns the same rate with a bucket deep enough for a debt of some bursts. */
   static Quota inDebt(Quota quota, int bursts) {
     long deepest = Long.MAX_VALUE / quota.intervalNanos();
     long factor = 1L + bursts;
@@ -93,14 +93,14 @@ final class CurrentLimit {
     return Quota.of(burst, quota.count(), quota.period());
   }
 
-  /** Cut to what the field can say. */
+  /** Returns a number capped at the field's largest value. */
   static int uint32(long number) {
     return Long.compareUnsigned(number, Integer.toUnsignedLong(UINT32_MAX)) >= 0
         ? UINT32_MAX
         : (int) number;
   }
 
-  /** Whole seconds, rounded up: Envoy reads nothing else. */
+  /** Returns whole seconds, rounded up, as Envoy ignores fractions. */
   static com.google.protobuf.Duration seconds(long nanos) {
     long seconds = nanos / NANOS_PER_SECOND + (nanos % NANOS_PER_SECOND > 0 ? 1 : 0);
     return com.google.protobuf.Duration.newBuilder().setSeconds(seconds).build();

@@ -10,12 +10,12 @@ import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
-import dev.sluice.limit.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.UnknownLimitException;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleMatch;
@@ -36,16 +36,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The buckets and costs that the descriptors of a request ask for. The rule book that came with the
- * limits says which ones. Where it has no rule for a descriptor, the descriptor may {@linkplain
- * NamedLimits name a limit itself}, unless the book says that the rules of its domain are the only
- * mapping. Belongs to one request.
+ * The buckets and costs of the descriptors of a request, which the rule book of the limits
+ * determines. A descriptor without a rule may {@linkplain NamedLimits name a limit itself}, unless
+ * the book maps its domain by rules only. Belongs to one request.
  */
 final class DescriptorCharges {
 
   /**
-   * The limit of descriptors that bring their own and name none of ours. Its number stands in
-   * bucket keys and must never change.
+   * The limit of descriptors that carry a limit and name none of ours. Its number is part of bucket
+   * keys and must never change.
    */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
@@ -77,12 +76,12 @@ final class DescriptorCharges {
   /**
    * The meaning of one descriptor.
    *
-   * @param matched whether a rule or the name of a limit is for it; one without passes, and is
-   *     counted
-   * @param unlimited whether somebody wrote that it is unlimited
-   * @param denied why it is denied by a rule, or makes no id; null if it is not
-   * @param charges one for each limit of its rule; after the request was read, one for each bucket,
-   *     which it may share with other descriptors
+   * @param matched whether a rule or the name of a limit matches; without a match the descriptor
+   *     passes, and is counted
+   * @param unlimited whether the configuration makes it unlimited
+   * @param denied why a rule denies it, or why it makes no id; null otherwise
+   * @param charges one for each limit of its rule; once the request was read, one for each bucket,
+   *     perhaps shared with other descriptors
    * @param replaces the names of limits that other descriptors of the request are not charged
    */
   record Found(
@@ -104,12 +103,12 @@ final class DescriptorCharges {
   }
 
   /**
-   * Reads a request.
+   * Determines the charges of a request.
    *
-   * @param overrides what becomes of limits that the proxy sends
+   * @param overrides what to do with limits that the proxy sends
    * @param requireDefault throws for a transaction whose limit has no default and must have one
-   * @param limits the limits that hold now
-   * @throws MissingDefaultException if a limit is meant that has no default
+   * @param limits the limits in force
+   * @throws MissingDefaultException if a descriptor stands for a limit without a default
    */
   static DescriptorCharges of(
       RateLimitRequest request,
@@ -129,17 +128,17 @@ final class DescriptorCharges {
     return charges;
   }
 
-  /** In the order of the descriptors. */
+  /** Returns the meaning of each descriptor, in order. */
   List<Found> found() {
     return found;
   }
 
-  /** What is charged, each bucket once. */
+  /** Returns the charges, each bucket once. */
   List<DescriptorCharge> all() {
     return all;
   }
 
-  /** What is given back, each bucket once. */
+  /** Returns the refunds, each bucket once. */
   List<DescriptorCharge> refunds() {
     return List.copyOf(refunds.values());
   }
@@ -177,12 +176,12 @@ final class DescriptorCharges {
             charges.add(
                 charge(transaction, charge.cost(hits(descriptor)), charge.excess(), descriptor));
           } catch (InvalidIdException | MissingDefaultException e) {
-            if (!charge.shadow()) { // what is in shadow refuses nobody
+            if (!charge.shadow()) { // a charge in shadow refuses nobody
               throw e;
             }
           }
         }
-        // Where each of its limits is skipped, it charges nothing in the place of others.
+        // If all limits of a rule are skipped, it replaces none.
         yield Found.limited(charges, charges.isEmpty() ? List.of() : match.replaces());
       }
     };
@@ -200,7 +199,10 @@ final class DescriptorCharges {
             List.of(charge(named, hits(descriptor), Excess.REJECT, descriptor)), List.of());
   }
 
-  /** How often a descriptor counts. Unsigned: what is beyond a signed number fits no bucket. */
+  /**
+   * Returns the hits of a descriptor. They are unsigned; what exceeds a signed number fits no
+   * bucket.
+   */
   private long hits(RateLimitDescriptor descriptor) {
     if (!descriptor.hasHitsAddend()) {
       return Math.max(FEWEST_HITS, Integer.toUnsignedLong(request.getHitsAddend()));
@@ -209,7 +211,10 @@ final class DescriptorCharges {
     return hits.getValue() < 0 ? Long.MAX_VALUE : hits.getValue();
   }
 
-  /** A refund is at most what the descriptor names, and at most what a request is charged here. */
+  /**
+   * Makes the charge of a descriptor. A refund is capped at the cost that a request without
+   * negative hits would have.
+   */
   private DescriptorCharge charge(
       Transaction transaction, long cost, Excess excess, RateLimitDescriptor descriptor) {
     int debt = limits.debtOf(transaction.name());
@@ -218,7 +223,9 @@ final class DescriptorCharges {
         : new DescriptorCharge(transaction, cost, excess, debt);
   }
 
-  /** Without the limits that descriptors replace; no rule may replace a limit that it charges. */
+  /**
+   * Removes the limits that other descriptors replace; no rule may replace a limit that it charges.
+   */
   private static Found withoutReplaced(Found found, Set<String> replaced) {
     return replaced.isEmpty() || found.charges().isEmpty()
         ? found
@@ -241,10 +248,10 @@ final class DescriptorCharges {
   }
 
   /**
-   * A rule that denies, which no limit of the caller's opens, or a limit that has no default. So is
-   * a value that makes no id, or a brought limit whose unit does not exist. A client may cause
-   * these, and they must not fail the whole request: a proxy lets requests pass whose question
-   * fails, past all the other limits too.
+   * Closes a descriptor: its rule denies (which no limit of the caller changes), its limit has no
+   * default, a value makes no id, or the limit that it carries has an unknown unit. Clients may
+   * cause these. They must not fail the whole request, since a proxy lets a request pass if its
+   * query fails, past all other limits too.
    */
   private Found closed(String why) {
     DescriptorCharge closed =
@@ -253,14 +260,14 @@ final class DescriptorCharges {
     return Found.limited(List.of(closed), List.of());
   }
 
-  /** A client that brings a limit of its own must not pass a penalty by it. */
+  /** Whether a penalty is in force, which a limit that the caller sends must not bypass. */
   private boolean isPenalized(Found meant) {
     return limits.hasPenalties()
         && meant.charges().stream()
             .anyMatch(one -> limits.penaltyFor(one.limit(), one.bucket().id()) != null);
   }
 
-  /** Where limits of one rule meet on a bucket, the highest cost counts. */
+  /** Merges limits of one rule on the same bucket: the highest cost counts. */
   private Found together(List<DescriptorCharge> meant, RateLimitDescriptor descriptor) {
     Map<String, DescriptorCharge> highest = new LinkedHashMap<>();
     boolean unlimited = !meant.isEmpty();
@@ -276,7 +283,7 @@ final class DescriptorCharges {
     return new Found(true, unlimited, null, charges, List.of());
   }
 
-  /** Descriptors that meet on a bucket take from it what both cost, each by its own policy. */
+  /** Merges descriptors on the same bucket: their costs are added. */
   private DescriptorCharge merged(String bucket, DescriptorCharge one, boolean givenBack) {
     DescriptorCharge met = (givenBack ? refunds : byBucket).putIfAbsent(bucket, one);
     if (met != null) {
@@ -290,8 +297,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * The caller's limit takes the place of the rule's first one, and is not in shadow. Whatever else
-   * the rule says holds: its cost, its excess, and its other limits.
+   * Replaces the first limit of a rule by the caller's, which is not in shadow. The rule's cost,
+   * excess and other limits stay.
    */
   private Found overridden(int index, Found meant) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
@@ -325,7 +332,10 @@ final class DescriptorCharges {
     return together(charges, descriptor);
   }
 
-  /** A limit of zero, and the others of its rule, which may charge though the request is denied. */
+  /**
+   * Returns a limit of zero with the other limits of its rule, which may charge although the
+   * request is denied.
+   */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
     all.add(closed);
@@ -347,8 +357,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * One bucket, what it is asked for, and what became of that. Belongs to one request: the outcome
-   * is set once, before the answer is made.
+   * One bucket with the cost and the outcome. Belongs to one request: the outcome is set once,
+   * before the answer is made.
    */
   static final class DescriptorCharge {
     private final @Nullable Transaction transaction;
@@ -379,8 +389,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * A limit of zero, which a caller may bring, or none: a rule that denies, an id or a brought
-     * limit that cannot be used. It lets nothing pass and has no bucket.
+     * Makes a closed charge, without a bucket: a limit of zero from the caller, a rule that denies,
+     * or an id or limit that cannot be used.
      */
     private DescriptorCharge(
         LimitName limit, RateLimitOverride closed, @Nullable String closedWhy) {
@@ -391,7 +401,7 @@ final class DescriptorCharges {
       this.debt = 0;
     }
 
-    /** The same charge to another bucket. */
+    /** Returns the same charge to another bucket. */
     private DescriptorCharge to(Transaction other) {
       DescriptorCharge charge = new DescriptorCharge(other, cost, Excess.REJECT, debt);
       charge.drained = drained;
@@ -413,18 +423,18 @@ final class DescriptorCharges {
       return one > Long.MAX_VALUE - other ? Long.MAX_VALUE : one + other;
     }
 
-    /** Whether no wait makes it pass. */
+    /** Whether it can never pass, however long the client waits. */
     boolean neverFits() {
       Quota quota = quota();
       return quota == null || cost > quota.burst();
     }
 
-    /** Whether it only looks: a proxy that charges later asks so. */
+    /** Whether it only looks, as for a proxy that charges later. */
     boolean isProbe() {
       return cost == 0;
     }
 
-    /** Returns the transaction for the limiter; null where nothing ever passes. */
+    /** Returns the transaction for the limiter; null if nothing ever passes. */
     @Nullable Transaction asked() {
       if (transaction == null) {
         return null;
@@ -439,25 +449,26 @@ final class DescriptorCharges {
     }
 
     /**
-     * The tokens that are charged though the cost does not fit: a debt first, then what is left.
+     * Returns the tokens to charge although the cost does not fit: those owed as a debt, and of
+     * those that drain, as many as are left.
      */
     long chargedDespite(long remaining) {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
     }
 
-    /** Charges a number of tokens though the cost does not fit. */
+    /** Returns the transaction that charges a number of tokens although the cost does not fit. */
     Transaction settled(long tokens) {
       Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(tokens, quotaOf(held).burst())).spendOnly();
     }
 
-    /** Gives the cost back: all that the bucket can lack, and can owe where a rule makes debts. */
+    /** Returns the refund of the cost, capped at the burst and the allowed debt. */
     Transaction givenBack() {
       Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(cost, quotaOf(held).burst()));
     }
 
-    /** What is left in the bucket, by the decision on {@link #givenBack}. */
+    /** Returns the remaining tokens, from the decision on {@link #givenBack}. */
     private long remaining(Decision refunded) {
       Quota quota = Objects.requireNonNull(quota());
       long owable = mayOwe() ? CurrentLimit.inDebt(quota, debt).burst() - quota.burst() : 0;
@@ -482,17 +493,17 @@ final class DescriptorCharges {
       return limit;
     }
 
-    /** Null where nothing ever passes. */
+    /** Returns the quota; null if nothing ever passes. */
     @Nullable Quota quota() {
       return transaction == null ? null : transaction.quota();
     }
 
-    /** The limit of zero that the caller brought. */
+    /** Returns the limit of zero that the caller sent, if any. */
     @Nullable RateLimitOverride closedBy() {
       return closed;
     }
 
-    /** Why it is closed without a limit; null if it has one. */
+    /** Returns why it is closed without a limit; null if it has a limit. */
     @Nullable String closedWhy() {
       return closedWhy;
     }
@@ -505,16 +516,16 @@ final class DescriptorCharges {
       return transaction != null && transaction.isShadow();
     }
 
-    /** Takes that nothing ever passes: its limit is zero, or it has none. */
+    /** Sets the outcome of a closed charge: nothing ever passes. */
     void close() {
       decided = true;
       over = true;
     }
 
     /**
-     * Takes what the limiter said.
+     * Sets the decision of the limiter.
      *
-     * @param spent whether the cost was taken if it was there; otherwise it is still in the bucket
+     * @param spent whether an allowed cost was spent, and not only checked
      */
     void decide(Decision made, boolean spent) {
       Quota quota = quota();
@@ -534,7 +545,7 @@ final class DescriptorCharges {
       resetInNanos = Math.max(0, made.resetInNanos() - quota.incrementNanos(kept));
     }
 
-    /** Takes that it was given back: nobody is refused for that, also if the bucket lacked none. */
+    /** Sets the outcome of a refund, which refuses nobody, even if the bucket was full. */
     void refunded(Decision made) {
       decided = true;
       decision = made;
@@ -542,7 +553,7 @@ final class DescriptorCharges {
       resetInNanos = made.resetInNanos();
     }
 
-    /** Takes that a trial failed after all: it has no outcome then. */
+    /** Removes the outcome, after a trial that failed. */
     void forget() {
       decided = false;
     }
@@ -562,42 +573,47 @@ final class DescriptorCharges {
       return over && !isShadow();
     }
 
-    /** The tokens that are left. */
+    /** Returns the remaining tokens. */
     long remaining() {
       return remaining;
     }
 
-    /** How long to wait; 0 where that helps nobody. */
+    /** Returns how long to wait; 0 if waiting does not help. */
     long retryInNanos() {
       return retryInNanos;
     }
 
-    /** When to come back, where that helps: whole seconds. */
+    /** Returns how long to wait in whole seconds, if waiting helps. */
     long retryAfterSeconds() {
       return Objects.requireNonNull(decision).retryAfterSeconds();
     }
 
-    /** How long until the bucket is full. */
+    /** Returns how long until the bucket is full. */
     long resetInNanos() {
       return resetInNanos;
     }
 
-    /** What the limiter said; null where it was not asked. */
+    /** Returns the limiter's decision; null if the limiter was not called. */
     @Nullable Decision decision() {
       return decision;
     }
 
-    /** The store, or the failure rule that decided in its place. */
+    /** Returns whether the store or a failure rule decided. */
     DecidedBy decidedBy() {
       return decision == null ? DecidedBy.STORE : decision.decidedBy();
     }
 
-    /** Whether a rule decided that asks no bucket: nobody knows what is left. */
+    /**
+     * Whether a failure rule decided without a bucket, so that the remaining tokens are unknown.
+     */
     boolean isBlind() {
       return !decidedBy().knowsBucket();
     }
 
-    /** The quota that it was held to: a share of its own where this process decided alone. */
+    /**
+     * Returns the quota that was applied: a share of the limit's, if this process decided without
+     * the store.
+     */
     @Nullable Quota heldTo() {
       Decision made = decision;
       Transaction asked =
@@ -606,8 +622,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * The one that a status tells: a refusal before a pass, what is in force before a trial, then
-     * the smaller remaining. Clients are held to no trial.
+     * Returns the charge for the status: refusals before passes, limits in force before trials,
+     * then the fewer remaining tokens.
      */
     DescriptorCharge stricter(DescriptorCharge other) {
       if (refuses() != other.refuses()) {

@@ -26,15 +26,15 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** The answer to one request, in Envoy's words. Belongs to that request. */
+/** Builds the response to one request of Envoy's rate limit service. For one request. */
 final class EnvoyAnswers {
 
   private static final String RETRY_AFTER = "Retry-After";
 
-  /** The name in Envoy's dynamic metadata; the values are those of the header. */
+  /** The field in Envoy's dynamic metadata that has the value of {@link HeaderProfile#DEGRADED}. */
   private static final String DECIDED_BY = "decidedBy";
 
-  /** The status with which Envoy, and {@code /json}, answer whatever is over a limit. */
+  /** The status of Envoy and of {@code /json} for a request over a limit. */
   private static final int TOO_MANY_REQUESTS = 429;
 
   private static final DescriptorStatus PASSES =
@@ -49,7 +49,7 @@ final class EnvoyAnswers {
   private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
-  /** Makes an answer of charges that have no charge yet. */
+  /** Makes the answer for charges that are not decided yet. */
   EnvoyAnswers(
       Settings settings,
       List<Found> found,
@@ -61,7 +61,7 @@ final class EnvoyAnswers {
     this.refunds = refunds;
     for (DescriptorCharge charge : enforced) {
       if (charge.asked() == null) {
-        charges.add(charge); // what never passes is told first
+        charges.add(charge); // charges that can never pass come first
       }
     }
     for (DescriptorCharge charge : enforced) {
@@ -73,12 +73,15 @@ final class EnvoyAnswers {
     charges.addAll(trials);
   }
 
-  /** Takes the decision on all charges, where it tells the state of their buckets. */
+  /**
+   * Sets the decision on all charges, for the headers. To be called only if it has the state of
+   * their buckets.
+   */
   void decidedBy(Decision decision) {
     whole = decision;
   }
 
-  /** The answer, once the charges have their charges. */
+  /** Returns the response, once the charges are decided. */
   RateLimitResponse response() {
     charges.removeIf(charge -> !charge.isDecided()); // a trial that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
@@ -111,7 +114,7 @@ final class EnvoyAnswers {
     return response.build();
   }
 
-  /** Counts a request that passes in shadow alone, and hits near a limit. */
+  /** Counts a request that passes only because of shadow mode, and hits near a limit. */
   void count(RlsMeters meters) {
     if (!refusals.isEmpty() && settings.shadow()) {
       meters.shadowed();
@@ -143,7 +146,7 @@ final class EnvoyAnswers {
     DescriptorStatus.Builder status =
         DescriptorStatus.newBuilder().setCode(charge.refuses() ? Code.OVER_LIMIT : Code.OK);
     if (charge.isBlind() && !charge.neverFits()) {
-      return status.build(); // nobody knows what is left, and Envoy would tell clients a number
+      return status.build(); // the remaining tokens are unknown; Envoy would send a number
     }
     status.setCurrentLimit(currentLimit(charge));
     if (!charge.refuses()) {
@@ -172,7 +175,7 @@ final class EnvoyAnswers {
 
   private static void addRefusal(
       List<DescriptorCharge> refusals, boolean saysWhen, RateLimitResponse.Builder response) {
-    // A wait that helps none of them is not told.
+    // Retry-After is set only if waiting helps for every limit that denies.
     if (!saysWhen && refusals.stream().allMatch(refusal -> refusal.retryInNanos() > 0)) {
       long seconds =
           refusals.stream().mapToLong(DescriptorCharge::retryAfterSeconds).max().orElseThrow();
@@ -180,7 +183,7 @@ final class EnvoyAnswers {
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
     add(response, "Cache-Control", "no-store"); // a later request may pass
-    // A cost above the burst is refused whatever the store would have said.
+    // A cost above the burst is refused even if the store answers.
     boolean degraded =
         refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.neverFits());
     List<String> limits =
@@ -214,7 +217,7 @@ final class EnvoyAnswers {
         : decision.message();
   }
 
-  /** Proxies send unsigned numbers; lines count up to the largest signed one. */
+  /** Formats a cost. Proxies send unsigned numbers, which are capped at the largest signed one. */
   private static String cost(long tokens) {
     return tokens == Long.MAX_VALUE ? "the cost, %s or more,".formatted(tokens) : "cost " + tokens;
   }
@@ -229,13 +232,13 @@ final class EnvoyAnswers {
   }
 
   /*
-   * Where descriptors only look, or a cost fits no bucket, the limiter was asked for another cost
-   * than theirs. Its decision then tells another level than their outcomes, which these are of.
+   * If descriptors only look, or a cost fits no bucket, the limiter was asked for another cost than
+   * theirs. The remaining tokens of its decision then differ from the outcomes of the charges, so
+   * the headers are made from the charges.
    */
 
   /**
-   * The fields that a {@link HeaderProfile} writes for a decision, for charges whose decision is on
-   * another cost. Pure.
+   * Makes the fields of a {@link HeaderProfile} from charges, if the decision was on another cost.
    */
   private static final class RateLimitHeaders {
 
@@ -244,14 +247,17 @@ final class EnvoyAnswers {
 
     private RateLimitHeaders() {}
 
-    /** The fields; of a failure rule its word, and no other where nobody knows what is left. */
+    /**
+     * Returns the fields. If a failure rule decided, they include its word; if the remaining tokens
+     * are unknown, they include nothing else.
+     */
     static Map<String, String> of(Collection<DescriptorCharge> charges, HeaderProfile profile) {
       Map<String, DescriptorCharge> policies = new LinkedHashMap<>();
       Map<String, String> fields = new LinkedHashMap<>();
       boolean blind = false;
       for (DescriptorCharge charge : charges) {
         if (charge.quota() == null || charge.isShadow()) {
-          continue; // it has no bucket, or is in shadow
+          continue; // no bucket, or in shadow
         }
         if (charge.decidedBy() != DecidedBy.STORE && !blind) {
           fields.put(HeaderProfile.DEGRADED, charge.decidedBy().word());

@@ -24,9 +24,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rules for every gRPC request, known or not: its deadline counts, within the server's own, and
- * whatever the server refuses is told as a gRPC status. Other requests pass as they are. Stateless
- * and thread-safe.
+ * Applies the rules for every gRPC request, known or not: its deadline counts, within the server's
+ * own, and a refusal by the server becomes a gRPC status. Other requests pass unchanged.
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 
@@ -78,7 +77,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     return HttpResponse.of(trailers(GrpcStatuses.status(failure)));
   }
 
-  /** An answer without a message: its headers are its trailers. */
+  /** Returns an answer without a message, whose headers are its trailers. */
   static ResponseHeaders trailers(Status status) {
     ResponseHeadersBuilder headers =
         ResponseHeaders.builder(HttpStatus.OK)
@@ -92,8 +91,8 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * As gRPC's protocol has it: all but the printable characters of ASCII, and the percent sign.
-   * Some clients show the text as it came.
+   * Encodes a message as gRPC requires: all but printable ASCII, and the percent sign. Some clients
+   * show the text undecoded.
    */
   private static String encoded(String text) {
     StringBuilder encoded = new StringBuilder(text.length());

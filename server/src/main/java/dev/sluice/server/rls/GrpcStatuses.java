@@ -26,13 +26,12 @@ import java.util.concurrent.CancellationException;
 import java.util.regex.Pattern;
 
 /**
- * Turns whatever goes wrong into a gRPC status. A proxy takes each of them for a failure of the
- * service, for which it has a rule of its own: never is a failure told as an answer. Stateless and
- * thread-safe.
+ * Turns failures into gRPC statuses. A proxy treats each as a failure of the service, for which it
+ * has its own rule, so a failure never becomes an answer.
  */
 final class GrpcStatuses {
 
-  /** The name of a class of a library, which its messages begin with. */
+  /** The class name with which a library's messages begin. */
   private static final Pattern CLASS =
       Pattern.compile("\\b(com\\.(linecorp|google)|io\\.(grpc|netty)|java)\\.[A-Za-z]");
 
@@ -104,17 +103,17 @@ final class GrpcStatuses {
         || cause instanceof ResponseCompleteException;
   }
 
-  /** Returns the status for bytes that are not gRPC: the service has not seen them. */
+  /** Returns the status for bytes that are not gRPC, which the service has not seen. */
   static Status ofProtocol(Throwable failure) {
     Throwable cause = Exceptions.peel(failure);
     if (cause instanceof IndexOutOfBoundsException) {
-      return Status.INTERNAL.withDescription("the request ends amid a message");
+      return Status.INTERNAL.withDescription("the request ends within a message");
     }
     if (cause.getCause() instanceof InvalidProtocolBufferException) {
       return Status.INVALID_ARGUMENT.withDescription(
           "found a message of protobuf that is not the one of this method");
     }
-    if (cause.getCause() instanceof IOException) { // of memory: it cannot be unpacked
+    if (cause.getCause() instanceof IOException) { // the message cannot be decompressed
       return Status.INTERNAL.withDescription(NO_FRAMES);
     }
     Status status = status(cause);
@@ -133,7 +132,7 @@ final class GrpcStatuses {
         });
   }
 
-  /** The log names the store; the answer does not. */
+  /** Logs the failure; only the log names the store. */
   private static Status undecided(StoreException failure) {
     return Status.UNAVAILABLE.withDescription(
         "the store could not decide; %s (incident %s)"

@@ -17,7 +17,9 @@ import java.util.Set;
  */
 final class HealthService extends HealthGrpc.HealthImplBase {
 
-  /** The server as a whole, the name that the reference server has, and that of the service. */
+  /**
+   * The empty name of the whole server, the name in the reference server, and the service's own.
+   */
   private static final Set<String> SERVICES =
       Set.of("", "ratelimit", RateLimitServiceGrpc.SERVICE_NAME);
 
@@ -41,7 +43,7 @@ final class HealthService extends HealthGrpc.HealthImplBase {
               .asRuntimeException());
       return;
     }
-    // A ping may wait for a round trip, which an event loop must not.
+    // A ping must not block an event loop.
     ServiceRequestContext.current()
         .blockingTaskExecutor()
         .execute(

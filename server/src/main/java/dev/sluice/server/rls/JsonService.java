@@ -35,16 +35,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code POST /json}: the same question as JSON, for clients without gRPC. As the reference server
- * has it: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must be changed,
- * 415 for a body in another charset or compressed, 500 where nothing was decided. Thread-safe; runs
- * on event loops, so nothing in it blocks.
+ * {@code POST /json}: Envoy's request as JSON, for clients without gRPC. The statuses are those of
+ * the reference server: 200 for {@code OK}, 429 for {@code OVER_LIMIT}, 400 for a request that must
+ * be changed, 415 for a body in another charset or compressed, 500 if nothing was decided.
+ * Thread-safe; runs on event loops, so nothing in it blocks.
  */
 final class JsonService implements HttpService {
 
   private static final String ALLOWED = "POST, OPTIONS";
   private static final JsonFormat.Parser PARSER =
-      JsonFormat.parser().ignoringUnknownFields(); // JsonShape refuses those of descriptors
+      JsonFormat.parser().ignoringUnknownFields(); // JsonShape refuses some
   private static final JsonFormat.Printer PRINTER =
       JsonFormat.printer().omittingInsignificantWhitespace();
 
@@ -58,7 +58,7 @@ final class JsonService implements HttpService {
     this.meters = meters;
   }
 
-  /** Never, as for all resources: the library keeps a path as it was first spelled. */
+  /** Never, as for all resources: the library would cache the first spelling of a path. */
   @Override
   public boolean shouldCachePath(String path, @Nullable String query, Route route) {
     return false;
@@ -92,7 +92,7 @@ final class JsonService implements HttpService {
                 failure == null ? answer(response, start) : fault(failure, start)));
   }
 
-  /** What the headers say of the body that is not so for JSON; null if there is nothing. */
+  /** Returns what in the headers does not fit JSON; null if nothing. */
   private static @Nullable String unreadable(RequestHeaders headers) {
     if (!Requests.isUtf8(headers)) {
       return "found Content-Type: %s, expected application/json, whose charset is UTF-8"
@@ -105,7 +105,7 @@ final class JsonService implements HttpService {
             .formatted(compression);
   }
 
-  /** A lenient decoder would make one id of different bytes. */
+  /** Decodes strictly: a lenient decoder would make one id of different bytes. */
   private static String text(byte[] body) {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
@@ -114,7 +114,7 @@ final class JsonService implements HttpService {
     }
   }
 
-  /** JSON can escape half of a character, which no bytes of UTF-8 stand for. */
+  /** Refuses half of a surrogate pair, which JSON can escape and UTF-8 cannot encode. */
   private static void requireUnicode(RateLimitRequestOrBuilder request) {
     if (!RequestMessages.isText(request)) {
       throw new BadRequest("found half of a surrogate pair, expected Unicode text");
@@ -134,7 +134,7 @@ final class JsonService implements HttpService {
         request.build(), AccessPart.caller(context), "http", context.whenRequestCancelling());
   }
 
-  /** Some mistakes are told with the name of a class, and with advice for its callers. */
+  /** Returns the library's message without class names and advice for programmers. */
   private static String words(InvalidProtocolBufferException e) {
     String message = String.valueOf(e.getMessage());
     return EXCEPTION.matcher(message).find() ? "a field has a value of another kind" : message;
@@ -146,14 +146,14 @@ final class JsonService implements HttpService {
     ResponseHeadersBuilder headers =
         headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
     for (HeaderValue header : response.getResponseHeadersToAddList()) {
-      if (!header.getKey().equals("content-type")) { // that of the body which Envoy would send
+      if (!header.getKey().equals("content-type")) { // Envoy's body has that type
         headers.set(header.getKey(), header.getValue());
       }
     }
     try {
       return HttpResponse.of(headers.build(), HttpData.ofUtf8(PRINTER.print(response)));
     } catch (InvalidProtocolBufferException e) {
-      throw new IllegalStateException(e); // for messages of type Any alone
+      throw new IllegalStateException(e); // only for messages of type Any
     }
   }
 

@@ -15,8 +15,8 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import com.google.protobuf.Descriptors.FieldDescriptor.JavaType;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.rls.RateLimitService.BadRequest;
-import dev.sluice.text.SafeText;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.HashSet;
@@ -26,14 +26,13 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Refuses what protobuf's library must not see, or reads without a word: numbers such as {@code
- * 1e100000000}, all of whose zeros it writes out; text that is not JSON; a field that is there
- * twice; what follows the object; and a field of a descriptor that this version does not know.
- * Stateless.
+ * Refuses JSON that protobuf's library must not see, or accepts silently: numbers such as {@code
+ * 1e100000000}, which it would expand; text that is not JSON; a repeated field; text after the
+ * object; and an unknown field of a descriptor.
  */
 final class JsonShape {
 
-  /** Deeper than any request, and than what the library bears. */
+  /** Deeper than any request, and less than the library can handle. */
   private static final int DEEPEST = 32;
 
   private static final JsonFactory JSON =
@@ -41,7 +40,7 @@ final class JsonShape {
           .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(DEEPEST).build())
           .build();
 
-  /** A number whose length bounds its size; or a name, as units have one. */
+  /** A number whose length bounds its size, or a name, such as of a unit. */
   private static final Pattern BOUNDED = Pattern.compile("-?[0-9.]{1,20}|[A-Za-z_]*");
 
   private static final String OF_DESCRIPTORS = RateLimitDescriptor.getDescriptor().getFullName();
@@ -49,7 +48,7 @@ final class JsonShape {
   private JsonShape() {}
 
   /**
-   * Looks through a request.
+   * Checks a request.
    *
    * @throws BadRequest if something in it is refused
    */
@@ -111,7 +110,7 @@ final class JsonShape {
     boolean isText = field.getJavaType() == JavaType.STRING;
     boolean isMessage = field.getJavaType() == JavaType.MESSAGE && !isWrapper(field);
     JsonToken token = parser.currentToken();
-    if (token == JsonToken.START_ARRAY) { // the library takes a single number out of a list too
+    if (token == JsonToken.START_ARRAY) { // the library also accepts a single number in a list
       for (int i = 0; parser.nextToken() != JsonToken.END_ARRAY; i++) {
         value(field, path + "[" + i + "]", parser);
       }
@@ -127,12 +126,12 @@ final class JsonShape {
     }
   }
 
-  /** In JSON, a wrapper is written as its value. */
+  /** Whether a field is a wrapper, which JSON writes as its value. */
   private static boolean isWrapper(FieldDescriptor field) {
     return field.getMessageType().getFile().getPackage().equals("google.protobuf");
   }
 
-  /** The library takes no notice of an unknown word. */
+  /** Refuses an unknown enum word, which the library would ignore. */
   private static void requireKnown(EnumDescriptor type, String field, String word) {
     if (type.findValueByName(word) == null && !word.matches("-?[0-9]+")) {
       throw new BadRequest(

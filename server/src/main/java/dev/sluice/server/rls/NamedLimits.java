@@ -4,9 +4,9 @@ package dev.sluice.server.rls;
 import dev.sluice.Transaction;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.MissingDefaultException;
 import dev.sluice.rules.GroupedAddress;
 import dev.sluice.rules.JoinedIds;
 import dev.sluice.rules.RuleBook;
@@ -17,9 +17,9 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Descriptors that name a limit themselves, so that no rule is needed: the only entry's key, or the
- * first entry's value where its key is {@code limit} or {@code generic_key}. In a domain {@code d}
- * the limit {@code d.Name} goes before {@code Name}. Stateless and thread-safe.
+ * Finds the limit that a descriptor names itself, without a rule: by the key of its only entry, or
+ * by the value of its first entry if the key is {@code limit} or {@code generic_key}. In a domain
+ * {@code d} the limit {@code d.Name} takes precedence over {@code Name}.
  */
 public final class NamedLimits {
 
@@ -28,15 +28,16 @@ public final class NamedLimits {
   private NamedLimits() {}
 
   /**
-   * Finds what Envoy's door charges a descriptor that no rule is for.
+   * Returns what Envoy's door charges a descriptor without a rule.
    *
    * @param domain the descriptor's domain
    * @param entries its entries, in order
    * @param limits the limits in force
-   * @return the transaction at a cost of 1; null if the descriptor names none, or the rules of its
-   *     domain are its only mapping
-   * @throws dev.sluice.limit.InvalidIdException if its values make no id of that limit
-   * @throws MissingDefaultException if that limit has no default
+   * @return the transaction with a cost of 1; null if the descriptor names no limit, or its domain
+   *     is mapped by rules only
+   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no id of
+   *     the limit
+   * @throws MissingDefaultException if the limit has no default
    */
   public static @Nullable Transaction find(
       String domain, List<DescriptorEntry> entries, Limits limits) {
@@ -48,7 +49,7 @@ public final class NamedLimits {
     return named;
   }
 
-  /** Whatever rules say; the limit may have no default. */
+  /** Returns the transaction regardless of rules; the limit may have no default. */
   static @Nullable Transaction named(String domain, List<DescriptorEntry> entries, Limits limits) {
     if (entries.isEmpty()) {
       return null;
@@ -65,7 +66,7 @@ public final class NamedLimits {
         : Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
   }
 
-  /** The values; what is an address stands for its group, as in a rule. */
+  /** Returns the values, with addresses grouped as in a rule. */
   private static List<String> grouped(LimitName limit, List<DescriptorEntry> sent) {
     List<IdFormat> parts = limit.id().parts();
     List<String> values = new ArrayList<>(sent.size());
@@ -80,7 +81,7 @@ public final class NamedLimits {
     return values;
   }
 
-  /** A single value may be a whole id of several parts. */
+  /** Groups the addresses in a single value, which may be a whole id of several parts. */
   private static String groupedWithin(IdFormat format, String value) {
     if (format.parts().size() == 1) {
       return value;
@@ -96,7 +97,7 @@ public final class NamedLimits {
     return format.join(texts, Strictness.LENIENT);
   }
 
-  /** One that is configured goes before one that only has a name. */
+  /** Returns the limit; a configured one takes precedence over one that only has a name. */
   private static @Nullable LimitName find(String domain, String name, Limits limits) {
     LimitName ofDomain = limits.catalogue().find(domain + "." + name);
     LimitName plain = limits.catalogue().find(name);
@@ -104,7 +105,7 @@ public final class NamedLimits {
     return isPlain ? plain : ofDomain;
   }
 
-  /** The values in their order, so joined that no two lists of one length make one id. */
+  /** Joins the values, in order, so that no two lists of the same length make the same id. */
   static String id(LimitName limit, List<String> values) {
     if (values.size() <= 1) {
       return JoinedIds.ofOne(String.join("", values));

@@ -17,10 +17,10 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import com.linecorp.armeria.server.SimpleDecoratingHttpService;
-import dev.sluice.async.Stages;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitServiceGrpc;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.WholeResponse;
@@ -34,9 +34,9 @@ import java.util.concurrent.CompletionStage;
 
 /**
  * {@code ShouldRateLimit} as almost every proxy sends it: over HTTP/2, one message, not compressed.
- * Such a call is read and answered here, since the library's way through its own requests, calls
- * and listeners costs as much as the rest. Any other call takes that way, and gets the same answer.
- * Thread-safe; runs on event loops, so nothing in it blocks.
+ * Such a call is read and answered here, since the library's requests, calls and listeners would
+ * double its cost. The library handles any other call, with the same answer. Thread-safe; runs on
+ * event loops, so nothing in it blocks.
  */
 final class PlainCalls extends SimpleDecoratingHttpService {
 
@@ -47,7 +47,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   private static final String ENCODING = "grpc-encoding";
   private static final String IDENTITY = "identity";
 
-  /** A byte that says whether the message is compressed, and four with its length. */
+  /** The bytes before a message: one for compression, four for the length. */
   private static final int PREFIX = 5;
 
   private static final Status NO_MESSAGE =
@@ -71,7 +71,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     this.meters = meters;
   }
 
-  /** A body arrives in pieces; the answer goes as a whole. */
+  /** The body arrives in pieces; the response is sent as a whole. */
   @Override
   public ExchangeType exchangeType(RoutingContext context) {
     return context.path().equals(PATH)
@@ -90,7 +90,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         : unwrap().serve(context, unread(request, body));
   }
 
-  /** For the library, which reads a request itself. */
+  /** Returns a request with an unread copy of the body, since the library reads the body itself. */
   private static HttpRequest unread(HttpRequest request, byte[] body) {
     return HttpRequest.of(request.headers(), HttpData.wrap(body));
   }
@@ -104,7 +104,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         && headers.get(ENCODING, IDENTITY).equals(IDENTITY);
   }
 
-  /** Whether a body is one frame; of any other, the library has to say what is wrong with it. */
+  /** Whether a body is one frame; the library reports what is wrong with any other body. */
   private static boolean isOneMessage(byte[] body) {
     return body.length >= PREFIX
         && body[0] == 0
@@ -136,7 +136,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   private void giveUp(CompletableFuture<AggregatedHttpResponse> response, long start) {
     Status late = GrpcStatuses.late();
-    if (response.complete(trailers(late))) { // else it is counted with its answer
+    if (response.complete(trailers(late))) { // otherwise the answer was sent and counted
       meters.failed(late, start);
     }
   }

@@ -8,10 +8,10 @@ import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
-import dev.sluice.async.Stages;
 import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.envoy.RateLimitServiceGrpc;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
@@ -98,15 +98,15 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
   }
 
   /**
-   * Envoy's question, put to the limiter: all descriptors are one batch, all or nothing; those on
-   * trial are asked apart, and refuse nobody. Thread-safe; never blocks.
+   * Decides Envoy's requests: all descriptors are one batch, all or nothing; those in shadow are
+   * charged apart, and refuse nobody. Thread-safe; never blocks.
    */
   static final class RateLimitRequests {
 
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
-    /** Others may spend between two attempts to take what is left; the last may find nothing. */
+    /** How often to try to take what is left, since others may spend in between. */
     private static final int ATTEMPTS = 3;
 
     private final Limiter limiter;
@@ -126,12 +126,12 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /**
      * Decides on a request.
      *
-     * @param request as it was sent
-     * @param caller who sent it
-     * @param door how it came, for the audit log: grpc or http
+     * @param request the request
+     * @param caller the sender
+     * @param door the door, for the audit log: grpc or http
      * @param givenUp completed if nobody waits for the answer any more
      * @return the answer
-     * @throws BadRequest if the request lacks something, or says what is out of its range
+     * @throws BadRequest if the request lacks a field, or has a value out of range
      * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
      */
     CompletionStage<RateLimitResponse> decide(
@@ -159,7 +159,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       if (refunds.isEmpty()) {
         charged = charge(enforced, givenUp, answer::decidedBy);
       } else {
-        // First, so that nothing has been charged where it fails.
+        // Refunds come first, so that a failed refund charges nothing.
         charged =
             audit
                 .following(
@@ -181,7 +181,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
           });
     }
 
-    /** A refund undoes what the limits did, at this door as at the others. */
+    /** Requires the permission for refunds, as at the other doors. */
     private static void requireMayRefund(RateLimitRequest request, Caller caller) {
       for (int i = 0; i < request.getDescriptorsCount(); i++) {
         if (request.getDescriptors(i).getIsNegativeHits()) {
@@ -191,7 +191,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 .require(Permission.ofAct(Act.REFUND));
           } catch (RefusedException e) {
             throw new BadRequest(
-                "descriptors[%s].is_negative_hits: hits are given back for callers alone that may refund: %s"
+                "descriptors[%s].is_negative_hits: only callers that may refund can give hits back: %s"
                     .formatted(i, e.detail()));
           }
           return;
@@ -222,7 +222,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /** A charge in shadow that fails is ignored: it must not keep a request from its answer. */
+    /** Charges a trial; its failure is ignored, so that it cannot delay or fail the answer. */
     private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
       return charge(List.of(trial), givenUp, whole -> {})
           .exceptionally(
@@ -233,14 +233,14 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges together, all or nothing. Then charges what was used already, whether it fits or not,
-     * where a rule says so.
+     * Charges together, all or nothing. Then, if a rule says so, charges what does not fit, since
+     * the work is already done.
      *
-     * @param charges each bucket once; take their outcomes
+     * @param charges each bucket once; receive their outcomes
      * @param givenUp completed if nobody waits for the answer any more; what has not left for the
      *     store then is not charged
-     * @param whole takes the decision on all of them, if it tells the state of their buckets. It
-     *     does not where one was only looked at, or a cost fits none
+     * @param whole receives the decision on all charges if it has the state of their buckets: not
+     *     if a charge only looks, or a cost fits no bucket
      */
     private CompletionStage<Void> charge(
         List<DescriptorCharge> charges, CompletableFuture<?> givenUp, Consumer<Decision> whole) {
@@ -299,7 +299,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /** Where all fits, or a failure rule stood in for the store, nothing is left to do. */
+    /** Charges what did not fit; does nothing if everything fit or a failure rule decided. */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
       boolean over = false;
       boolean degraded = false;
@@ -345,7 +345,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
   }
 
-  /** Thrown for a request that its sender must change. */
+  /** Thrown for a request that the sender must change. */
   static final class BadRequest extends RuntimeException {
 
     private static final long serialVersionUID = 1;
@@ -353,7 +353,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /**
      * Makes an exception.
      *
-     * @param message which field, what was found and what was expected
+     * @param message the field, what was found and what was expected
      */
     BadRequest(String message) {
       super(message, null, false, false); // no stack trace: clients cause these

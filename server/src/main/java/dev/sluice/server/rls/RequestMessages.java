@@ -21,25 +21,23 @@ import java.nio.charset.CharsetEncoder;
 import java.nio.charset.StandardCharsets;
 
 /*
- * Protobuf's own reader refuses a whole message for one string that is not UTF-8. A client of the
- * proxy can choose such a value. A proxy with failure_mode_deny: false lets a request pass whose
- * question is refused. So such a string is read as text that no id can hold: each character that
- * stands for unreadable bytes becomes half of a surrogate pair. That closes the one descriptor.
- *
- * Almost every message is read by protobuf's own reader, which costs less. The other one reads only
- * what that one refuses.
+ * Protobuf's own reader refuses a whole message for one string that is not UTF-8, and a client of
+ * the proxy can choose such a value. A proxy with failure_mode_deny: false lets a request pass if
+ * its query is refused. So such a string is read as text that no id can hold: each unreadable
+ * character becomes half of a surrogate pair. That closes only its descriptor. Protobuf's reader,
+ * which is faster, reads almost every message; the other one reads only what it refuses.
  */
-/** Envoy's questions, as protobuf has them. Stateless and thread-safe. */
+/** Parses Envoy's requests from protobuf. */
 final class RequestMessages implements Marshaller<RateLimitRequest> {
 
   static final RequestMessages INSTANCE = new RequestMessages();
 
-  /** Why a descriptor is denied that is not text. */
+  /** Why a descriptor that is not text is denied. */
   static final String NOT_TEXT = "found a value that is not text in UTF-8, expected an id";
 
   private static final String MALFORMED =
       "found a message that is not a RateLimitRequest; compare Envoy's rls.proto";
-  private static final char UNREADABLE = '\uFFFD'; // what is written for bytes that are not UTF-8
+  private static final char UNREADABLE = '\uFFFD'; // stands for bytes that are not UTF-8
   private static final char NO_ID = '\uDFFF';
 
   private static final int DOMAIN = tag(RateLimitRequest.DOMAIN_FIELD_NUMBER);
@@ -63,7 +61,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
   /**
    * Reads a message.
    *
-   * @param bytes an array that holds it
+   * @param bytes an array that ends with the message
    * @param offset where it begins there
    * @return the message; a descriptor with bytes that are not UTF-8 is not {@linkplain #isText
    *     text}
@@ -82,13 +80,13 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
     }
   }
 
-  /** Whether all of a question can be written as Unicode. */
+  /** Whether all texts of a request are valid Unicode. */
   static boolean isText(RateLimitRequestOrBuilder request) {
     return StandardCharsets.UTF_8.newEncoder().canEncode(request.getDomain())
         && request.getDescriptorsList().stream().allMatch(RequestMessages::isText);
   }
 
-  /** Whether all keys and values of a descriptor can be written as Unicode. */
+  /** Whether all keys and values of a descriptor are valid Unicode. */
   static boolean isText(RateLimitDescriptor descriptor) {
     CharsetEncoder encoder = StandardCharsets.UTF_8.newEncoder();
     boolean text = true;
@@ -162,9 +160,8 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
   }
 
   /**
-   * Refuses a descriptor with a field that this version does not know: such a field may say that
-   * the hits are not charged, or to whom. Unknown fields elsewhere are ignored, so that newer
-   * proxies go on to work.
+   * Refuses a descriptor with an unknown field, since such a field may change whether or to whom
+   * hits are charged. Unknown fields elsewhere are ignored, so that newer proxies still work.
    *
    * @throws BadRequest if there is one
    */
@@ -195,7 +192,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
             .formatted(message, field));
   }
 
-  /** The proxy's configuration says it, not a client. */
+  /** Reads the domain, which the proxy's configuration sets and not a client. */
   private static String domain(ByteString bytes) {
     if (!bytes.isValidUtf8()) {
       throw new BadRequest("found a domain that is not text in UTF-8");
@@ -213,7 +210,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
     try {
       return read(message.readAllBytes(), 0);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // of memory: it cannot be unpacked
+      throw new UncheckedIOException(e); // the message cannot be read
     }
   }
 

@@ -14,8 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts and times what proxies ask. Labels are bounded: a proxy can make at most {@value
- * #MOST_DOMAINS} series of its own, and none is made of an id. Thread-safe; never blocks.
+ * Counts and times the requests of proxies. Labels are bounded: a proxy can create at most {@value
+ * #MOST_DOMAINS} series, and no id is a label. Thread-safe; never blocks.
  */
 final class RlsMeters {
 
@@ -46,7 +46,7 @@ final class RlsMeters {
   }
 
   /**
-   * Counts a request that was not, by the name of its gRPC status.
+   * Counts a request that failed, by the name of its gRPC status.
    *
    * @param startNanos when it came, by {@link System#nanoTime}
    */
@@ -74,15 +74,15 @@ final class RlsMeters {
     (known == null ? newDomain(domain) : known).increment();
   }
 
-  /** Counts a request that only passes as the door is in shadow. */
+  /** Counts a request that passes only because the door is in shadow. */
   void shadowed() {
     Counter.builder("sluice.rls.shadowed")
-        .description("Requests of proxies that passed in shadow alone")
+        .description("Requests of proxies that passed only in shadow mode")
         .register(registry)
         .increment();
   }
 
-  /** Counts hits that left little of a limit. */
+  /** Counts hits near a limit. */
   void near(String limit, long hits) {
     near.computeIfAbsent(
             limit,
@@ -101,7 +101,7 @@ final class RlsMeters {
 
   private Counter counter(String domain) {
     return Counter.builder("sluice.rls.unmatched")
-        .description("Descriptors of proxies that stand for no limit and passed")
+        .description("Descriptors of proxies that passed because no limit matches")
         .tag("domain", domain)
         .register(registry);
   }

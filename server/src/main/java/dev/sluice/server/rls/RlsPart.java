@@ -113,9 +113,10 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Describes the services that are made by then. Not on the event loop: there the library says
-   * that the next answer may go while this one is written. The service of gRPC has not forgotten
-   * its question yet, and answers it again. Off it, one call of a stream waits for the one before.
+   * Makes the reflection service, which describes the services made so far. It runs off the event
+   * loop: there, the library would allow the next answer while this one is written, and gRPC's
+   * service would answer the same request again. Off the loop, one call of a stream waits for the
+   * one before.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();
@@ -129,16 +130,16 @@ public final class RlsPart implements Part {
     return builder
         .supportedSerializationFormats(GrpcSerializationFormats.PROTO)
         .maxRequestMessageLength(SluiceServer.MAX_BODY)
-        .useClientTimeoutHeader(false) // it knows no bound; GrpcRequests does
+        .useClientTimeoutHeader(false) // GrpcRequests bounds it
         .exceptionHandler((context, status, cause, metadata) -> GrpcStatuses.ofProtocol(cause))
         .build();
   }
 
   /**
-   * Makes the services now, so that the first request does not wait for them.
+   * Makes the services now, so that the first request need not wait.
    *
-   * @param executor runs a task that takes processor time, and does not wait
-   * @return done when they are made
+   * @param executor runs a CPU-bound task
+   * @return completed when the services are made
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> prepare(Executor executor) {
@@ -165,7 +166,7 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Sets what becomes of limits that proxies send; they are allowed if not called.
+     * Sets what to do with limits that proxies send; they are allowed if not called.
      *
      * @param policy the policy
      * @return this
@@ -176,7 +177,7 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Sets all that the door can be told.
+     * Sets all settings of the door.
      *
      * @param all the settings
      * @return this
@@ -188,7 +189,7 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Sets the log that takes refunds; none if not called.
+     * Sets the log that receives refunds; none if not called.
      *
      * @param log the log
      * @return this
@@ -210,8 +211,8 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * A service of gRPC that is made when it is needed. The library generates code for each of its
-   * own messages first. That took a third of the start of a server that nobody asked over gRPC.
+   * A gRPC service that is made when it is needed. The library first generates code for each of its
+   * own messages, which took a third of the start of a server without gRPC clients.
    *
    * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
    */
@@ -229,8 +230,8 @@ public final class RlsPart implements Part {
     /**
      * Describes a service.
      *
-     * @param maker makes it; blocks for as long as that takes
-     * @param needs what a caller needs, by the full names of all of its methods
+     * @param maker makes the service; blocks
+     * @param needs the permissions that a caller needs, by the full names of all methods
      */
     LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
       this.maker = maker;
@@ -342,16 +343,16 @@ public final class RlsPart implements Part {
     }
   }
 
-  /** The use of a limit that a proxy sends with a descriptor. */
+  /** What to do with a limit that a proxy sends with a descriptor. */
   public enum OverridePolicy {
-    /** It takes the place of the limit that the descriptor stands for. */
+    /** The sent limit replaces the limit of the descriptor. */
     ALLOW,
-    /** It is ignored: the callers are not trusted to say how much may pass. */
+    /** The sent limit is ignored, since callers are not trusted to choose limits. */
     IGNORE
   }
 
   /**
-   * The settings of the door. Immutable.
+   * The settings of the door.
    *
    * @param overrides what becomes of limits that proxies send
    * @param headers which rate limit headers clients get
@@ -367,7 +368,7 @@ public final class RlsPart implements Part {
       boolean shadow,
       double nearLimit) {
 
-    /** The share of a limit that is near it, as in the reference. */
+    /** The default share, as in the reference server. */
     public static final double USUAL_NEAR_LIMIT = 0.8;
 
     /** The names of the headers that {@link #headerNames} replace. */
@@ -410,7 +411,7 @@ public final class RlsPart implements Part {
       return new Settings(policy, headers, headerNames, shadow, nearLimit);
     }
 
-    /** The name under which clients get a header. */
+    /** Returns the name of a header for clients. */
     String nameOf(String header) {
       int index = headerNames.isEmpty() ? -1 : LEGACY_NAMES.indexOf(header);
       return index < 0 ? header : headerNames.get(index);

@@ -39,14 +39,14 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A way in: a port and a protocol, on which clients ask the limiter. A door decides nothing itself.
+ * A port with a protocol, on which clients call the limiter. A door decides nothing itself.
  *
  * <p>Immutable; {@link #open} is called once.
  */
 interface Door {
 
   /**
-   * Returns what is spoken at the door.
+   * Returns the protocol.
    *
    * @return {@code http}, {@code redis} or {@code grpc}
    */
@@ -55,17 +55,17 @@ interface Door {
   /**
    * Opens the port. Blocks until clients can connect.
    *
-   * @param room what the door answers with
+   * @param room the parts of the server that the door uses
    * @return the open door
    * @throws dev.sluice.server.net.HostPort.AddressException if the port cannot be opened
    */
   Open open(DoorContext room);
 
   /**
-   * The parts that a door answers with. Thread-safe.
+   * The parts of the server that a door uses. Thread-safe.
    *
    * @param limiter decides, by the limits that {@link Limiter#limits} holds
-   * @param reservations what clients hold, by the same limiter
+   * @param reservations the reservations of the same limiter
    * @param meters takes the door's meters
    * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
@@ -96,18 +96,18 @@ interface Door {
   interface Open extends AutoCloseable {
 
     /**
-     * Returns where the door listens.
+     * Returns the address of the door.
      *
-     * @return the address, with the port that was chosen
+     * @return the address, with the port that was opened
      */
     InetSocketAddress address();
 
-    /** Says from now on that the service is not ready, and still answers. Never blocks. */
+    /** Makes the door report that the service is not ready; it still answers. Never blocks. */
     void unready();
 
     /**
-     * Accepts nobody any more, answers what is in flight, and closes the port. Blocks until that is
-     * done, up to a bound of the door's own.
+     * Stops accepting connections, answers the requests in flight, and closes the port. Blocks
+     * until then, up to a bound of the door.
      */
     @Override
     void close();
@@ -125,19 +125,19 @@ interface Door {
       shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
     }
 
-    /** The doors, for people, in the order in which they were opened. */
+    /** Returns the doors, for people, in the order in which they were opened. */
     List<OpenDoor> shown() {
       return List.copyOf(shown);
     }
 
-    /** The addresses of the doors, in the order in which they were opened. */
+    /** Returns the addresses of the doors, in the order in which they were opened. */
     List<InetSocketAddress> addresses() {
       return open.stream().map(Door.Open::address).toList();
     }
 
     /**
-     * Lets load balancers notice that the service goes away, and closes the doors. A thread that is
-     * interrupted does not wait for load balancers.
+     * Gives load balancers time to notice that the service goes away, and closes the doors. An
+     * interrupted thread does not wait.
      */
     @Override
     public void close() {
@@ -206,7 +206,7 @@ interface Door {
       return new OpenServer(server.start());
     }
 
-    /** All that answers on the port, behind who may ask. */
+    /** Returns the parts of the port; access control is the first. */
     List<Part> parts(DoorContext room) {
       RlsPart part = GrpcDoor.part(room, rls);
       return List.of(
@@ -230,7 +230,10 @@ interface Door {
   /** Envoy's rate limit service on a port of its own. Immutable. */
   final class GrpcDoor implements Door {
 
-    /** A proxy without traffic keeps its connection: a new one may cost it more than it waits. */
+    /**
+     * A proxy without traffic keeps its connection, since opening a new one may exceed its
+     * time-out.
+     */
     private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
     /** Ten times what the services take on an idle machine; later the first requests wait. */
@@ -267,9 +270,9 @@ interface Door {
     }
 
     /**
-     * Makes the services and a first call before the door says that it listens: a proxy may wait 20
-     * ms only for its first answer too. On threads of their own, as any code of the process may
-     * hold the common pool.
+     * Makes the services and a first call before the door reports that it listens, since a proxy
+     * may wait only 20 ms even for its first answer. Uses its own threads, as other code may block
+     * the common pool.
      */
     private static void awaitPrepared(RlsPart rls) {
       CompletableFuture<Void> called =
@@ -299,7 +302,7 @@ interface Door {
       thread.start();
     }
 
-    /** The service, for this port and for that of HTTP. */
+    /** Returns the service, for this port and for the HTTP port. */
     static RlsPart part(DoorContext room, Settings settings) {
       Runnable ready =
           () -> {

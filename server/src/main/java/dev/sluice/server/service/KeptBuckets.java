@@ -20,8 +20,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Buckets in memory that outlive a restart: read from a snapshot, which is saved periodically and
- * at shutdown. A crash loses what was charged since the last save. Thread-safe.
+ * Buckets in memory that survive a restart: read from a snapshot, which is saved periodically and
+ * at shutdown. A crash loses the charges since the last save. Thread-safe.
  */
 final class KeptBuckets implements AutoCloseable {
 
@@ -56,7 +56,7 @@ final class KeptBuckets implements AutoCloseable {
             });
   }
 
-  /** Reads the snapshot, if there is one, and writes it to see that this works. */
+  /** Reads the snapshot, if there is one, and writes it as a test. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
     Path file = SymlinkTargets.followed(named); // a link stays, and leads to the newest snapshot
     KeptBuckets kept;
@@ -82,7 +82,7 @@ final class KeptBuckets implements AutoCloseable {
   private static String reason(Path file, IOException e) {
     return e instanceof SnapshotException
         ? String.valueOf(e.getMessage())
-        : "%s: can't be read and written (%s), expected a file in a folder where the server may do so"
+        : "%s: can't be read and written (%s), expected a file in a folder where the server may write"
             .formatted(file, e);
   }
 
@@ -103,7 +103,7 @@ final class KeptBuckets implements AutoCloseable {
         log.info("snapshots are written again: {}", file);
       }
       failing = false;
-    } catch (Throwable e) { // whatever it is: a task that throws would never run again
+    } catch (Throwable e) { // any failure: a task that throws would never run again
       failures.increment();
       if (!failing) {
         log.error("snapshot not written to {}, the previous one is kept: {}", file, e.toString());

@@ -3,9 +3,9 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
@@ -41,9 +41,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the watched files of a server say, by their {@linkplain Kind kind}. Each kind is loaded and
- * watched apart: neither a mistake nor a slow disk of one kind holds up another. For one thread;
- * the limits that it returns are thread-safe.
+ * The watched files of a server, by their {@linkplain Kind kind}. Each kind is loaded and watched
+ * on its own, so a mistake or a slow disk of one kind does not delay another. For one thread; the
+ * limits that it returns are thread-safe.
  */
 final class LoadedFiles {
 
@@ -61,7 +61,8 @@ final class LoadedFiles {
    *
    * @throws LimitFilesException if there are mistakes, with those of all kinds
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
-   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
+   * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
+   *     has no default
    */
   static LoadedFiles load(ServerConfig config) {
     LoadedFiles loaded = new LoadedFiles();
@@ -189,7 +190,7 @@ final class LoadedFiles {
     return limits;
   }
 
-  /** What the files of a kind say; the sample where there are no limit files. */
+  /** Returns the content of the files of a kind; the samples if there are no limit files. */
   CurrentLimits of(Kind kind) {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }

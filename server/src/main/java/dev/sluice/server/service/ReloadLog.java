@@ -3,7 +3,7 @@ package dev.sluice.server.service;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
+import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;
@@ -31,8 +31,8 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Writes one line for each reload of the files, and tells the meters. Those of the overrides follow
- * the file of overrides, unless they come from a table.
+ * Logs one line for each reload of the limit files, and updates the metrics. The file of overrides
+ * has its own metrics, unless the overrides come from a table.
  */
 final class ReloadLog implements ReloadListener {
 
@@ -44,15 +44,14 @@ final class ReloadLog implements ReloadListener {
   /**
    * Makes a listener.
    *
-   * @param overrides the file that the overrides come from; null if they come from a table, or if
-   *     there are none
+   * @param overrides the file of overrides; null if they come from a table, or if there are none
    */
   ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
     this.metrics = metrics;
     this.overrides = overrides;
   }
 
-  /** Tells the meters of a load that succeeded. */
+  /** Records a successful load in the metrics. */
   void tellLoaded(Instant at) {
     metrics.filesLoaded(at);
     if (overrides != null) {
@@ -102,8 +101,8 @@ final class ReloadLog implements ReloadListener {
   }
 
   /**
-   * Remembers each generation of the files of one kind, notes in the audit log what became of it,
-   * and tells another listener after that. For one thread.
+   * Records each generation of the files of one kind, notes the outcome in the audit log, and then
+   * calls another listener. For one thread.
    */
   static final class GenerationLog implements ReloadListener {
 
@@ -153,10 +152,7 @@ final class ReloadLog implements ReloadListener {
     }
   }
 
-  /**
-   * Meters of the generations that hold, and of those that were offered, for each kind of files.
-   * Stateless.
-   */
+  /** Registers meters of the active and of the offered generation, for each kind of files. */
   static final class GenerationMeters {
 
     private static final double MILLIS_PER_SECOND = 1e3;
@@ -164,13 +160,13 @@ final class ReloadLog implements ReloadListener {
 
     private GenerationMeters() {}
 
-    /** Those of the limits, and of what is kept at run time. */
+    /** Registers the meters of the limit files, and of kept overrides and penalties. */
     static void register(Generations generations, MeterRegistry registry) {
       register(generations, Kind.LIMITS, registry);
       registerMistakes("runtime", generations, all -> all.mistakesBeside().size(), registry);
     }
 
-    /** Those of the files of one kind. */
+    /** Registers the meters of the files of one kind. */
     static void register(Generations generations, Kind kind, MeterRegistry registry) {
       Watched files = generations.of(kind);
       register(kind, "active", files, s -> s.active().since(), s -> s.active().hash(), registry);
@@ -182,8 +178,7 @@ final class ReloadLog implements ReloadListener {
     private static <T> void registerMistakes(
         String of, T counted, ToDoubleFunction<T> mistakes, MeterRegistry registry) {
       Gauge.builder("sluice.generation.mistakes", counted, mistakes)
-          .description(
-              "Mistakes in the offered generation of files, and where overrides and penalties are kept")
+          .description("Mistakes in the offered files, and in kept overrides and penalties")
           .tag("files", of)
           .register(registry);
     }
@@ -222,7 +217,7 @@ final class ReloadLog implements ReloadListener {
 
   /**
    * Declares the limits that the rules in force name, so that the metric of missing defaults counts
-   * them, and tells another listener after that. For one thread.
+   * them, and then calls another listener. For one thread.
    */
   static final class NamedByRules implements ReloadListener {
 
@@ -233,7 +228,7 @@ final class ReloadLog implements ReloadListener {
     /**
      * Makes a listener.
      *
-     * @param limits the limits that are loaded
+     * @param limits the limits in force
      */
     NamedByRules(CurrentLimits limits, ReloadListener next) {
       this.limits = limits;

@@ -4,17 +4,17 @@ package dev.sluice.server.service;
 import dev.sluice.FailureRule;
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.Durations;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.tls.TlsFiles;
-import dev.sluice.text.Durations;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
@@ -31,8 +31,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * All that a {@link Service} is started from. Immutable and thread-safe; nothing is read or opened
- * before the service starts.
+ * The settings of a {@link Service}. Nothing is read or opened before the service starts.
  *
  * <pre>{@code
  * new ServerConfig(
@@ -154,7 +153,7 @@ public record ServerConfig(
      * @param http the HTTP door
      * @param resp where Redis clients are answered
      * @param grpc where Envoy's rate limit service is answered besides the port of HTTP
-     * @param rlsOverrides what becomes of limits that proxies send with their descriptors
+     * @param rlsOverrides what to do with limits that proxies send with their descriptors
      * @param tls certificates; null for no TLS
      * @param plaintext whether doors may listen beyond loopback without TLS
      * @param open whether they may listen there without access control
@@ -181,11 +180,11 @@ public record ServerConfig(
     }
 
     /**
-     * Requires what doors beyond loopback need.
+     * Requires TLS and access control for doors beyond loopback.
      *
      * @param control access control
-     * @throws InsecureException if one would listen there without TLS or without access control,
-     *     unless {@link #plaintext} or {@link #open} allows that
+     * @throws InsecureException if TLS or access control is missing, unless {@link #plaintext} or
+     *     {@link #open} allows that
      */
     public void requireSafe(Control control) {
       boolean lacksTls = tls == null && !plaintext;
@@ -200,7 +199,7 @@ public record ServerConfig(
       }
     }
 
-    /** Whether every client may do what needs the role admin, where there are no tokens. */
+    /** Whether, without tokens, every client may do what needs the role admin. */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;
     }
@@ -209,7 +208,7 @@ public record ServerConfig(
       return control.tokens() != null || (tls != null && tls.requiresClientCertificates());
     }
 
-    /** An address beyond loopback, null if there is none. */
+    /** Returns the address of a door beyond loopback, null if there is none. */
     private @Nullable InetSocketAddress exposed() {
       return Stream.of(http.address(), resp, grpc)
           .filter(address -> address != null && !isLoopback(address))
@@ -254,7 +253,7 @@ public record ServerConfig(
     }
 
     /**
-     * Returns a door without names, origins, proxies and log.
+     * Returns a door without host names, origins, trusted proxies and request log.
      *
      * @param address where it listens; port 0 for any free one
      * @return the door
@@ -280,7 +279,7 @@ public record ServerConfig(
       MissingDefault onMissing,
       @Nullable Copy copy) {
 
-    /** A sample of limits. */
+    /** The sample limits. */
     public static final Sources SAMPLE = Sources.of(Files.NONE);
 
     /**
@@ -310,7 +309,7 @@ public record ServerConfig(
     }
 
     /**
-     * Returns files alone, of which none must name a certain limit; a request for a limit without a
+     * Returns sources of files only, without required limits; a request for a limit without a
      * default is refused.
      *
      * @param files the files
@@ -322,21 +321,21 @@ public record ServerConfig(
   }
 
   /**
-   * A file that keeps the contents of the limit files of the last good load.
+   * A file with a copy of the limit files of the last good load.
    *
-   * @param file written after each good load
-   * @param startsWithLastGood whether a service starts by this file while the limit files have
+   * @param file the file, written after each good load
+   * @param startsWithLastGood whether a service starts with this copy if the limit files have
    *     mistakes; otherwise it does not start
    */
   public record Copy(Path file, boolean startsWithLastGood) {}
 
   /**
-   * The limit files. Without any, the service decides by a sample of limits.
+   * The limit files. Without any, the service uses sample limits.
    *
    * @param limits the defaults, null for none
    * @param overrides the overrides, null for none
    * @param names the names, null for the known ones
-   * @param rules the rule book, null for none; it needs limits of files
+   * @param rules the rule book, null for none; it needs a file of limits
    */
   public record Files(
       @Nullable Path limits, @Nullable Path overrides, @Nullable Path names, @Nullable Path rules) {
@@ -366,7 +365,7 @@ public record ServerConfig(
   }
 
   /**
-   * A table of overrides, which win over those of the file.
+   * A table of overrides, which take precedence over those of the file.
    *
    * @param database where the table is
    * @param every how often it is read, more than zero and at most 292 years
@@ -459,7 +458,7 @@ public record ServerConfig(
   }
 
   /**
-   * Access control, where its acts are noted, and where changes at run time are kept.
+   * Access control, the audit log, and the place that keeps changes at run time.
    *
    * @param tokens the file of tokens, null for no access control
    * @param auditLog the file that takes the audit log, "-" for standard error, null for none
@@ -474,20 +473,20 @@ public record ServerConfig(
       @Nullable Path overrideStore,
       @Nullable Quota requestsPerAddress) {
 
-    /** Everybody may do everything, noted and kept nowhere. */
+    /** No access control, no audit log, and no kept changes. */
     public static final Control NONE = new Control(null, null, null, null);
   }
 
   /**
-   * The telemetry besides the metrics that are scraped: what is kept, and what is sent.
+   * The telemetry besides the metrics that are scraped.
    *
-   * @param topDenied whether the ids that each limit denies most are kept, in bounded memory, for
-   *     administrators; ids are often personal data
+   * @param topDenied whether the server keeps the ids that each limit denies most, in bounded
+   *     memory, for administrators; ids are often personal data
    * @param otlp where metrics and traces are sent, null for nowhere
    */
   public record Telemetry(boolean topDenied, @Nullable OtlpSettings otlp) {
 
-    /** Nothing. */
+    /** No further telemetry. */
     public static final Telemetry NONE = new Telemetry(false, null);
   }
 
@@ -509,9 +508,9 @@ public record ServerConfig(
     }
 
     /**
-     * Returns which setting is wrong.
+     * Returns the wrong setting.
      *
-     * @return its name among the options of {@code sluice serve}, such as {@code store}
+     * @return the name of an option of {@code sluice serve}, such as {@code store}
      */
     public String setting() {
       return setting;
@@ -527,9 +526,9 @@ public record ServerConfig(
      * Makes the exception.
      *
      * @param address where the door would listen
-     * @param lacksTls whether nothing would be encrypted
-     * @param lacksControl whether everybody would be answered; one of the two is true
-     * @param asksForCertificates whether clients may show a certificate, and need not
+     * @param lacksTls whether TLS is missing
+     * @param lacksControl whether access control is missing; one of the two is true
+     * @param asksForCertificates whether a client certificate is optional
      */
     InsecureException(
         String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
@@ -543,7 +542,7 @@ public record ServerConfig(
                       " and "),
                   both(
                       lacksTls
-                          ? "give --tls-certificate FILE and --tls-key FILE, or --plaintext where the network encrypts"
+                          ? "give --tls-certificate FILE and --tls-key FILE, or --plaintext if the network encrypts"
                           : "",
                       lacksControl ? control(asksForCertificates) : "",
                       "; ")));
@@ -553,7 +552,7 @@ public record ServerConfig(
       return (asksForCertificates
               ? "give --tokens FILE, or leave out --tls-client-auth optional, which lets in clients without a certificate"
               : "give --tokens FILE (or --tls-client-ca FILE)")
-          + ", or --open where the network admits clients only";
+          + ", or --open if the network admits only clients";
     }
 
     private static String both(String one, String other, String between) {
@@ -561,9 +560,7 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * The limits of a service without limit files; also in examples/limits/samples.yml. Stateless.
-   */
+  /** The limits of a service without limit files; also in examples/limits/samples.yml. */
   public static final class SampleLimits {
 
     private SampleLimits() {}
@@ -587,14 +584,14 @@ public record ServerConfig(
 
   /**
    * The names that the server and every command know: Let's Encrypt's nine always, the samples
-   * unless a file declares names. Stateless and thread-safe.
+   * unless a file declares names.
    */
   public static final class BundledNames {
 
     private BundledNames() {}
 
     /**
-     * Returns a builder of limit files that may use these names and their id formats.
+     * Returns a builder of limit files that know these names and their id formats.
      *
      * @return a builder without files
      */
@@ -606,7 +603,7 @@ public record ServerConfig(
     }
 
     /**
-     * Returns all of these names, samples included.
+     * Returns all bundled names, samples included.
      *
      * @return the names
      */

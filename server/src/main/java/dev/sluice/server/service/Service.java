@@ -6,7 +6,7 @@ import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.access.Access;
@@ -70,12 +70,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The server with all that it stands on: limits, overrides, buckets, meters and doors, running
- * until it is closed.
+ * A running server with all its parts: limits, overrides, buckets, meters and doors.
  *
- * <p>The parts are closed in the reverse order of their start, also if the start fails half-way.
- * Thread-safe. {@link #start} blocks until the last door is open, {@link #close} until the last
- * answer is out.
+ * <p>Parts are closed in the reverse order of their start, also if the start fails. Thread-safe.
+ * {@link #start} blocks until the last door is open, {@link #close} until the last answer was sent.
  */
 public final class Service implements AutoCloseable {
 
@@ -109,7 +107,8 @@ public final class Service implements AutoCloseable {
    * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
    * @throws UnknownLimitException if a required limit has an unknown name; a line for each
-   * @throws dev.sluice.limit.MissingDefaultException if a required limit has no default
+   * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
+   *     has no default
    * @throws dev.sluice.server.net.HostPort.AddressException if a port cannot be opened
    */
   public static Service start(ServerConfig config) {
@@ -206,7 +205,10 @@ public final class Service implements AutoCloseable {
     return new Service(started, doors, store, generations, access.audit(), traffic);
   }
 
-  /** Before it has answered once, its address may be wrong: each server would limit alone. */
+  /**
+   * Returns a check that passes once the store has answered. Before, its address may be wrong, and
+   * each server would limit alone.
+   */
   private static Runnable onceReached(BucketStore store) {
     AtomicBoolean reached = new AtomicBoolean();
     Runnable ping = new RecentCheck(store::ping, System::nanoTime);
@@ -225,8 +227,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Whether requests may pass while the store is away. Such a server is ready then: all servers of
-   * a fleet lose their store together, and their clients would find none.
+   * Whether requests may pass while the store is away. Such a server stays ready without its store:
+   * all servers of a fleet lose the store together, and no server would be left.
    */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
@@ -234,7 +236,7 @@ public final class Service implements AutoCloseable {
         .noneMatch(rule -> rule.equals(FailureRule.fail()) || rule.equals(FailureRule.deny()));
   }
 
-  /** Starts to send if there is a receiver; otherwise the library is not loaded. */
+  /** Starts OpenTelemetry if there is a receiver; otherwise its library is not loaded. */
   private static Part traces(
       ServerConfig config, PrometheusMeterRegistry meters, ShutdownStack started) {
     OtlpSettings settings = config.telemetry().otlp();
@@ -275,7 +277,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** Every way in; the first is the one whose address is told. */
+  /** Returns all doors; HTTP is the first. */
   private static List<Door> doors(
       ServerConfig.Doors settings, MetricsPart metrics, StatsPart stats) {
     List<Door> doors = new ArrayList<>();
@@ -289,7 +291,10 @@ public final class Service implements AutoCloseable {
     return doors;
   }
 
-  /** The address is for those who have the role to read; without roles, for nobody. */
+  /**
+   * Returns the address of the store for the page; without access control only its scheme, as
+   * everybody may read it.
+   */
   private static String shown(StoreAccess store, boolean isOpen) {
     String address = store.toString();
     int schemeEnd = address.indexOf("://");
@@ -334,20 +339,20 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns where the doors listen.
+   * Returns the addresses of the doors.
    *
    * @return the addresses, with the ports that were chosen: HTTP first, then the Redis protocol and
-   *     gRPC, each if it was asked for
+   *     gRPC, if they are configured
    */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();
   }
 
   /**
-   * Reads all watched files at once, and applies those of each kind without a mistake. Logs how
-   * that went, and notes in the audit log that the server was told to. Blocks on the file system.
+   * Reads all watched files at once, and applies each kind of files without a mistake. Logs the
+   * outcome, and notes the signal in the audit log. Blocks on the file system.
    *
-   * @return whether what the files say holds now
+   * @return whether all files were applied
    */
   @CanIgnoreReturnValue
   public boolean reload() {
@@ -357,26 +362,26 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Asks the store whether it answers. Blocks for a round trip.
+   * Pings the store. Blocks for a round trip.
    *
-   * @throws dev.sluice.store.StoreException if it does not
+   * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public void ping() {
     store.ping();
   }
 
   /**
-   * Says how {@link #close} went, for people.
+   * Describes the shutdown by {@link #close}, for people.
    *
-   * @return how many requests were answered during it, and how many connections were cut
+   * @return the number of requests answered during the shutdown, and of connections cut
    */
   public String farewell() {
     return traffic.farewell();
   }
 
   /**
-   * Stops the service so that no client loses a request: every door says that it is not ready, then
-   * each is drained and closed, then all that they stood on. Only the first call does anything.
+   * Stops the service without losing a request: every door reports that it is not ready, is drained
+   * and closed; then the other parts are closed. Later calls do nothing.
    */
   @Override
   public void close() {
@@ -384,8 +389,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Parts that were started. Closing ends them in the reverse order, and goes on after a part that
-   * fails to end. Thread-safe.
+   * A stack of started parts. Closing ends them in the reverse order, and continues after a part
+   * that fails to end. Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {
 
@@ -393,7 +398,7 @@ public final class Service implements AutoCloseable {
 
     private final Deque<Runnable> ends = new ArrayDeque<>();
 
-    /** Remembers how to end a part that was started. */
+    /** Adds a task that ends a part. */
     synchronized void add(Runnable end) {
       ends.push(end);
     }
@@ -410,15 +415,15 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** Starts access control and the audit log. Stateless. */
+  /** Starts access control and the audit log. */
   private static final class AccessSetup {
 
     private AccessSetup() {}
 
     /**
-     * Opens the audit log, and says how it ends.
+     * Opens the audit log and access control, and registers how to end them.
      *
-     * @param files have the tokens, where there are any
+     * @param files have the tokens, if there are any
      */
     static Access access(
         ServerConfig config, LoadedFiles files, MeterRegistry meters, ShutdownStack started) {
@@ -455,19 +460,19 @@ public final class Service implements AutoCloseable {
       }
     }
 
-    /** The system's exceptions have a path for a message. */
+    /** Returns the reason; the message of a FileSystemException is only a path. */
     private static String reason(IOException e) {
       return e instanceof FileSystemException ? e.toString() : String.valueOf(e.getMessage());
     }
   }
 
   /**
-   * A check that asks at most twice a second, however many want to know: all others get the outcome
-   * of the one that is under way, or the last one. Thread-safe; blocks as long as the check does.
+   * Runs a check at most twice a second: concurrent and later callers share the outcome of the
+   * check that runs, or of the last one. Thread-safe; blocks as long as the check does.
    */
   static final class RecentCheck implements Runnable {
 
-    /** How long an outcome holds. */
+    /** How long an outcome is reused. */
     static final long RECENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Runnable check;
@@ -475,7 +480,7 @@ public final class Service implements AutoCloseable {
     private final AtomicReference<@Nullable CompletableFuture<Checked>> last =
         new AtomicReference<>();
 
-    /** When a check ended, and how; a failure or none. */
+    /** The time and the outcome of a check. */
     private record Checked(long at, @Nullable RuntimeException failure) {}
 
     RecentCheck(Runnable check, LongSupplier nanoTime) {
@@ -512,7 +517,7 @@ public final class Service implements AutoCloseable {
         return new Checked(nanoTime.getAsLong(), null);
       } catch (RuntimeException e) {
         return new Checked(nanoTime.getAsLong(), e);
-      } catch (Error e) { // nobody may wait for ever for an outcome that does not come
+      } catch (Error e) { // or waiting callers would hang
         IllegalStateException failure = new IllegalStateException(e);
         return new Checked(nanoTime.getAsLong(), failure);
       }

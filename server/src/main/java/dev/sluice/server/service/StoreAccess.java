@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.internal.text.PercentEncoding;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.TimeSource;
-import dev.sluice.text.PercentEncoding;
-import dev.sluice.text.Suggestion;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The address of a store, and the passwords that it needs if they do not stand in it. Immutable;
- * {@link #toString} shows no password.
+ * The address of a store, with the passwords that are not part of it. {@link #toString} shows no
+ * password.
  */
 public final class StoreAccess {
 
@@ -45,7 +45,7 @@ public final class StoreAccess {
   }
 
   /**
-   * Returns an address without passwords besides it.
+   * Returns an address without separate passwords.
    *
    * @param address {@code memory}, or the URI of a {@link RedisStore}
    * @return the address
@@ -55,8 +55,8 @@ public final class StoreAccess {
   }
 
   /**
-   * Returns a copy with the password of the store. The user stands in the address, {@code
-   * redis://app@host}; without one it is {@code default}.
+   * Returns a copy with the password of the store. The user is the one in the address, {@code
+   * redis://app@host}, or else {@code default}.
    *
    * @param newPassword the password; null for that in the address, or none
    * @return a copy
@@ -66,8 +66,8 @@ public final class StoreAccess {
   }
 
   /**
-   * Returns a copy with the password of the Sentinels. Their user is the option {@code
-   * sentinelUser} of the address; without it, {@code default}.
+   * Returns a copy with the password of the Sentinels. The user is the option {@code sentinelUser}
+   * of the address, or else {@code default}.
    *
    * @param newPassword the password; null for that in the address, or none
    * @return a copy
@@ -77,7 +77,7 @@ public final class StoreAccess {
   }
 
   /**
-   * Whether the buckets live in this process.
+   * Whether the store is the memory of this process.
    *
    * @return false for every other store
    */
@@ -86,7 +86,7 @@ public final class StoreAccess {
   }
 
   /**
-   * Whether Sentinels are asked for the store.
+   * Whether Sentinels name the store's server.
    *
    * @return false for every other store
    */
@@ -133,16 +133,16 @@ public final class StoreAccess {
         "found a password in the address and one besides it, expected one of the two");
   }
 
-  /** Without user, passwords and options. */
+  /** Returns the address without user, passwords and options. */
   @Override
   public String toString() {
     return Stores.shown(address);
   }
 
   /**
-   * Opens stores by their address. The one place that knows every kind of store.
+   * Opens stores by their address. The only class that knows every kind of store.
    *
-   * <p>Stateless and thread-safe. Opening does not wait for a network.
+   * <p>Opening does not wait for a network.
    */
   public static final class Stores {
 
@@ -155,7 +155,8 @@ public final class StoreAccess {
         List.of(MEMORY, "redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
 
     /**
-     * How far the clock of a replay may step back: logs of several servers are not quite sorted.
+     * How far the clock of a replay may step back: merged logs of several servers are not quite in
+     * order.
      */
     public static final Duration REPLAY_STEPS_BACK = Duration.ofHours(1);
 
@@ -164,7 +165,7 @@ public final class StoreAccess {
     private Stores() {}
 
     /**
-     * Opens a store that goes by its own clock.
+     * Opens a store that uses its own clock.
      *
      * @param access where it is, and its passwords
      * @param observer watches it, if it is in Redis
@@ -177,7 +178,7 @@ public final class StoreAccess {
     }
 
     /**
-     * Requires an address and passwords that a store can be opened with; opens nothing.
+     * Checks that a store can be opened with an address and passwords; opens nothing.
      *
      * @param access where it is, and its passwords
      * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
@@ -189,8 +190,8 @@ public final class StoreAccess {
     }
 
     /**
-     * Opens a store for a single act of a process that has only just started. Unless the address
-     * says otherwise, its calls may take as long as a cold start does.
+     * Opens a store for a single act of a process that has just started. Unless the address has a
+     * time-out, a call may take as long as a cold start.
      *
      * @param access where it is, and its passwords
      * @return the store, to be closed
@@ -201,8 +202,8 @@ public final class StoreAccess {
     }
 
     /**
-     * Opens a store that goes by a given clock, for replays; as patient as {@link #openForOneAct}.
-     * In memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
+     * Opens a store that uses a given clock, for replays, with the time-out of {@link
+     * #openForOneAct}. In memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
      *
      * @param access where it is, and its passwords
      * @param time the clock
@@ -233,10 +234,10 @@ public final class StoreAccess {
     }
 
     /**
-     * A store's address for logs and messages.
+     * Returns a store's address for logs and messages.
      *
      * @param address as for {@link StoreAccess#of}
-     * @return the address without the user, the password and the options that may stand in it
+     * @return the address without user, password and options
      */
     public static String shown(String address) {
       int at = address.lastIndexOf('@');
@@ -249,8 +250,8 @@ public final class StoreAccess {
   }
 
   /**
-   * Tells another observer {@code redis-1} in place of a server's address, for metrics that
-   * everybody may read. The log has the address of each number. Thread-safe; no method blocks.
+   * Passes events to another observer with {@code redis-1} in place of a server's address, for
+   * public metrics. The log has the address of each number. Thread-safe; no method blocks.
    */
   static final class NumberedServers implements RedisObserver {
 

@@ -27,8 +27,8 @@ import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The limits of the files with the overrides of a table over them, if there is a table.
- * Thread-safe, once started.
+ * Adds the overrides of a table, if there is one, to the limits of the files. Thread-safe, once
+ * started.
  */
 final class TableOverrides {
 
@@ -56,12 +56,12 @@ final class TableOverrides {
     return table != null;
   }
 
-  /** The limits that the limiter decides by. */
+  /** Returns the limits of the files with the table's overrides. */
   CurrentLimits limits() {
     return limits;
   }
 
-  /** Lays what is set while the server runs over these limits. */
+  /** Adds the settings made at run time to these limits. */
   RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
     RuntimeLimits over =
         table != null
@@ -88,7 +88,7 @@ final class TableOverrides {
     }
   }
 
-  /** Starts to read the table, where there is one, and to count reads that fail. */
+  /** Starts to read the table, if there is one, and to count failed reads. */
   void start(LimiterMetrics metrics, MeterRegistry registry) {
     RuntimeLimits over = runtime;
     if (over != null) {
@@ -118,7 +118,7 @@ final class TableOverrides {
         .register(registry);
   }
 
-  /** A listener that also puts the table's overrides over files that were loaded. */
+  /** Returns a listener that also adds the table's overrides to newly loaded files. */
   ReloadListener after(ReloadListener listener) {
     OverridesRefresher started = refresher;
     return new ReloadListener() {

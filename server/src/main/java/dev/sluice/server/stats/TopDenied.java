@@ -29,11 +29,12 @@ import org.jspecify.annotations.Nullable;
 public final class TopDenied implements LimiterObserver {
 
   /**
-   * How long denials are counted in one window; the last whole one and the current one are told.
+   * How long denials are counted in one window; the last complete window and the current one are
+   * reported.
    */
   public static final Duration WINDOW = Duration.ofMinutes(5);
 
-  /** How many ids of a limit are told. */
+  /** How many ids of a limit are reported. */
   public static final int SHOWN = 20;
 
   /** Limits beyond this many, in the order of their first denials, are not watched. */

@@ -20,9 +20,9 @@ import javax.net.ssl.TrustManagerFactory;
 import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
- * Decides as the JDK does which certificates of clients are trusted, and says why one is not. The
- * native library tells a client "internal error" where it gets no reason, and the client would look
- * for a fault of the server. Thread-safe.
+ * Decides as the JDK does which client certificates are trusted, and gives the native library a
+ * reason for a refusal. Without one, it would send "internal error", and the client would suspect a
+ * fault of the server. Thread-safe.
  */
 final class ClientTrust extends X509ExtendedTrustManager {
 

@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns of the end of the certificate in use, although no file changes: once a day in its last two
- * weeks, each hour in its last day and afterwards. A load of the files warns too, so a certificate
- * is not warned about right after it was loaded.
+ * Warns that the certificate in use will end: once a day in its last two weeks, each hour in its
+ * last day and afterwards. Loading a certificate warns too, so the first of these warnings comes
+ * later.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -59,11 +59,11 @@ public final class EndOfCertificate implements AutoCloseable {
   }
 
   /**
-   * Starts to look, each hour, until it is closed.
+   * Starts an hourly check, until it is closed.
    *
-   * @param files name the certificate in warnings
-   * @param current returns what is in use; must not block
-   * @param lasting makes a task of one that nothing ends, whatever it throws
+   * @param files name the certificate, for warnings
+   * @param current returns the certificate in use; must not block
+   * @param lasting wraps the task so that no exception ends it
    * @return the watch
    */
   public static EndOfCertificate watch(
@@ -75,10 +75,10 @@ public final class EndOfCertificate implements AutoCloseable {
     return watch;
   }
 
-  /** Looks once. */
+  /** Warns if it is time to. */
   synchronized void look() {
     Instant now = clock.instant();
-    if (!current.get().end().equals(end)) { // the load of the new one has warned
+    if (!current.get().end().equals(end)) { // a new certificate: loading it has warned
       end = current.get().end();
       told = now;
       return;
@@ -92,7 +92,7 @@ public final class EndOfCertificate implements AutoCloseable {
     }
   }
 
-  /** Returns what to say of a certificate that ends soon, or has ended; null for another one. */
+  /** Returns the warning for a certificate that ends soon or has ended; null for any other. */
   static @Nullable String warning(Instant end, Instant now) {
     if (now.isAfter(end)) {
       return "this certificate ended at %s; replace it".formatted(end);
@@ -103,7 +103,7 @@ public final class EndOfCertificate implements AutoCloseable {
         : null;
   }
 
-  /** Ends the watch. */
+  /** Stops the hourly check. */
   @Override
   public void close() {
     hours.shutdownNow();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.tls;
 
-import dev.sluice.text.SafeText;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.yaml.AttachedFiles;
 import io.netty.handler.ssl.ClientAuth;
 import java.io.ByteArrayInputStream;
@@ -181,7 +181,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     if (isOfVersion3 && one.getBasicConstraints() < 0) {
       reports.warning(
           file,
-          "found the certificate of %s, which is not an authority (CA:FALSE): it lets in nobody but its owner"
+          "found the certificate of %s, which is not an authority (CA:FALSE): only its owner could connect"
               .formatted(SafeText.quote(one.getSubjectX500Principal().getName())));
     }
   }

@@ -107,9 +107,12 @@ export function pathOf(kind, limit, id) {
   return `${before}${NO_PATH.test(id) ? '?id=' : '/'}${encodeURIComponent(id)}`;
 }
 
-/** The bucket of an id, without spending. A path cannot hold every id; a check can, and needs another role. */
+/**
+ * The bucket of an id, without spending. A path cannot hold every id; a check can, and needs another role. It does not
+ * say whether an override decides: there may be one.
+ */
 export async function look(limit, id) {
   return NO_PATH.test(id)
-    ? (await post('/v1/check', {limit, id, cost: 0})).json
+    ? {...(await post('/v1/check', {limit, id, cost: 0})).json, overrideId: id}
     : get(`/v1/limits/${encodeURIComponent(limit)}/buckets/${encodeURIComponent(id)}`);
 }

@@ -33,47 +33,43 @@ export function exceptions(context, changed) {
     problem, done);
   let answer = null;
 
-  const path = (kind) => pathOf(kind, answer.limit, answer.id);
+  /** An override may be set for a part of the id. */
+  const path = (kind) => pathOf(kind, answer.limit, (kind === 'overrides' && answer.overrideId) || answer.id);
 
   /** Asks only where the bucket says that there is something: what is not there is no error. */
   async function found(kind) {
     try {
       return await get(path(kind));
     } catch (trouble) {
-      return {missing: trouble.kind === 'missing', trouble: trouble.kind === 'missing' ? 'It is set for a part of this id.' : trouble.message};
+      return trouble.kind === 'missing' ? null : {trouble: trouble.message};
     }
   }
 
   async function show(newAnswer) {
     answer = newAnswer;
-    const usual = await get(`/v1/limits/${encodeURIComponent(newAnswer.limit)}`);
-    const isUsual = usual.limited && ['burst', 'count', 'periodSeconds'].every((part) => usual[part] === newAnswer[part]);
-    if (answer !== newAnswer) {
-      return;
-    }
-    // An override may equal the default. Where the limit has none at all, there is nothing to ask for.
-    let [own, ban] = await Promise.all([
-      !newAnswer.limited || (isUsual && usual.overrides === 0) ? null : found('overrides'),
-      newAnswer.penaltyUntil ? found('penalties') : null,
+    const [own, ban, all] = await Promise.all([
+      answer.overrideId === undefined ? null : found('overrides'),
+      answer.penaltyUntil ? found('penalties') : null,
+      context.limits ?? get('/v1/limits').catch(() => null),
     ]);
     if (answer !== newAnswer) {
       return;
     }
-    if (own?.missing && isUsual) {
-      own = null;
-    }
+    // Not the bucket's own: by the failure rule "local", that has this server's share of it.
+    const usual = all?.limits.find((one) => one.name === answer.limit);
+    const quota = own?.burst ? own : usual ?? (answer.decidedBy === 'local' ? {} : answer);
     override.replaceChildren(h('p', {}, own
-      ? `${number(answer.count)} per ${period(answer.period)}, burst ${number(answer.burst)}. ${told(own)}`
+      ? `${number(quota.count)} per ${period(quota.period)}, burst ${number(quota.burst)}. ${answer.overrideId === answer.id ? '' : `It is set for each id that begins with ${visible(answer.overrideId)}. `}${told(own)}`
       : 'None: the default of the limit is in force.'));
     drop.hidden = !own || Boolean(own.trouble) || own.keptIn === 'files';
     penalty.replaceChildren(h('p', {}, answer.penaltyUntil
-      ? `The bucket counts as empty until ${clock(Date.parse(answer.penaltyUntil))}, for ${span(Math.max((Date.parse(answer.penaltyUntil) - Date.now()) / 1000, 0))}.${ban.owed ? ` It owes ${number(ban.owed)} tokens.` : ''} ${told(ban)}`
+      ? `The bucket counts as empty until ${clock(Date.parse(answer.penaltyUntil))}, for ${span(Math.max((Date.parse(answer.penaltyUntil) - Date.now()) / 1000, 0))}.${ban?.owed ? ` It owes ${number(ban.owed)} tokens.` : ''} ${ban ? told(ban) : ''}`
       : 'None.'));
     lift.hidden = !ban || Boolean(ban.trouble);
     if (document.activeElement?.form !== set) {
-      burst.input.value = answer.burst ?? '';
-      count.input.value = answer.count ?? '';
-      every.input.value = answer.period ? period(answer.period) : '';
+      burst.input.value = quota.burst ?? '';
+      count.input.value = quota.count ?? '';
+      every.input.value = quota.period ? period(quota.period) : '';
       why.input.value = own?.comment ?? '';
     }
   }

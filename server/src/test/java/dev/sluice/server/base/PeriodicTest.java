@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
-import java.time.Duration;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
@@ -29,7 +28,7 @@ final class PeriodicTest {
     ScheduledExecutorService timer = Executors.newSingleThreadScheduledExecutor();
     try {
       var unused = timer.scheduleAtFixedRate(task, 0, 1, TimeUnit.MILLISECONDS);
-      await().atMost(Duration.ofSeconds(5)).until(() -> times.get() > 5);
+      await().until(() -> times.get() > 5);
     } finally {
       timer.shutdownNow();
     }

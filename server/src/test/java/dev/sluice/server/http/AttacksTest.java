@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
@@ -339,7 +339,7 @@ final class AttacksTest {
       for (int round = 0; round < 10; round++) {
         try (Socket client = new Socket()) {
           client.connect(server.address());
-          client.setSoTimeout(20_000);
+          client.setSoTimeout(60_000);
           CompletableFuture<Void> sent =
               Aside.run(() -> sendAndEnd(client, request.repeat(requests)));
           String answers =

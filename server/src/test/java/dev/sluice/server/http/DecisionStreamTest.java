@@ -37,7 +37,7 @@ final class DecisionStreamTest {
   private static final String SPEND =
       "{\"op\":\"spend\",\"limit\":\"ApiCallsPerKey\",\"id\":\"a\"}";
   private static final Duration SHORT = Duration.ofSeconds(3);
-  private static final long PATIENCE_SECONDS = 10;
+  private static final long PATIENCE_SECONDS = 60;
 
   private final BucketStore store = BucketStore.inMemory(new ManualTime());
   private final TestServer server =

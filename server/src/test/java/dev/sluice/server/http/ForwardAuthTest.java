@@ -17,8 +17,8 @@ import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.web.ClientAddress;
@@ -139,7 +139,7 @@ final class ForwardAuthTest {
         HttpRequest.newBuilder(
                 URI.create(
                     "http://" + HostPort.format(server.address()) + "/v1/forward-auth" + path))
-            .timeout(Duration.ofSeconds(20))
+            .timeout(Duration.ofMinutes(1))
             .method(method, BodyPublishers.noBody());
     if (headers.length > 0) {
       request.headers(headers);

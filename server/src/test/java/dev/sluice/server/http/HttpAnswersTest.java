@@ -304,7 +304,7 @@ final class HttpAnswersTest {
         .contains("\"retryInNanos\":2999999999,\"retryInSeconds\":2.999999999,");
     time.advanceNanos(2_999_999_949L);
     assertThat(server.get("/v1/limits/ApiCallsPerKey/buckets/slow").body())
-        .contains("\"resetInNanos\":50,\"resetInSeconds\":0.00000005}");
+        .contains("\"resetInNanos\":50,\"resetInSeconds\":0.00000005,");
   }
 
   /** A check says what a spend would leave, a bucket what is in it. */

@@ -24,7 +24,7 @@ final class RawClient implements AutoCloseable {
   static final int RST_STREAM = 3;
   static final int WINDOW_UPDATE = 8;
 
-  private static final int PATIENCE_MILLIS = 20_000;
+  private static final int PATIENCE_MILLIS = 60_000;
   private static final int SMALL_BUFFER = 4096;
   private static final int ANY_STREAM = -1;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
@@ -10,8 +10,8 @@ import dev.sluice.server.Aside;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

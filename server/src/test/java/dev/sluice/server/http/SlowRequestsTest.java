@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import com.linecorp.armeria.server.ServerBuilder;
 import dev.sluice.Limiter;
@@ -26,6 +26,7 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -35,6 +36,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
@@ -193,11 +195,16 @@ final class SlowRequestsTest {
   @Test
   void changeWhoseTimeIsOver_isNotMade() throws Exception {
     start(Duration.ofSeconds(1));
-    List<CompletableFuture<HttpResponse<String>>> changes =
-        IntStream.range(0, 3).mapToObj(i -> send("PUT", CHANGE, "{\"for\":\"1h\"}")).toList();
-    assertThat(changes).allSatisfy(one -> assertThat(one.join().statusCode()).isEqualTo(503));
-
-    silent.close();
+    List<CompletableFuture<HttpResponse<String>>> changes = new ArrayList<>();
+    changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
+    // The server's own first read has begun, and so has the first change.
+    try (Socket reading = silent.accept();
+        Socket changing = silent.accept()) {
+      changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
+      changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
+      assertThat(changes).allSatisfy(one -> assertThat(one.join().statusCode()).isEqualTo(503));
+      silent.close();
+    }
 
     await()
         .untilAsserted(

@@ -42,7 +42,7 @@ final class TestServer implements AutoCloseable {
 
   static final ObjectMapper JSON = new ObjectMapper();
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
   private static final HttpClient CLIENT =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
 

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 /** Bodies that somebody reads as they arrive. */
 final class BodyTest {
 
-  private static final long PATIENCE_SECONDS = 20;
+  private static final long PATIENCE_SECONDS = 60;
 
   private final EmbeddedChannel channel = new EmbeddedChannel();
   private final ConnectionBudget traffic =

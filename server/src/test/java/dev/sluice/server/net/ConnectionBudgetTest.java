@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.net;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
@@ -117,7 +117,7 @@ final class ConnectionBudgetTest {
   private static Socket connect(SocketAddress address) throws IOException {
     Socket socket = new Socket();
     socket.connect(address);
-    socket.setSoTimeout(10_000);
+    socket.setSoTimeout(60_000);
     return socket;
   }
 

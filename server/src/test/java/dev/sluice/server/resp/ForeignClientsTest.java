@@ -95,7 +95,7 @@ final class ForeignClientsTest {
                 .dispatch(new Name("CL.THROTTLE"), new ArrayOutput<>(StringCodec.UTF8), args));
       }
       for (int i = 0; i < futures.size(); i++) {
-        List<Object> reply = futures.get(i).get(20, TimeUnit.SECONDS);
+        List<Object> reply = futures.get(i).get(60, TimeUnit.SECONDS);
         assertThat(reply.get(0)).isEqualTo(i < 1_000 ? 0L : 1L);
         assertThat(reply.get(2)).isEqualTo(Math.max(0L, 999 - i));
       }

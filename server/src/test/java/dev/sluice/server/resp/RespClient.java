@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /** One connection that sends commands, or bytes, and reads replies of RESP2 and RESP3. */
 final class RespClient implements AutoCloseable {
 
-  private static final int PATIENCE_MILLIS = 20_000;
+  private static final int PATIENCE_MILLIS = 60_000;
 
   private final Socket socket;
   private final DataInputStream in;

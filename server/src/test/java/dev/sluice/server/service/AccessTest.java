@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
@@ -17,6 +17,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -247,10 +248,12 @@ class AccessTest {
   @Test
   void unknownTokens_areNoted_thenThrottledPerAddress_andAGoodOneStillPasses() throws Exception {
     int refused = 0;
+    long start = System.nanoTime();
     while (send("POST", "/v1/spend", Tokens.fresh(), SPEND).statusCode() == 401) {
       refused++;
     }
-    assertThat(refused).isBetween(30, 35);
+    long seconds = Duration.ofNanos(System.nanoTime() - start).toSeconds();
+    assertThat(refused).as("30 a minute").isBetween(30, (int) (30 + seconds / 2 + 1));
     assertThat(send("POST", "/v1/spend", DECIDE, SPEND).statusCode()).isEqualTo(200);
     int noted = refused;
     await()
@@ -445,7 +448,7 @@ class AccessTest {
   void unknownToken_isRefusedBeforeTheBodyArrives() throws IOException {
     try (Socket socket = new Socket()) {
       socket.connect(service.addresses().get(0));
-      socket.setSoTimeout(20_000);
+      socket.setSoTimeout(60_000);
       socket
           .getOutputStream()
           .write(

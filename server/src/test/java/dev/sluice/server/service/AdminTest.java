@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig.Sources;
@@ -352,6 +352,14 @@ class AdminTest {
     assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(200);
     assertThat(spend("k")).contains("\"remaining\":9");
     assertThat(send("DELETE", PENALTIES + "k", null).statusCode()).isEqualTo(404);
+  }
+
+  @Test
+  void bucket_namesTheOverrideThatDecides() throws Exception {
+    String buckets = "/v1/limits/ApiCallsPerKey/buckets/";
+    assertThat(send("GET", buckets + "deployed", null).body())
+        .contains("\"overrideId\":\"deployed\"");
+    assertThat(send("GET", buckets + "other", null).body()).doesNotContain("overrideId");
   }
 
   /** It is kept for a while, for servers whose clocks are behind. */

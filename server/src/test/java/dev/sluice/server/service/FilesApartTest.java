@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
-import dev.sluice.limit.Requirement.MissingDefault;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Copy;
@@ -41,7 +41,7 @@ class FilesApartTest {
 
   private static final String OPS = Tokens.fresh();
   private static final String CHECKOUT = Tokens.fresh();
-  private static final Duration WITHIN = Duration.ofSeconds(10);
+  private static final Duration WITHIN = Duration.ofMinutes(1);
 
   @TempDir private Path folder;
   private TlsFixture fixture;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.awaitility.Awaitility.await;
 
 import com.google.protobuf.UnknownFieldSet;
 import com.linecorp.armeria.client.grpc.GrpcClients;
@@ -241,7 +241,7 @@ class GrpcAccessTest {
     assertThat(remaining("ApiCallsPerKey", "refunded" + door)).isEqualTo(99);
     assertRefused(
         Status.Code.INVALID_ARGUMENT,
-        "descriptors[0].is_negative_hits: hits are given back for callers alone that may refund: the"
+        "descriptors[0].is_negative_hits: only callers that may refund can give hits back: the"
             + " token ops has no role admin",
         () -> asking(door, "authorization", bearer(OPS)).shouldRateLimit(refund));
     assertRefused(

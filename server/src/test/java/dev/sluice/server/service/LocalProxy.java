@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.net.HostPort;
 import java.io.IOException;
@@ -26,7 +26,7 @@ import java.util.stream.Stream;
 final class LocalProxy implements AutoCloseable {
 
   static final Path EXAMPLES = Path.of("..", "examples");
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   /** A proxy that can be installed here. */
   enum Kind {
@@ -96,7 +96,10 @@ final class LocalProxy implements AutoCloseable {
                 .apply(Files.readString(file))
                 .replace("127.0.0.1:8080", HostPort.format(service))
                 .replace("127.0.0.1:3000", "127.0.0.1:" + appPort)
-                .replace(":8000", ":" + address.getPort()));
+                .replace(":8000", ":" + address.getPort())
+                // A busy machine may take longer to answer than a proxy should wait.
+                .replaceAll("(timeout|timeout connect) (200ms|1s)\\b", "$1 60s")
+                .replace("timeout = 1000", "timeout = 60000"));
       }
     }
     ProcessBuilder builder =

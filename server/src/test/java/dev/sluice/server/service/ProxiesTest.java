@@ -53,7 +53,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 final class ProxiesTest {
 
   private static final Path EXAMPLES = LocalProxy.EXAMPLES;
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   @TempDir Path folder;
 

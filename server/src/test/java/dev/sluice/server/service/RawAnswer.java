@@ -14,7 +14,7 @@ import java.util.TreeMap;
 /** What a client gets for bytes that it sends as they are. Names of headers are in lower case. */
 record RawAnswer(int status, Map<String, String> headers, String body) {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration PATIENCE = Duration.ofMinutes(1);
 
   /** Sends one request from an address of this machine. */
   static RawAnswer to(InetSocketAddress server, String from, String request) throws IOException {

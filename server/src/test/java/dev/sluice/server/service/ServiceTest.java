@@ -5,10 +5,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.FailureRule;
-import dev.sluice.limit.MissingDefaultException;
-import dev.sluice.limit.Requirement;
-import dev.sluice.limit.Requirement.MissingDefault;
-import dev.sluice.limit.UnknownLimitException;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.HostPort.AddressException;
@@ -138,7 +138,7 @@ class ServiceTest {
     List<String> alive = new ArrayList<>();
     for (Thread thread : Thread.getAllStackTraces().keySet()) {
       if (thread.getName().startsWith("sluice-") && !before.contains(thread)) {
-        thread.join(Duration.ofSeconds(10).toMillis());
+        thread.join(Duration.ofMinutes(1).toMillis());
         if (thread.isAlive()) {
           alive.add(thread.getName());
         }

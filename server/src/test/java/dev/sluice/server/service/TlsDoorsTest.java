@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
-import static org.awaitility.Awaitility.await;
 
 import com.linecorp.armeria.client.ClientFactory;
 import dev.sluice.server.tls.Pem;

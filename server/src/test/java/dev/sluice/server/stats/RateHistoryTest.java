@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.stats;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.awaitility.Awaitility.await;
 
 import dev.sluice.server.stats.RateHistory.Rates;
 import dev.sluice.server.stats.RateHistory.SpendOutcome;
@@ -11,7 +11,6 @@ import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.cumulative.CumulativeCounter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
-import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -108,7 +107,6 @@ final class RateHistoryTest {
     broken.counter("ratelimits.decisions", "limit", "Logins", "decision", "allowed").increment();
     try (RateHistory running = RateHistory.start(broken)) {
       await()
-          .atMost(Duration.ofSeconds(10))
           .until(
               () ->
                   running.rates().stream()

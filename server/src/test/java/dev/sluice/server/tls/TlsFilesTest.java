@@ -133,7 +133,7 @@ final class TlsFilesTest {
             isAuthority
                 ? List.of()
                 : List.of(
-                    "ca.crt: found the certificate of \"CN=client-7\", which is not an authority (CA:FALSE): it lets in nobody but its owner"));
+                    "ca.crt: found the certificate of \"CN=client-7\", which is not an authority (CA:FALSE): only its owner could connect"));
   }
 
   private TlsFiles filesOfClients(Clock clock) {

@@ -22,12 +22,12 @@ import org.jspecify.annotations.Nullable;
  * A real Redis (or Valkey, or Sentinel) on a free port of this machine, for tests, which can stop,
  * kill, freeze and restart it. It leaves no files behind.
  *
- * <p>Not thread-safe. Methods block until their effect is visible, and fail after ten seconds
+ * <p>Not thread-safe. Methods block until their effect is visible, and fail after half a minute
  * without it.
  */
 public final class LocalRedis implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
   private static final int BUS_OFFSET = 10_000; // the second port of a server in a Cluster
   private static final int HIGHEST_PORT = 65_535;
   private static final int ATTEMPTS = 50;

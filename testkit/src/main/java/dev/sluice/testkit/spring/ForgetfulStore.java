@@ -2,8 +2,8 @@
 package dev.sluice.testkit.spring;
 
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.TimeSource;
 import java.util.List;
 import java.util.OptionalLong;

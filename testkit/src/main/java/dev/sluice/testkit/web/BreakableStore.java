@@ -2,8 +2,8 @@
 package dev.sluice.testkit.web;
 
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.Charge;
-import dev.sluice.store.Reading;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.util.List;

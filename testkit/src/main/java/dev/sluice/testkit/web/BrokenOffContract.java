@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.testkit.web.AbortingClient.Exchange;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
@@ -153,7 +154,7 @@ public abstract class BrokenOffContract {
       exchange.abort();
       request.writeUntilBroken();
 
-      await().until(() -> good() == 2);
+      await().atMost(Duration.ofMinutes(1)).until(() -> good() == 2);
       assertThat(failed()).isEqualTo(29);
     }
   }
@@ -168,7 +169,7 @@ public abstract class BrokenOffContract {
       exchange.abort();
       request.writeUntilBroken();
 
-      await().until(() -> failed() == 30);
+      await().atMost(Duration.ofMinutes(1)).until(() -> failed() == 30);
       assertThat(good()).isEqualTo(1);
     }
   }

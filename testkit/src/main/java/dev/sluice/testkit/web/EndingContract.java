@@ -7,6 +7,7 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -76,6 +77,7 @@ public abstract class EndingContract {
       assertThat(client.get(path).status()).isEqualTo(status);
       // Before the client closes, which could be another ending.
       await()
+          .atMost(Duration.ofMinutes(1))
           .untilAsserted(
               () -> {
                 assertThat(30 - run.remaining("FailedPerAddress", LOCAL)).isEqualTo(one(of401));

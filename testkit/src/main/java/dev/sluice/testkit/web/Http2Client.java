@@ -22,7 +22,7 @@ import org.eclipse.jetty.util.Callback;
 /** One HTTP/2 connection in cleartext, whose streams can be reset one by one. */
 final class Http2Client implements AbortingClient {
 
-  private static final long PATIENCE_SECONDS = 10;
+  private static final long PATIENCE_SECONDS = 60;
 
   private final HTTP2Client client = new HTTP2Client();
   private final Session session;

@@ -48,7 +48,9 @@ interface OutcomeRules extends FilterRules {
 
     var unused = run().get(path);
 
-    await().until(() -> run().remaining("FailedPerAddress", LOCAL) == 30);
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> run().remaining("FailedPerAddress", LOCAL) == 30);
   }
 
   @ParameterizedTest
@@ -71,7 +73,7 @@ interface OutcomeRules extends FilterRules {
 
     assertThat(run().get("/crash").statusCode()).isEqualTo(500);
 
-    await().until(() -> run().remaining("PerAddress", LOCAL) == 3);
+    await().atMost(Duration.ofMinutes(1)).until(() -> run().remaining("PerAddress", LOCAL) == 3);
     assertThat(run().remaining("PerKey", "a")).isEqualTo(1);
   }
 
@@ -87,7 +89,9 @@ interface OutcomeRules extends FilterRules {
 
     assertThat(run().get("/login?status=401").statusCode()).isEqualTo(429);
 
-    await().until(() -> run().remaining("FailedPerAddress", LOCAL) == 30);
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> run().remaining("FailedPerAddress", LOCAL) == 30);
     assertThat(run().remaining("PerAddress", LOCAL)).isZero();
   }
 
@@ -114,7 +118,9 @@ interface OutcomeRules extends FilterRules {
 
     assertThat(run().get("/login?status=" + status).statusCode()).isEqualTo(status);
 
-    await().until(() -> run().remaining("PerAddress", LOCAL) == 3); // settled
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> run().remaining("PerAddress", LOCAL) == 3); // settled
     assertThat(run().remaining("FailedPerAddress", LOCAL)).isEqualTo(success ? 30 : 29);
     assertThat(run().remaining("PerKey", "a")).isEqualTo(only200 ? 2 : 1);
   }
@@ -130,6 +136,6 @@ interface OutcomeRules extends FilterRules {
       assertThat(run().get("/login?status=" + status).statusCode()).isNotEqualTo(429);
     }
 
-    await().until(() -> run().remaining("PerAddress", LOCAL) == 1);
+    await().atMost(Duration.ofMinutes(1)).until(() -> run().remaining("PerAddress", LOCAL) == 1);
   }
 }

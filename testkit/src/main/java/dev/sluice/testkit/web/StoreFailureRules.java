@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
 /** Rules of requests during a failure of the store. */
@@ -108,7 +109,7 @@ interface StoreFailureRules extends FilterRules {
 
     assertThat(run().get("/trial").statusCode()).isEqualTo(200);
 
-    await().until(() -> run().store().calls() == 3);
+    await().atMost(Duration.ofMinutes(1)).until(() -> run().store().calls() == 3);
     run().store().repair();
     assertThat(run().remainingInShadow("FailedPerAddress", LOCAL)).isEqualTo(29);
   }

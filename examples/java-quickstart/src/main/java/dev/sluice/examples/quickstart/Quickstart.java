@@ -152,10 +152,8 @@ public final class Quickstart {
   }
 
   String joinedId() {
-    // begin: joined
     IdFormat format = limiter.limits().get().catalogue().get("LoginsPerUserPerIPAddress").id();
     String id = format.join(List.of("2001:db8::1", "alice"), Strictness.LENIENT);
-    // end: joined
     return id;
   }
 

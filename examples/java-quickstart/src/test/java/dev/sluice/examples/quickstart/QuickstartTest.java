@@ -127,7 +127,7 @@ class QuickstartTest {
 
   @Test
   void pages_quoteThesePrograms() throws IOException {
-    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(12);
+    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(11);
     assertThat(quotes("../../docs/memory-store.md", "HotPath.java")).isEqualTo(4);
     assertThat(quotes("../../docs/testing.md", "LoginsTest.java")).isEqualTo(3);
   }

@@ -27,7 +27,9 @@ class KilledRedisTest {
                 .open();
         LoginServer server = new LoginServer(store, 0)) {
       Visitor visitor = new Visitor(server.start());
-      await().until(() -> visitor.login(GOOD, CLIENT).statusCode() == 200);
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> visitor.login(GOOD, CLIENT).statusCode() == 200);
       assertThat(visitor.login("guess", CLIENT).statusCode()).isEqualTo(401);
       assertThat(visitor.call("/api/v1", "key").headers().firstValue("RateLimit")).isPresent();
       assertThat(redis.command("KEYS", "*").toString()).contains("102:" + CLIENT);
@@ -50,8 +52,11 @@ class KilledRedisTest {
 
       redis.startAgain(); // with nothing in it
 
-      await().until(() -> visitor.login(GOOD, CLIENT).statusCode() == 200);
       await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> visitor.login(GOOD, CLIENT).statusCode() == 200);
+      await()
+          .atMost(Duration.ofMinutes(1))
           .until(
               () -> visitor.call("/api/v1", "key").headers().firstValue("RateLimit").isPresent());
     }

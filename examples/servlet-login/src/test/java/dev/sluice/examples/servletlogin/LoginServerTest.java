@@ -97,7 +97,9 @@ class LoginServerTest {
 
     String line =
         "ratelimits_decisions_total{decision=\"shadow_denied\",limit=\"LoginsPerUserPerIPAddress\"} 2.0";
-    await().until(() -> visitor.get("/metrics").body().contains(line));
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> visitor.get("/metrics").body().contains(line));
   }
 
   @Test

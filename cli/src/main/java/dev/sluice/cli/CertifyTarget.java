@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.google.protobuf.UInt64Value;
+import com.linecorp.armeria.client.ClientFactory;
+import com.linecorp.armeria.client.ClientFactoryBuilder;
+import com.linecorp.armeria.client.WebClient;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpMethod;
+import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.RequestHeadersBuilder;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.cli.ServerClientOptions.Tls;
+import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.envoy.RateLimitResponse.DescriptorStatus;
+import dev.sluice.envoy.RateLimitUnit;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import io.lettuce.core.ClientOptions;
+import io.lettuce.core.MaintNotificationsConfig;
+import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisCommandExecutionException;
+import io.lettuce.core.RedisCredentials;
+import io.lettuce.core.RedisException;
+import io.lettuce.core.RedisURI;
+import io.lettuce.core.SslOptions;
+import io.lettuce.core.StaticCredentialsProvider;
+import io.lettuce.core.TimeoutOptions;
+import io.lettuce.core.api.StatefulRedisConnection;
+import io.lettuce.core.codec.StringCodec;
+import io.lettuce.core.output.ArrayOutput;
+import io.lettuce.core.protocol.CommandArgs;
+import io.lettuce.core.protocol.ProtocolKeyword;
+import io.lettuce.core.protocol.ProtocolVersion;
+import java.net.URI;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A connection to a limiter. Each thread has its own, since a limiter may decide one after the
+ * other what comes on one connection.
+ */
+interface CertifyTarget extends AutoCloseable {
+
+  Duration TIMEOUT = Duration.ofSeconds(5);
+
+  /**
+   * A decision of the limiter.
+   *
+   * @param remaining the remaining tokens; null if the protocol does not have them
+   * @param retrySeconds rounded up; -1 if waiting does not help or is not needed
+   * @param resetSeconds rounded up; null if the protocol does not have it
+   */
+  record Answer(
+      boolean allowed, @Nullable Long remaining, long retrySeconds, @Nullable Long resetSeconds) {}
+
+  /**
+   * Spends.
+   *
+   * @throws InputException if the limiter refuses to decide
+   * @throws ExitException if there was no answer, or it cannot be read
+   */
+  Answer spend(String id, long cost, Quota quota);
+
+  /** Whether two ids pass together; null where the protocol has no batches. */
+  @Nullable Boolean spendBoth(String one, String other, Quota quota);
+
+  /** Returns the limit that the limiter applies for a requested one. */
+  default Quota held(Quota asked) {
+    return asked;
+  }
+
+  /** Whether a cost of 0 spends nothing and passes. */
+  default boolean hasCostZero() {
+    return true;
+  }
+
+  @Override
+  void close();
+
+  private static InputException refused(String answer) {
+    return new InputException("the limiter answers " + SafeText.quote(answer));
+  }
+
+  private static ExitException unreadable(String what) {
+    return new ExitException(Exit.BROKEN_INPUT, "the limiter's answer is " + what, null);
+  }
+
+  private static ExitException away(Throwable e) {
+    Throwable cause = e;
+    while (cause.getCause() != null) {
+      cause = cause.getCause();
+    }
+    String message = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+    return cause instanceof RedisCommandExecutionException
+        ? refused(message)
+        : new ExitException(
+            Exit.UNREACHABLE,
+            "the limiter could not be reached: " + SafeText.printable(message),
+            e);
+  }
+
+  /** {@code CL.THROTTLE} over the protocol of Redis. */
+  final class Throttle implements CertifyTarget {
+
+    private static final ProtocolKeyword COMMAND =
+        new ProtocolKeyword() {
+          @Override
+          public byte[] getBytes() {
+            return toString().getBytes(StandardCharsets.US_ASCII);
+          }
+
+          @Override
+          public String toString() {
+            return "CL.THROTTLE";
+          }
+        };
+
+    private final RedisClient client;
+    private final StatefulRedisConnection<String, String> connection;
+
+    Throttle(URI uri, @Nullable String token, Tls tls) {
+      RedisURI server = RedisURI.create(uri);
+      server.setTimeout(TIMEOUT);
+      server.setLibraryName(""); // a limiter may know CL.THROTTLE alone
+      server.setLibraryVersion("");
+      if (token != null) {
+        String user =
+            uri.getUserInfo() == null ? "" : uri.getUserInfo().replaceFirst("(?s):.*", "");
+        server.setCredentialsProvider(
+            new StaticCredentialsProvider(
+                RedisCredentials.just(user.isEmpty() ? null : user, token.toCharArray())));
+      }
+      SslOptions.Builder ssl = SslOptions.builder().jdkSslProvider().handshakeTimeout(TIMEOUT);
+      if (tls.trust() != null) {
+        ssl.trustManager(tls.trust());
+      }
+      if (tls.keys() != null) {
+        ssl.keyManager(tls.keys());
+      }
+      client = RedisClient.create(server);
+      client.setOptions(
+          ClientOptions.builder()
+              .autoReconnect(false)
+              .pingBeforeActivateConnection(false)
+              .protocolVersion(ProtocolVersion.RESP2)
+              .maintNotificationsConfig(MaintNotificationsConfig.disabled())
+              .timeoutOptions(TimeoutOptions.enabled(TIMEOUT))
+              .sslOptions(ssl.build())
+              .build());
+      try {
+        connection = client.connect(StringCodec.UTF8);
+      } catch (RedisException e) {
+        client.shutdown(0, 0, TimeUnit.SECONDS);
+        throw away(e);
+      }
+    }
+
+    @Override
+    public Answer spend(String id, long cost, Quota quota) {
+      CommandArgs<String, String> words =
+          new CommandArgs<>(StringCodec.UTF8)
+              .addKey("certify:" + id)
+              .add(quota.burst() - 1)
+              .add(quota.count())
+              .add(quota.period().toSeconds())
+              .add(cost);
+      @Nullable List<Object> reply;
+      try {
+        reply = connection.sync().dispatch(COMMAND, new ArrayOutput<>(StringCodec.UTF8), words);
+      } catch (RedisException e) {
+        throw away(e);
+      }
+      if (reply == null || reply.size() != 5 || !reply.stream().allMatch(Long.class::isInstance)) {
+        throw unreadable("not an array of five integers");
+      }
+      List<Long> numbers = reply.stream().map(Long.class::cast).toList();
+      return new Answer(numbers.get(0) == 0, numbers.get(2), numbers.get(3), numbers.get(4));
+    }
+
+    @Override
+    public @Nullable Boolean spendBoth(String one, String other, Quota quota) {
+      return null;
+    }
+
+    @Override
+    public void close() {
+      client.shutdown(0, 0, TimeUnit.SECONDS);
+    }
+  }
+
+  /** Envoy's rate limit service, by descriptors that carry their limit. */
+  final class Envoy implements CertifyTarget {
+
+    private static final String PATH =
+        "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
+    private static final int FRAME = 5;
+    private static final Duration YEAR = Duration.ofDays(365);
+    private static final Map<Duration, RateLimitUnit> UNITS =
+        Map.of(
+            Duration.ofSeconds(1),
+            RateLimitUnit.SECOND,
+            Duration.ofDays(1),
+            RateLimitUnit.DAY,
+            YEAR,
+            RateLimitUnit.YEAR);
+
+    private final ClientFactory connections;
+    private final WebClient client;
+    private final String domain;
+    private final @Nullable String token;
+
+    Envoy(URI uri, String domain, @Nullable String token, Tls tls) {
+      ClientFactoryBuilder factory = ClientFactory.builder().connectTimeout(TIMEOUT);
+      boolean encrypted = uri.getScheme().equals("grpcs");
+      if (encrypted) {
+        factory.tlsCustomizer(
+            context -> {
+              if (tls.trust() != null) {
+                context.trustManager(tls.trust());
+              }
+              if (tls.keys() != null) {
+                context.keyManager(tls.keys());
+              }
+            });
+      }
+      this.connections = factory.build();
+      this.client =
+          WebClient.builder("%s://%s".formatted(encrypted ? "h2" : "h2c", uri.getAuthority()))
+              .factory(connections)
+              .responseTimeout(TIMEOUT)
+              .build();
+      this.domain = domain;
+      this.token = token;
+    }
+
+    /** A limit in a descriptor is a number of requests in a unit of time. */
+    @Override
+    public Quota held(Quota asked) {
+      return asked.burst() == asked.count() && UNITS.containsKey(asked.period())
+          ? asked
+          : Quota.per(asked.burst(), YEAR);
+    }
+
+    /** Envoy's 0 looks whether one token is left. */
+    @Override
+    public boolean hasCostZero() {
+      return false;
+    }
+
+    private static RateLimitDescriptor.Builder descriptor(String id, Quota quota) {
+      return RateLimitDescriptor.newBuilder()
+          .addEntries(RateLimitDescriptor.Entry.newBuilder().setKey("remote_address").setValue(id))
+          .setLimit(
+              RateLimitOverride.newBuilder()
+                  .setRequestsPerUnit((int) quota.burst())
+                  .setUnit(UNITS.getOrDefault(quota.period(), RateLimitUnit.UNKNOWN)));
+    }
+
+    private RateLimitResponse ask(RateLimitDescriptor.Builder... descriptors) {
+      RateLimitRequest.Builder request = RateLimitRequest.newBuilder().setDomain(domain);
+      for (RateLimitDescriptor.Builder one : descriptors) {
+        request.addDescriptors(one);
+      }
+      byte[] message = request.build().toByteArray();
+      byte[] framed =
+          ByteBuffer.allocate(FRAME + message.length)
+              .put((byte) 0)
+              .putInt(message.length)
+              .put(message)
+              .array();
+      RequestHeadersBuilder headers =
+          RequestHeaders.builder(HttpMethod.POST, PATH)
+              .set("content-type", "application/grpc+proto")
+              .set("te", "trailers");
+      if (token != null) {
+        headers.set("authorization", "Bearer " + token);
+      }
+      AggregatedHttpResponse response;
+      try {
+        response =
+            client
+                .execute(HttpRequest.of(headers.build(), HttpData.wrap(framed)))
+                .aggregate()
+                .join();
+      } catch (CompletionException e) {
+        throw away(e);
+      }
+      byte[] body = response.content().array();
+      String status =
+          response.trailers().get("grpc-status", response.headers().get("grpc-status", "0"));
+      if (!response.status().equals(HttpStatus.OK)) {
+        throw refused("HTTP status " + response.status());
+      }
+      if (!status.equals("0") || body.length < FRAME) {
+        String why =
+            response.trailers().get("grpc-message", response.headers().get("grpc-message", ""));
+        throw refused("gRPC status " + status + " " + why);
+      }
+      try {
+        return RateLimitResponse.parseFrom(ByteBuffer.wrap(body, FRAME, body.length - FRAME));
+      } catch (InvalidProtocolBufferException e) {
+        throw unreadable("not a RateLimitResponse");
+      }
+    }
+
+    @Override
+    public Answer spend(String id, long cost, Quota quota) {
+      RateLimitResponse response = ask(descriptor(id, quota).setHitsAddend(UInt64Value.of(cost)));
+      if (response.getStatusesCount() != 1) {
+        throw unreadable("without one status for one descriptor");
+      }
+      DescriptorStatus status = response.getStatuses(0);
+      boolean allowed = status.getCode() == Code.OK;
+      if (!status.hasCurrentLimit()) {
+        throw unreadable(
+            "without a limit: the server must accept limits in descriptors (--rls-overrides allow)");
+      }
+      Long seconds =
+          status.hasDurationUntilReset() ? status.getDurationUntilReset().getSeconds() : null;
+      return allowed
+          ? new Answer(true, Integer.toUnsignedLong(status.getLimitRemaining()), -1, seconds)
+          : new Answer(false, null, seconds == null ? -1 : seconds, null);
+    }
+
+    @Override
+    public Boolean spendBoth(String one, String other, Quota quota) {
+      return ask(descriptor(one, quota), descriptor(other, quota)).getOverallCode() == Code.OK;
+    }
+
+    @Override
+    public void close() {
+      connections.close();
+    }
+  }
+
+  /** The HTTP API of Sluice, with a limit of the server. */
+  final class Http implements CertifyTarget {
+    private final ServerClient client;
+    private final String limit;
+    private @Nullable Quota held;
+
+    Http(ServerClient client, String limit) {
+      this.client = client;
+      this.limit = limit;
+    }
+
+    @Override
+    public Quota held(Quota asked) {
+      if (held == null) {
+        int low = ThreadLocalRandom.current().nextInt(1 << 16);
+        String id = "198.18.%s.%s".formatted(low >> 8, low & 0xff);
+        ActAnswer first = client.ask(Act.SPEND, limit, id, 1L);
+        Long burst = first.burst();
+        if (burst == null || first.remaining() != burst - 1) {
+          throw new InputException(
+              "--limit: expected a limit that applies to a new IP address and has a burst");
+        }
+        try {
+          held = Quota.of(burst, 1, Duration.ofNanos(first.resetInNanos()));
+        } catch (IllegalArgumentException e) {
+          throw unreadable(
+              "that of no limit: a burst of %s, and a reset in %s ns after one token"
+                  .formatted(burst, first.resetInNanos()));
+        }
+      }
+      return held;
+    }
+
+    @Override
+    public Answer spend(String id, long cost, Quota quota) {
+      ActAnswer answer = client.ask(Act.SPEND, limit, id, cost);
+      return new Answer(
+          answer.allowed(),
+          answer.remaining(),
+          answer.allowed() || answer.retryInNanos() == 0
+              ? -1
+              : CertifyCommand.seconds(answer.retryInNanos()),
+          CertifyCommand.seconds(answer.resetInNanos()));
+    }
+
+    @Override
+    public Boolean spendBoth(String one, String other, Quota quota) {
+      return client.spendAll(limit, List.of(one, other)).allowed();
+    }
+
+    @Override
+    public void close() {
+      // The client's connections close by themselves.
+    }
+  }
+}

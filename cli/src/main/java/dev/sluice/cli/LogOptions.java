@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.cli.LimitFileOptions.RulesOption;
+import dev.sluice.cli.SimulateCommand.ProgressLine;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.Limits;
+import dev.sluice.replay.LogException;
+import dev.sluice.replay.LogSource;
+import dev.sluice.replay.Replay;
+import dev.sluice.replay.ReplayResult;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.ProxyHeader;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.DateTimeException;
+import java.time.Duration;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/** The options of commands that read access logs, and the logs. */
+final class LogOptions {
+
+  private static final String STANDARD_INPUT = "-";
+
+  @Mixin private RulesOption rules = new RulesOption();
+
+  @Option(
+      names = "--count",
+      paramLabel = "LIMIT=ID",
+      description =
+          "Charges every request to a limit, without rules: CallsPerClient={ip}. The placeholders"
+              + " are those of rules, and {field:NAME} for a column of the log. Repeatable.")
+  private List<String> counts = new ArrayList<>();
+
+  @Option(
+      names = "--strict",
+      description = "Refuses a log with a line that is not understood, instead of counting it.")
+  private boolean strict;
+
+  @Option(
+      names = "--zone",
+      paramLabel = "ZONE",
+      description = "The zone of times that name none, such as Europe/Berlin. UTC if not given.")
+  private @Nullable String zone;
+
+  @Option(
+      names = "--window",
+      paramLabel = "TIME",
+      description = "How far lines may be out of order; 5s if not given.")
+  private @Nullable String window;
+
+  @Option(
+      names = "--skip-status",
+      paramLabel = "STATUS",
+      split = ",",
+      description = "Leaves out requests that were answered so, such as 429. Repeatable.")
+  private List<Integer> skipped = new ArrayList<>();
+
+  @Option(
+      names = "--cost-field",
+      paramLabel = "NAME",
+      description =
+          "The log's column with the cost of a request, where a rule does not set the cost. A"
+              + " request without a whole number there costs 1, and is counted.")
+  private @Nullable String costField;
+
+  @Option(
+      names = "--trusted-proxies",
+      paramLabel = "RANGE",
+      split = ",",
+      description =
+          "Addresses of proxies that are believed when they name the client, as for sluice serve.")
+  private List<String> trustedProxies = new ArrayList<>();
+
+  @Option(
+      names = "--proxy-header",
+      paramLabel = "HEADER",
+      description = "The header in which they name it: x-forwarded-for (the default) or forwarded.")
+  private @Nullable String proxyHeader;
+
+  /** Whether an option was given. */
+  boolean isAskedFor() {
+    return rules.file() != null
+        || !counts.isEmpty()
+        || strict
+        || zone != null
+        || window != null
+        || !skipped.isEmpty()
+        || costField != null
+        || !trustedProxies.isEmpty()
+        || proxyHeader != null;
+  }
+
+  /** The limits, with their rules. */
+  Limits limits(LimitFileOptions files) {
+    if (rules.file() != null && !counts.isEmpty()) {
+      throw new InputException("found --rules and --count, expected one of them");
+    }
+    Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
+    if (counts.isEmpty() && !RuleBook.of(limits).hasRequestRules()) {
+      throw new InputException(
+          "nothing says what a request is charged; name a rule book with --rules FILE, or count"
+              + " every request with --count LIMIT={ip}");
+    }
+    return limits;
+  }
+
+  /** Runs a replay with these options. */
+  ReplayResult run(
+      Replay.Builder replay, @Nullable String format, List<Source> sources, Console console) {
+    ProgressLine progress = new ProgressLine(console.err());
+    long startNanos = System.nanoTime();
+    try {
+      return replay
+          .format(format)
+          .zone(zone())
+          .window(window == null ? Duration.ofSeconds(5) : window())
+          .strict(strict)
+          .counts(counts)
+          .client(client(), trustedProxies.isEmpty() ? null : firstProxy())
+          .skipStatus(Set.copyOf(new HashSet<>(skipped)))
+          .costField(costField)
+          .progress(lines -> progress.at(said(lines, sources, startNanos), share(sources)))
+          .run();
+    } catch (LogException e) {
+      throw new InputException(String.valueOf(e.getMessage()));
+    } catch (IOException e) {
+      throw new InputException("can't read the log: " + e.getMessage());
+    } finally {
+      progress.clear();
+    }
+  }
+
+  ZoneId zone() {
+    try {
+      return zone == null ? ZoneOffset.UTC : ZoneId.of(zone);
+    } catch (DateTimeException e) {
+      throw new InputException(
+          "--zone: found %s, expected a zone such as Europe/Berlin or +01:00"
+              .formatted(SafeText.quote(zone)));
+    }
+  }
+
+  private Duration window() {
+    return Quantities.positive("--window", String.valueOf(window));
+  }
+
+  private String firstProxy() {
+    return trustedProxies.get(0).split("/", 2)[0];
+  }
+
+  private ClientAddress client() {
+    if (trustedProxies.isEmpty()) {
+      if (proxyHeader != null) {
+        throw new InputException("--proxy-header requires --trusted-proxies RANGE");
+      }
+      return ClientAddress.direct();
+    }
+    String name = proxyHeader == null ? "x-forwarded-for" : proxyHeader.toLowerCase(Locale.ROOT);
+    ProxyHeader header =
+        switch (name) {
+          case "x-forwarded-for" -> ProxyHeader.X_FORWARDED_FOR;
+          case "forwarded" -> ProxyHeader.FORWARDED;
+          default ->
+              throw new InputException(
+                  "--proxy-header: found %s, expected x-forwarded-for or forwarded"
+                      .formatted(SafeText.quote(name)));
+        };
+    try {
+      return ClientAddress.behind(header, trustedProxies.toArray(String[]::new));
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--trusted-proxies: " + e.getMessage());
+    }
+  }
+
+  private static double share(List<Source> sources) {
+    long all = sources.stream().mapToLong(Source::size).sum();
+    long read = sources.stream().mapToLong(Source::read).sum();
+    return all == 0 ? 0 : Math.min(1, (double) read / all);
+  }
+
+  private static String said(long lines, List<Source> sources, long startNanos) {
+    double seconds = (System.nanoTime() - startNanos) / (double) TimeUnit.SECONDS.toNanos(1);
+    double share = share(sources);
+    String left =
+        share == 0 ? "" : String.format(Locale.ROOT, ", %.0f s left", seconds / share - seconds);
+    return String.format(Locale.ROOT, "%,.0f lines/s", lines / seconds) + left;
+  }
+
+  /** A file or standard input, which counts what is read of it. */
+  static final class Source implements LogSource {
+
+    private final String name;
+    private final InputStream in;
+    private long read;
+
+    Source(String name, InputStream in) {
+      this.name = name;
+      this.in = in;
+    }
+
+    @Override
+    public String name() {
+      return name.equals(STANDARD_INPUT) ? "standard input" : name;
+    }
+
+    @Override
+    public InputStream open() {
+      return new FilterInputStream(in) {
+        @Override
+        public int read(byte[] target, int from, int length) throws IOException {
+          int count = super.read(target, from, length);
+          read += Math.max(0, count);
+          return count;
+        }
+      };
+    }
+
+    /** How many bytes were read so far. */
+    long read() {
+      return read;
+    }
+
+    /** The size in bytes; 0 where it is not known. */
+    long size() {
+      Path file = Path.of(name);
+      try {
+        boolean isFile = !name.equals(STANDARD_INPUT) && Files.isRegularFile(file);
+        return isFile ? Files.size(file) : 0;
+      } catch (IOException e) {
+        return 0;
+      }
+    }
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * The recording has a clock of its own, exact to the nanosecond, which a running limiter cannot be
+ * given. From a full bucket and at one moment, though, a decision depends on the burst and the costs
+ * alone, and its waits are whole numbers of emission intervals. So these parts can be replayed with
+ * any limit of the same burst.
+ */
+/**
+ * The parts of the recorded vectors that can be replayed on a running limiter: spends at one
+ * moment, which begin with a full bucket.
+ */
+final class RecordedSteps {
+
+  private static final JsonFactory JSON = new JsonFactory();
+  private static final Pattern OVERRIDE =
+      Pattern.compile(
+          "burst: (\\d+)\\s+count: (\\d+)\\s+period: (\\w+)\\s+ids:\\s+- id: \"(\\d+)\"");
+
+  private RecordedSteps() {}
+
+  /**
+   * A spend, and the recorded decision.
+   *
+   * @param line the number of the line in the recording
+   * @param retry the wait until the same cost fits, in emission intervals; 0 if no wait helps
+   * @param reset the time until the bucket is full, in emission intervals
+   */
+  record Step(int line, long cost, boolean allowed, long remaining, long retry, long reset) {}
+
+  /** Spends of one bucket at one moment; the bucket is full at first. */
+  record Run(long burst, List<Step> steps) {}
+
+  /**
+   * The recording.
+   *
+   * @param acts how many acts were recorded
+   * @param runs those that can be replayed
+   */
+  record Recording(int acts, List<Run> runs) {}
+
+  /** What the recording says of a bucket. */
+  private static final class Bucket {
+    final Quota quota;
+    long fullAt; // Long.MAX_VALUE if the recording does not say it
+    long runAt;
+    @Nullable Run run;
+
+    Bucket(Quota quota) {
+      this.quota = quota;
+    }
+  }
+
+  static Recording read() {
+    Map<String, Bucket> buckets =
+        OVERRIDE
+            .matcher(text("overrides.yml"))
+            .results()
+            .collect(Collectors.toMap(found -> found.group(4), found -> new Bucket(quota(found))));
+    List<String> acts = text("trace.jsonl").lines().toList();
+    List<String> decisions = text("decisions.jsonl").lines().toList();
+    List<Run> runs = new ArrayList<>();
+    for (int i = 0; i < acts.size(); i++) {
+      Map<String, String> act = new HashMap<>();
+      List<String> ids = read(acts.get(i), act);
+      for (String id : ids) {
+        Bucket bucket = buckets.get(id);
+        if (bucket != null) {
+          add(i + 1, act, bucket, decisions.get(i), runs);
+        }
+      }
+    }
+    return new Recording(acts.size(), runs);
+  }
+
+  private static void add(
+      int line, Map<String, String> act, Bucket bucket, String recorded, List<Run> runs) {
+    long at = number(act, "at");
+    String op = String.valueOf(act.get("op"));
+    if (op.equals("reset") || op.equals("batchSpend")) {
+      // The decision on a batch does not say the state of each bucket.
+      bucket.fullAt = op.equals("reset") ? at : Long.MAX_VALUE;
+      bucket.run = null;
+      return;
+    }
+    if (op.equals("check")) {
+      return; // changes nothing, and its decision is that of a spend
+    }
+    ActAnswer decision = ActAnswer.parse(recorded);
+    if (op.equals("refund") || at != bucket.runAt) {
+      bucket.run = null;
+    }
+    if (op.equals("spend")) {
+      if (bucket.run == null && bucket.fullAt <= at) {
+        bucket.run = new Run(bucket.quota.burst(), new ArrayList<>());
+        bucket.runAt = at;
+        runs.add(bucket.run);
+      }
+      if (bucket.run != null) {
+        long interval = bucket.quota.intervalNanos();
+        bucket.run.steps.add(
+            new Step(
+                line,
+                number(act, "cost"),
+                decision.allowed(),
+                decision.remaining(),
+                decision.retryInNanos() / interval,
+                decision.resetInNanos() / interval));
+      }
+    }
+    bucket.fullAt = at + decision.resetInNanos();
+  }
+
+  private static long number(Map<String, String> act, String field) {
+    return Long.parseLong(String.valueOf(act.get(field)));
+  }
+
+  private static Quota quota(MatchResult found) {
+    return Quota.of(
+        Long.parseLong(found.group(1)),
+        Long.parseLong(found.group(2)),
+        GoDuration.parse(found.group(3)));
+  }
+
+  /** Reads the fields of an act, and returns all ids in it. */
+  private static List<String> read(String line, Map<String, String> fields) {
+    List<String> ids = new ArrayList<>();
+    try (JsonParser parser = JSON.createParser(line)) {
+      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+        if (token.isScalarValue()) {
+          fields.put(parser.currentName(), parser.getText());
+          if (parser.currentName().equals("id")) {
+            ids.add(parser.getText());
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return ids;
+  }
+
+  private static String text(String name) {
+    try (InputStream in = RecordedSteps.class.getResourceAsStream("vectors/" + name)) {
+      if (in == null) {
+        throw new IllegalStateException("vectors/" + name + " is missing in this installation");
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.replay.Replay;
+import dev.sluice.replay.Replay.Step;
+import dev.sluice.replay.ReplayResult;
+import java.io.InputStream;
+import java.nio.file.Path;
+import java.time.DateTimeException;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
+import java.time.format.DateTimeFormatter;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice why}: why a client was denied, from the access logs. */
+@Command(
+    name = "why",
+    description = {
+      "Shows each request of access logs that was charged to a bucket: the tokens before and after"
+          + " it, why it was denied, and when it would have passed."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:no request was denied",
+      "1:a request was denied, or none was charged to the bucket",
+      "2:broken input"
+    },
+    footerHeading = "%nExample:%n",
+    footer = {
+      "  sluice why LoginsPerClient 203.0.113.7 --limits limits.yml --rules rules.yml \\",
+      "       --log access.log --at 2026-11-26T10:31:00Z"
+    })
+final class WhyCommand implements Callable<Integer> {
+
+  private static final int SHOWN = 40;
+  private static final int AFTER = 5;
+  private static final int BAR = 20;
+
+  private final Console console;
+
+  @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
+  private String limit = "";
+
+  @Parameters(index = "1", paramLabel = "ID", description = "What is limited, such as 203.0.113.7.")
+  private String id = "";
+
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
+  @Mixin private LogOptions log = new LogOptions();
+
+  @Option(
+      names = "--log",
+      paramLabel = "FILE|-",
+      required = true,
+      description = "An access log, or - for standard input. Repeatable.")
+  private List<String> logs = new ArrayList<>();
+
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      description = "The format of the logs, as for sluice replay.")
+  private @Nullable String format;
+
+  @Option(
+      names = "--at",
+      paramLabel = "TIME",
+      description =
+          "Shows the requests up to this time, such as 2026-11-26T10:31:00Z, and a few after it."
+              + " Without it, the last requests up to the last denied one are shown.")
+  private @Nullable String at;
+
+  private final Deque<Step> latest = new ArrayDeque<>();
+  private final Deque<Step> shown = new ArrayDeque<>();
+  private long charged;
+  private long denied;
+  private int after;
+
+  WhyCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (files.limits() == null) {
+      throw new InputException("the option --limits FILE is missing: the limits to decide by");
+    }
+    long until = at == null ? Long.MAX_VALUE : nanos(at);
+    Limits limits = log.limits(files);
+    Quota quota = quota(limits);
+    List<LogOptions.Source> sources = new ArrayList<>();
+    for (String name : logs) {
+      InputStream in = name.equals("-") ? console.in() : InputFiles.open(Path.of(name));
+      sources.add(new LogOptions.Source(name, in));
+    }
+    Replay.Builder replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
+    ReplayResult result = log.run(replay, format, sources, console);
+    if (charged == 0) {
+      console.line(
+          "None of %s requests is charged to %s of %s."
+              .formatted(result.totals().requests(), limit, SafeText.printable(id)));
+      return Exit.NO;
+    }
+    console.line(
+        "%s requests are charged to %s of %s (%s); %s of them are denied."
+            .formatted(charged, limit, SafeText.printable(id), said(quota), denied));
+    console.line("");
+    ZoneId zone = result.log().zone();
+    (after == 0 ? latest : shown).forEach(step -> console.line(line(step, quota.burst(), zone)));
+    return denied == 0 ? Exit.DONE : Exit.NO;
+  }
+
+  private static String said(Quota quota) {
+    return "%s per %s, burst %s"
+        .formatted(quota.count(), Quantities.brief(quota.period()), quota.burst());
+  }
+
+  private Quota quota(Limits limits) {
+    try {
+      LimitName name = limits.configured(limit);
+      String canonical = name.id().canonical(id, Strictness.LENIENT);
+      Quota quota = limits.quotaFor(name, canonical);
+      if (quota == null) {
+        throw new InputException(
+            "%s does not limit %s, so it denies nothing".formatted(limit, SafeText.printable(id)));
+      }
+      return quota;
+    } catch (InvalidRequestException e) {
+      throw new InputException(String.valueOf(e.getMessage()));
+    }
+  }
+
+  /** Keeps the last requests up to the time, or up to the last denial, and a few after it. */
+  private void take(Step step, long until) {
+    charged++;
+    denied += step.denied() ? 1 : 0;
+    boolean isWanted = at == null ? step.denied() || denied == 0 : step.atNanos() <= until;
+    after = isWanted ? 0 : after + 1;
+    if (after == 1) {
+      shown.clear();
+      shown.addAll(latest);
+    }
+    if (after > 0 && after <= AFTER) {
+      shown.addLast(step);
+    }
+    latest.addLast(step);
+    if (latest.size() > SHOWN) {
+      latest.removeFirst();
+    }
+  }
+
+  private static String line(Step step, long burst, ZoneId zone) {
+    Instant when = Instant.ofEpochSecond(0, step.atNanos());
+    int full = (int) (BAR * step.after() / Math.max(1, burst));
+    String what =
+        step.denied()
+            ? "denied by %s, would pass after %s"
+                .formatted(step.deniedBy(), Quantities.rounded(step.retryInNanos()))
+            : "allowed";
+    return String.format(
+        Locale.ROOT,
+        "%s  %s%s  %,d -> %,d  %s%s  %s",
+        DateTimeFormatter.ISO_LOCAL_DATE_TIME.format(LocalDateTime.ofInstant(when, zone)),
+        "#".repeat(full),
+        ".".repeat(BAR - full),
+        step.before(),
+        step.after(),
+        what,
+        step.status() < 0 ? "" : ", answered " + step.status(),
+        SafeText.printable(step.request()));
+  }
+
+  private long nanos(String text) {
+    try {
+      Instant instant =
+          text.matches(".*T.*(Z|[+-][0-9:]+)")
+              ? OffsetDateTime.parse(text).toInstant()
+              : LocalDateTime.parse(text).atZone(log.zone()).toInstant();
+      return Math.addExact(
+          Math.multiplyExact(instant.getEpochSecond(), 1_000_000_000L), instant.getNano());
+    } catch (DateTimeException | ArithmeticException e) {
+      throw new InputException(
+          "--at: found %s, expected a time such as 2026-11-26T10:31:00Z"
+              .formatted(SafeText.quote(text)));
+    }
+  }
+}

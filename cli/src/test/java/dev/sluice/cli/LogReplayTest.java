@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class LogReplayTest {
+
+  private static final String LIMITS =
+      """
+      names:
+        - {number: 1001, name: LoginsPerClient, id: ipAddress}
+      limits:
+        LoginsPerClient: {burst: 2, count: 2, period: 1m}
+      """;
+
+  @TempDir Path folder;
+  private String limits;
+  private String log;
+
+  @BeforeEach
+  void writeFiles() throws IOException {
+    limits = write("limits.yml", LIMITS);
+    StringBuilder lines = new StringBuilder();
+    for (int i = 0; i < 5; i++) {
+      lines.append(line("203.0.113.7", i));
+    }
+    for (int i = 0; i < 5; i++) {
+      lines.append(line("203.0.113.8", 4 + i * 40));
+    }
+    log = write("access.log", lines.toString());
+  }
+
+  private static String line(String client, int second) {
+    return String.format(
+        Locale.ROOT,
+        "%s - - [26/Nov/2026:10:%02d:%02d +0100] \"POST /login HTTP/1.1\" 200 5 \"-\" \"-\"\n",
+        client,
+        second / 60,
+        second % 60);
+  }
+
+  @Test
+  void count_saysWhatALimitDenies() {
+    Cli run = replay("--count", "LoginsPerClient={ip}", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out())
+        .startsWith("10 lines, 2026-11-26 10:00:00 to 10:02:44 +0100, 2 clients\n")
+        .contains("every request", "LoginsPerClient", "3 (30.0 %)", "1 (50.0 %)")
+        .contains("Most denied: 203.0.113.7, 3 of 5 requests denied");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void rules_sayWhatARequestIsCharged() throws IOException {
+    String rules =
+        write(
+            "rules.yml",
+            "rules:\n  - path: /login\n    limits: [{limit: LoginsPerClient, id: '{ip}'}]\n");
+    Cli run = replay("--rules", rules, log);
+    assertThat(run.out()).contains("rules.yml:2 /login", "3 (30.0 %)");
+    Cli json = replay("--rules", rules, "--json", "--ids", "mask", log);
+    assertThat(json.out()).startsWith("{\"log\":{\"format\":\"combined\"").contains("203.0.113.x");
+  }
+
+  @Test
+  void compressedLogAndStandardInput_areMerged() throws IOException {
+    Path packed = folder.resolve("access.log.1.gz");
+    try (OutputStream out = new GZIPOutputStream(Files.newOutputStream(packed))) {
+      out.write(line("203.0.113.9", 1).repeat(4).getBytes(StandardCharsets.UTF_8));
+    }
+    byte[] in = line("203.0.113.7", 3).getBytes(StandardCharsets.UTF_8);
+    List<String> args =
+        List.of(
+            "replay",
+            "--limits",
+            limits,
+            "--count",
+            "LoginsPerClient={ip}",
+            packed.toString(),
+            log,
+            "-");
+    Cli run = Cli.runWith(in, args.toArray(String[]::new));
+    assertThat(run.out()).startsWith("15 lines, ").contains("3 clients");
+  }
+
+  @Test
+  void candidate_isCompared_andAConditionEndsThePipeline() throws IOException {
+    String candidate = write("candidate.yml", LIMITS.replace("burst: 2", "burst: 1"));
+    Cli run =
+        replay(
+            "--count",
+            "LoginsPerClient={ip}",
+            "--against",
+            candidate,
+            "--fail-if",
+            "newly-denied-requests > 0",
+            "--fail-if",
+            "newly-denied-clients > 90%",
+            log);
+    assertThat(run.out()).contains("with candidate.yml", "1 request newly denied");
+    assertThat(run.err()).isEqualTo("--fail-if: newly-denied-requests is 1 of 10, which is > 0\n");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
+  void csv_hasEachDenial() throws IOException {
+    Path csv = folder.resolve("denials.csv");
+    Cli run = replay("--count", "LoginsPerClient={ip}", "--csv", csv.toString(), log);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(Files.readAllLines(csv))
+        .hasSize(4)
+        .last()
+        .isEqualTo(
+            "2026-11-26T09:00:04Z,203.0.113.7,,LoginsPerClient,203.0.113.7,POST /login,200,26.0");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--json | nothing says what a request is charged",
+        "--count=LoginsPerClient={ip} --fail-if=x | --fail-if: found \"x\", expected METRIC",
+        "--count=LoginsPerClient={ip} --fail-if=newly-denied-clients>1 | requires --against",
+        "--count=LoginsPerClient={ip} --ids=all | --ids: found \"all\"",
+        "--count=LoginsPerClient={ip} --zone=Mars | --zone: found \"Mars\"",
+        "--count=LoginsPerClient={ip} --window=x | --window",
+        "--count=Logins={ip} | Logins",
+        "--count=LoginsPerClient={ipp} | {ip",
+        "--count=LoginsPerClient={ip} --format=haproxy --strict | access.log:1: ",
+        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | access.log:1: this is no line of",
+        "--count=LoginsPerClient={ip} --cost-field=tokns | \"tokns\"",
+        "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts of LoginsPerClient",
+        "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
+        "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
+        "--count=LoginsPerClient={ip} --store=redis://localhost | --store: "
+      })
+  void misuse_isRefused(String options, String message) {
+    List<String> all = new ArrayList<>(List.of(options.split(" ", -1)));
+    all.add(log);
+    Cli run = replay(all.toArray(String[]::new));
+    assertThat(run.err()).contains(message.replace("{ip", "ip"));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
+  void pipe_isRead() throws IOException, InterruptedException {
+    Path pipe = folder.resolve("pipe");
+    assertThat(new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor()).isZero();
+    Process writer = new ProcessBuilder("sh", "-c", "cat '%s' >'%s'".formatted(log, pipe)).start();
+    Cli run = replay("--count", "LoginsPerClient={ip}", pipe.toString());
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).startsWith("10 lines, ");
+    assertThat(writer.waitFor()).isZero();
+  }
+
+  @Test
+  void zstdLog_isRead_withoutItsFormat() throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    packed.writeBytes(new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd, 0, 0x58}); // window: 2 MiB
+    int blocks = 20;
+    for (int i = 1; i <= blocks; i++) { // each has its size, and is not compressed
+      byte[] block = line("203.0.113." + i, i).repeat(1000).getBytes(StandardCharsets.UTF_8);
+      int header = block.length << 3 | (i == blocks ? 1 : 0);
+      packed.writeBytes(new byte[] {(byte) header, (byte) (header >> 8), (byte) (header >> 16)});
+      packed.writeBytes(block);
+    }
+    Path file = Files.write(folder.resolve("access.log.zst"), packed.toByteArray());
+    String rules = "rules:\n  - path: /login\n    limits: [{limit: LoginsPerClient, id: '{ip}'}]\n";
+    limits = write("with-rules.yml", LIMITS + rules);
+    Cli run = replay(file.toString());
+    assertThat(run.out()).startsWith("20,000 lines, ");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void damagedLog_isRefused_withItsName() throws IOException {
+    Path packed = folder.resolve("cut.gz");
+    Files.write(packed, new byte[] {0x1f, (byte) 0x8b, 8, 0, 0, 0});
+    Cli run = replay("--count", "LoginsPerClient={ip}", packed.toString());
+    assertThat(run.err()).contains("cut.gz");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
+  void why_showsTheBucketBeforeAndAfterEachRequest() {
+    Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out())
+        .startsWith(
+            "5 requests are charged to LoginsPerClient of 203.0.113.7 (2 per 1m, burst 2); 3 of them are denied.\n")
+        .contains(
+            "2026-11-26T10:00:00  ##########..........  2 -> 1  allowed, answered 200  POST /login",
+            "2026-11-26T10:00:04  ....................  0 -> 0  denied by LoginsPerClient, would pass"
+                + " after 26 s, answered 200  POST /login");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+
+    Cli early =
+        why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", "2026-11-26T10:00:01+01:00");
+    assertThat(early.out().lines()).hasSize(7);
+    Cli other = why("LoginsPerClient", "203.0.113.9", "--log", log);
+    assertThat(other.out()).startsWith("None of 10 requests is charged");
+    assertThat(why("LoginsPerClient", "x", "--log", log).code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", "x").err())
+        .contains("--at: found");
+  }
+
+  private Cli why(String... args) {
+    List<String> all = new ArrayList<>(List.of("why"));
+    all.addAll(List.of(args));
+    all.addAll(List.of("--limits", limits, "--count", "LoginsPerClient={ip}"));
+    return Cli.run(all.toArray(String[]::new));
+  }
+
+  private Cli replay(String... args) {
+    List<String> all = new ArrayList<>(List.of("replay", "--limits", limits));
+    all.addAll(List.of(args));
+    return Cli.run(all.toArray(String[]::new));
+  }
+
+  private String write(String name, String text) throws IOException {
+    return Files.writeString(folder.resolve(name), text).toString();
+  }
+}

@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.OpenReservations.GiveBack;
+import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.internal.async.Stages;
+import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectStore;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Charges a store, and keeps the reservations, waiting callers and debts of this process that
+ * belong to it. Thread-safe.
+ */
+final class TrackedStore {
+
+  private final BucketStore store;
+  private final LimiterObserver observer;
+  private final OpenReservations reservations;
+  private final WaitQueues waitQueues;
+  private final Debts debts;
+
+  TrackedStore(BucketStore store, LimiterObserver observer, TimeSource time) {
+    this.store = store;
+    this.observer = observer;
+    this.reservations =
+        new OpenReservations(time, store::nowNanos, OpenReservations.MOST, observer::settledEarly);
+    this.waitQueues =
+        new WaitQueues(time, store::nowNanos, this::withdraw, reservations::isLowering);
+    this.debts = new Debts(this::forgive, store::clockSkewNanos);
+  }
+
+  /** Returns the callers that wait for tokens taken before they refilled. */
+  WaitQueues waitQueues() {
+    return waitQueues;
+  }
+
+  OpenReservations reservations() {
+    return reservations;
+  }
+
+  /** Returns the store's direct view of a limit's buckets, null if it charges batches only. */
+  @Nullable Buckets buckets(String prefix) {
+    return store instanceof DirectStore direct ? direct.buckets(prefix) : null;
+  }
+
+  /** Returns the store for one caller's call, whose charges share one time-out. */
+  BucketStore oneCall() {
+    return store.forOneCall();
+  }
+
+  /**
+   * Returns the store for one caller's call that may block: each charge is done when it returns, so
+   * that the whole chain runs on the caller's thread, and {@link #result} need not wait.
+   */
+  BucketStore blockingCall() {
+    return blocking(oneCall());
+  }
+
+  static BucketStore blocking(BucketStore call) {
+    return call instanceof DirectStore direct && direct.answersAtOnce() ? call : new Blocking(call);
+  }
+
+  private record Blocking(BucketStore store) implements BucketStore {
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      return store.charge(charges);
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges, Tentative tentative) {
+      return store.charge(charges, tentative);
+    }
+
+    @Override
+    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
+      return CompletableFuture.completedFuture(charge(charges, tentative));
+    }
+  }
+
+  /** Returns the result of a chain over {@link #blockingCall}, or throws its failure. */
+  @CanIgnoreReturnValue
+  static <T> T result(CompletionStage<T> done) {
+    CompletableFuture<T> future = done.toCompletableFuture();
+    try {
+      return future.join();
+    } catch (CompletionException e) {
+      throw thrown(unwrapped(e));
+    }
+  }
+
+  /** Charges as {@link #charge} does, and returns the readings or throws the failure. */
+  @CanIgnoreReturnValue
+  List<Reading> readings(Act act, List<Charge> charges, long depthNanos) {
+    return result(
+        charge(
+            blockingCall(),
+            act,
+            charges,
+            depthNanos,
+            (readings, failure) -> {
+              orThrow(readings, failure);
+              return readings;
+            }));
+  }
+
+  /** Charges for a refund or a reset; completes when the store has answered. */
+  CompletionStage<Void> charge(BucketStore call, Act act, List<Charge> charges) {
+    return charge(call, act, charges, Debts.NEVER_FORGIVES, TrackedStore::orThrow);
+  }
+
+  /**
+   * Charges the store, and registers refunds and resets as in flight until they are answered.
+   *
+   * @param call the caller's call, from {@link #oneCall} or {@link #blockingCall}
+   * @param depthNanos how far ahead of now the TAT of the only bucket may lie: a debt beyond it may
+   *     be forgiven; {@link Debts#NEVER_FORGIVES} for a batch
+   * @param then computes the result from readings or failure; called even if nobody waits for it
+   */
+  <T> CompletionStage<T> charge(
+      BucketStore call,
+      Act act,
+      List<Charge> charges,
+      long depthNanos,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
+    if (charges.isEmpty()) {
+      return Stages.handle(CompletableFuture.completedFuture(List.of()), then);
+    }
+    if (act == Act.REFUND || act == Act.RESET) {
+      return lower(call, act, reservations.send(charges), then);
+    }
+    long start = start();
+    CompletionStage<List<Reading>> charged =
+        asked(call, charges, charges.size() == 1 ? null : TakenInVain::new);
+    CompletionStage<List<Reading>> settled = debts.settled(call, charges, charged, depthNanos);
+    List<Reading> known = Stages.value(settled);
+    if (known == null) {
+      return Stages.cancelling(
+          charged,
+          settled.handle(
+              (readings, failure) -> {
+                stored(act, charges.size(), failure, start);
+                return passingOn(then, readings, failure);
+              }));
+    }
+    stored(act, charges.size(), null, start); // in memory: a stage less for each decision
+    try {
+      return CompletableFuture.completedFuture(then.apply(known, null));
+    } catch (RuntimeException | Error e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /** Returns a failed stage also for a store that throws. */
+  private static CompletionStage<List<Reading>> asked(
+      BucketStore call, List<Charge> charges, BucketStore.@Nullable Tentative tentative) {
+    try {
+      return tentative == null ? call.chargeAsync(charges) : call.chargeAsync(charges, tentative);
+    } catch (RuntimeException | Error e) {
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /** Passes a failure on unchanged: if many calls fail, new exceptions would take long. */
+  private static <T> T passingOn(
+      BiFunction<List<Reading>, @Nullable Throwable, T> then,
+      List<Reading> readings,
+      @Nullable Throwable failure) {
+    try {
+      return then.apply(readings, failure);
+    } catch (StoreException e) {
+      if (failure instanceof CompletionException known && known.getCause() == e) {
+        throw known;
+      }
+      throw e;
+    }
+  }
+
+  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
+  private <T> CompletionStage<T> lower(
+      BucketStore call,
+      Act act,
+      List<GiveBack> giveBacks,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
+    long start = start();
+    CompletionStage<List<Reading>> charged = asked(call, GiveBack.charges(giveBacks), null);
+    return Stages.cancelling(
+        charged,
+        Stages.handle(
+            charged,
+            (readings, failure) -> {
+              settled(giveBacks, readings, failure);
+              stored(act, giveBacks.size(), failure, start);
+              return then.apply(readings, failure);
+            }));
+  }
+
+  private static @Nullable Void orThrow(List<Reading> readings, @Nullable Throwable failure) {
+    if (failure != null) {
+      throw new CompletionException(unwrapped(failure));
+    }
+    return null;
+  }
+
+  /** Forgives a debt; like a reset, this closes open reservations, which then give nothing back. */
+  private CompletionStage<List<Reading>> forgive(BucketStore call, Charge charge) {
+    List<GiveBack> giveBacks = reservations.send(List.of(charge));
+    return asked(call, GiveBack.charges(giveBacks), null)
+        .whenComplete((found, failure) -> settled(giveBacks, found, failure));
+  }
+
+  /** Sends give-backs, if there are any; completes when the store has answered. */
+  CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
+    return giveBacks.isEmpty()
+        ? CompletableFuture.completedFuture(null)
+        : lower(call, Act.REFUND, giveBacks, TrackedStore::orThrow);
+  }
+
+  /**
+   * The result of the charges for a reservation or a lease.
+   *
+   * @param readings the reading of each charge
+   * @param stretches the tokens that each charge took and can give back, null if it took none
+   */
+  record Holding(List<Reading> readings, List<@Nullable Stretch> stretches) {}
+
+  /**
+   * Spends, and tracks the tokens taken until they are given back or left spent.
+   *
+   * @param call as above
+   * @param depthNanos as above
+   * @param then computes the result; if it throws, all tokens taken stay spent
+   * @param otherwise computes the result of a failure
+   */
+  <T> CompletionStage<T> hold(
+      BucketStore call,
+      List<Charge> charges,
+      long depthNanos,
+      Function<Holding, T> then,
+      Function<Throwable, T> otherwise) {
+    List<Stretch> opened = reservations.open(charges);
+    return charge(
+        call,
+        Act.SPEND,
+        charges,
+        depthNanos,
+        (readings, failure) -> {
+          boolean held = false;
+          try {
+            T result =
+                failure == null
+                    ? then.apply(held(charges, readings, opened))
+                    : otherwise.apply(failure);
+            held = failure == null;
+            return result;
+          } finally {
+            if (!held) {
+              reservations.close(opened);
+            }
+          }
+        });
+  }
+
+  /** Returns the TATs after a batch, computed from its readings. */
+  static long[] tatsAfterNanos(List<Charge> charges, List<Reading> found) {
+    boolean passes = true;
+    for (int i = 0; i < charges.size(); i++) {
+      passes &= charges.get(i).passes(found.get(i).nowNanos(), found.get(i).tatNanos());
+    }
+    long[] afterNanos = new long[charges.size()];
+    for (int i = 0; i < afterNanos.length; i++) {
+      Reading before = found.get(i);
+      afterNanos[i] = charges.get(i).tatAfterNanos(before.nowNanos(), before.tatNanos(), passes);
+    }
+    return afterNanos;
+  }
+
+  /** Records where on the time line tokens were taken, and closes the charges that took none. */
+  private Holding held(List<Charge> charges, List<Reading> readings, List<Stretch> opened) {
+    long[] afterNanos = tatsAfterNanos(charges, readings);
+    List<@Nullable Stretch> stretches = new ArrayList<>(opened.size());
+    for (int i = 0; i < charges.size(); i++) {
+      Reading found = readings.get(i);
+      Stretch stretch = opened.get(i);
+      boolean spent = afterNanos[i] != found.tatNanos();
+      if (spent) {
+        reservations.place(stretch, found, afterNanos[i]);
+      } else {
+        reservations.close(stretch);
+      }
+      stretches.add(spent ? stretch : null);
+    }
+    return new Holding(readings, stretches);
+  }
+
+  /**
+   * Closes a stretch of a reservation or a lease.
+   *
+   * @return the give-back to send, null if nothing is left to give back
+   */
+  @Nullable GiveBack leave(Stretch stretch, long worthNanos, long offsetNanos) {
+    return reservations.giveBack(stretch, worthNanos, offsetNanos);
+  }
+
+  private void settled(
+      List<GiveBack> giveBacks, @Nullable List<Reading> found, @Nullable Throwable failure) {
+    boolean isAnswered = found != null && failure == null;
+    boolean isUnknown = !isAnswered && !(failure != null && chargedNothing(failure));
+    for (GiveBack one : giveBacks) { // before ended(): until then isLowering() is true
+      waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
+    }
+    reservations.ended(giveBacks, isUnknown);
+  }
+
+  /** Takes back spends that no other spend has followed; observed as a refund. */
+  private void withdraw(List<Charge> withdrawals) {
+    long start = start();
+    withdrawals.forEach(reservations::withdraw);
+    Stages.onEnd(
+        store.chargeAsync(withdrawals),
+        (readings, failure) -> stored(Act.REFUND, withdrawals.size(), failure, start));
+  }
+
+  /** A spend of a batch over several servers; it is cancelled if another server denies its part. */
+  private final class TakenInVain implements BucketStore.Tentative.Part {
+    private final Charge charge;
+    private final List<Stretch> stretches;
+    private List<GiveBack> sent = List.of();
+
+    TakenInVain(Charge charge) {
+      this.charge = charge;
+      this.stretches = reservations.open(List.of(charge));
+    }
+
+    @Override
+    public @Nullable Charge giveBack(Reading found) {
+      Stretch stretch = stretches.get(0);
+      long afterNanos = charge.tatAfterNanos(found.nowNanos(), found.tatNanos(), true);
+      reservations.place(stretch, found, afterNanos);
+      GiveBack giveBack =
+          reservations.giveBack(stretch, charge.incrementNanos(), charge.offsetNanos());
+      if (giveBack == null) {
+        return null;
+      }
+      sent = List.of(giveBack);
+      return giveBack.charge();
+    }
+
+    @Override
+    public void gaveBack(@Nullable Reading found) {
+      for (GiveBack one : sent) {
+        waitQueues.lowered(one.charge().key(), found == null ? one.lateNanos() : 0);
+      }
+      reservations.ended(sent, found == null);
+    }
+
+    @Override
+    public void kept() {
+      reservations.close(stretches);
+    }
+  }
+
+  void stored(Act act, int charges, @Nullable Throwable failure, long start) {
+    if (observer != Engine.NOBODY) {
+      Throwable cause = failure == null ? null : unwrapped(failure);
+      observer.stored(act, charges, cause, System.nanoTime() - start);
+    }
+  }
+
+  /** Reads the clock only for an observer, since that costs as much as a decision. */
+  long start() {
+    return observer == Engine.NOBODY ? 0 : System.nanoTime();
+  }
+
+  /** Returns the exception to throw to a caller that waited for a failed stage. */
+  static RuntimeException thrown(@Nullable Throwable failure) {
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    return failure instanceof RuntimeException e ? e : new CompletionException(failure);
+  }
+
+  private static boolean chargedNothing(Throwable failure) {
+    return unwrapped(failure) instanceof StoreException its && its.chargedNothing();
+  }
+
+  static Throwable unwrapped(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return failure instanceof CompletionException && cause != null ? cause : failure;
+  }
+}

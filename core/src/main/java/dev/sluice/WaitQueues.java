@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.limit.LimitName;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.TimeSource;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.OptionalLong;
+import java.util.TreeSet;
+import java.util.concurrent.Future;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Waiting.
+ *
+ * A caller that may wait for W spends with a burst offset of τ + W instead of τ. So the store
+ * decides in one call whether the tokens will have refilled within W, and takes them. The TAT then
+ * lies beyond now + τ, and all later callers, from any process, queue behind it. A caller's turn
+ * comes when the end of its stretch of the time line (see the essay in OpenReservations) is at most
+ * τ ahead:
+ *
+ *        now              now + τ      A      B      C = TAT
+ *   ──────┼──────────────────┼───┬──────┬──────┬──────┬────▶ time
+ *         │                  │   │◀ T·c▶│      │      │
+ *         │◀── τ, the burst offset ────▶│      its turn: the end of its stretch − τ
+ *
+ * Giving up. If B's tokens were refunded, a new caller D would get the stretch of C, and C and D
+ * would pass at the same moment. So the store takes a spend back only while the TAT is still the
+ * one after this spend (Op.WITHDRAW): then no other stretch follows. Otherwise the tokens stay
+ * spent until they refill, and the callers behind keep their turns.
+ *
+ * A refund, a cancellation or a reset can move the TAT back to the same nanosecond while others
+ * spend. So a caller gives nothing back if this process may have lowered its bucket since it asked.
+ *
+ * Order. Stretches of a bucket don't overlap, so turns come in the order of the spends, across all
+ * processes. In this process the line of a bucket has one alarm, for its first place. A caller with
+ * several buckets stands in several lines, and passes when its turn has come in each.
+ *
+ * Clocks. A store that uses a clock of this process reports the instant of its decision. For any
+ * other store the wait counts from the arrival of its answer, so it is never too short. When the
+ * tokens of a stretch have refilled, so have those of all earlier stretches. So a caller whose
+ * answer was slow passes no later than the callers behind it.
+ */
+
+/**
+ * Lets callers wait for tokens that they took before these refilled. Thread-safe; its lock is held
+ * only briefly.
+ */
+final class WaitQueues {
+
+  /** The approximate bound of places; at the bound no further caller may wait. */
+  static final int MOST = 1_000_000;
+
+  private static final Comparator<Place> BY_END =
+      ((Comparator<Place>) (one, other) -> Long.compareUnsigned(one.endNanos, other.endNanos))
+          .thenComparingLong(place -> place.number);
+
+  private final TimeSource time;
+  private final Supplier<OptionalLong> storeTime;
+  private final Consumer<List<Charge>> withdraw;
+  private final Predicate<String> isLowering;
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Map<String, Line> lines = new HashMap<>();
+  private final LastRefundTimes lastLowered = new LastRefundTimes();
+  private long entered; // places
+  private volatile int size; // written under the lock
+  private volatile boolean isUsed; // by a caller that may wait
+
+  /**
+   * Creates empty queues.
+   *
+   * @param time the clock to wait by
+   * @param storeTime the store's current time, empty if this process does not know it
+   * @param withdraw asks the store to take spends back, if no later spend followed
+   * @param isLowering whether a charge of this process that lowers a bucket is in flight
+   */
+  WaitQueues(
+      TimeSource time,
+      Supplier<OptionalLong> storeTime,
+      Consumer<List<Charge>> withdraw,
+      Predicate<String> isLowering) {
+    this.time = time;
+    this.storeTime = storeTime;
+    this.withdraw = withdraw;
+    this.isLowering = isLowering;
+  }
+
+  /** The tokens that one caller took from one bucket. */
+  static final class Place {
+    final String key;
+    final LimitName limit;
+    private final long incrementNanos;
+    private final long offsetNanos;
+    private final long endNanos; // unsigned, by the store's clock
+    private final long nowNanos; // of the store, when it decided
+    private @Nullable Turn turn; // while it is in a line
+    private long number; // in the order of entering
+    private long turnAtNanos; // by this process's clock
+
+    /**
+     * Creates a place.
+     *
+     * @param limit the limit that the bucket belongs to
+     * @param incrementNanos the length of the stretch, positive
+     * @param offsetNanos the burst offset of the quota, at least {@code incrementNanos}
+     * @param endNanos the TAT that the spend left, unsigned
+     * @param nowNanos the store's time when it decided
+     */
+    Place(
+        String key,
+        LimitName limit,
+        long incrementNanos,
+        long offsetNanos,
+        long endNanos,
+        long nowNanos) {
+      this.key = key;
+      this.limit = limit;
+      this.incrementNanos = incrementNanos;
+      this.offsetNanos = offsetNanos;
+      this.endNanos = endNanos;
+      this.nowNanos = nowNanos;
+    }
+
+    /** Returns the time from the decision until the tokens have refilled; 0 if they had. */
+    long waitNanos() {
+      return Math.max(endNanos - nowNanos - offsetNanos, 0);
+    }
+
+    private Charge withdrawal() {
+      return new Charge(key, Op.WITHDRAW, incrementNanos, offsetNanos, endNanos);
+    }
+  }
+
+  /** The turn of one caller; it comes once, when all tokens that the caller took have refilled. */
+  static final class Turn {
+    private final List<Place> places;
+    private final long askedNanos;
+    private final Runnable onCome;
+    private int waitsFor; // places
+    private boolean gone;
+    private volatile boolean come; // written under the lock
+
+    private Turn(List<Place> places, long askedNanos, Runnable onCome) {
+      this.places = places;
+      this.askedNanos = askedNanos;
+      this.onCome = onCome;
+    }
+
+    boolean hasCome() {
+      return come;
+    }
+  }
+
+  /** The places of one bucket for which callers wait. */
+  private static final class Line {
+    private final String key;
+    private final TreeSet<Place> places = new TreeSet<>(BY_END);
+    private @Nullable Future<?> alarm;
+    private long alarmAtNanos = Long.MAX_VALUE;
+
+    Line(String key) {
+      this.key = key;
+    }
+
+    /** Adds a place so that no turn comes later than the turns behind it. */
+    void add(Place place) {
+      Place behind = places.higher(place);
+      if (behind != null) {
+        place.turnAtNanos = Math.min(place.turnAtNanos, behind.turnAtNanos);
+      }
+      for (Place before : places.headSet(place, false).descendingSet()) {
+        if (before.turnAtNanos <= place.turnAtNanos) {
+          break;
+        }
+        before.turnAtNanos = place.turnAtNanos;
+      }
+      places.add(place);
+    }
+  }
+
+  /** Called before a caller that may wait asks the store; returns the time for {@link #enter}. */
+  long asks() {
+    if (!isUsed) {
+      isUsed = true; // before the time is read: lowered() must record whatever follows
+    }
+    return time.nanos();
+  }
+
+  /**
+   * Called after a charge that lowers a bucket was answered or failed.
+   *
+   * @param laterNanos how long the store may still apply the charge; 0 if it was answered
+   */
+  void lowered(String key, long laterNanos) {
+    if (isUsed || laterNanos > 0) {
+      lastLowered.decidedBy(key, time.nanos() + laterNanos);
+    }
+  }
+
+  boolean isFull() {
+    return size >= MOST;
+  }
+
+  /** Returns the number of places for which callers wait. */
+  int size() {
+    return size;
+  }
+
+  /**
+   * Lets a caller wait for the tokens that it took.
+   *
+   * @param places of different buckets
+   * @param askedNanos what {@link #asks} returned
+   * @param onCome called when the turn comes, unless it has come when this returns; must not block
+   */
+  Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
+    Turn turn = new Turn(places, askedNanos, onCome);
+    long hereNanos = time.nanos();
+    OptionalLong storeNanos = storeTime.get();
+    List<Turn> come = new ArrayList<>(1);
+    lock.lock();
+    try {
+      for (Place place : places) {
+        if (place.waitNanos() > 0) {
+          long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
+          long mostNanos = Math.max(hereNanos - askedNanos, 0); // even if the store's clock stepped
+          long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
+          place.turnAtNanos = after(decidedNanos, place.waitNanos());
+          place.number = ++entered;
+          place.turn = turn;
+          turn.waitsFor++;
+          lines.computeIfAbsent(place.key, Line::new).add(place);
+          size(1);
+        }
+      }
+      turn.come = turn.waitsFor == 0;
+      places.forEach(place -> ring(place.key, come));
+    } finally {
+      lock.unlock();
+    }
+    come.remove(turn);
+    tell(come, false);
+    return turn;
+  }
+
+  /** A turn that lies beyond the clock's last instant never comes. */
+  private static long after(long nanos, long waitNanos) {
+    long turnAtNanos = nanos + waitNanos;
+    return turnAtNanos < nanos ? Long.MAX_VALUE : turnAtNanos;
+  }
+
+  /** Returns the time by the clock that callers wait by. */
+  long nowNanos() {
+    return time.nanos();
+  }
+
+  /** Returns how long it takes until the turn comes. */
+  long leftNanos(Turn turn) {
+    lock.lock();
+    try {
+      long nowNanos = time.nanos();
+      return turn.places.stream()
+          .filter(place -> place.turn != null)
+          .mapToLong(place -> Math.max(place.turnAtNanos - nowNanos, 0))
+          .max()
+          .orElse(0);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Checks the clock on behalf of a waiting caller, which then need not rely on an alarm. */
+  void look(Turn turn) {
+    turn.places.forEach(place -> look(place.key, false));
+  }
+
+  /** Lets callers pass whose turn has come; {@code isAlarm} if called on an alarm's thread. */
+  private void look(String key, boolean isAlarm) {
+    if (lock.isHeldByCurrentThread()) {
+      return; // the alarm rang while being set: ring() reads the clock again afterwards
+    }
+    List<Turn> come = new ArrayList<>(1);
+    lock.lock();
+    try {
+      ring(key, come);
+    } finally {
+      lock.unlock();
+    }
+    tell(come, isAlarm);
+  }
+
+  /** Withdraws a caller's tokens unless its turn has come; returns whether it gave up. */
+  boolean giveUp(Turn turn) {
+    return leave(turn, false);
+  }
+
+  /** Withdraws a caller's tokens, even if its turn has come. */
+  void leave(Turn turn) {
+    leave(turn, true);
+  }
+
+  @CanIgnoreReturnValue
+  private boolean leave(Turn turn, boolean evenIfCome) {
+    List<Turn> come = new ArrayList<>(0);
+    lock.lock();
+    try {
+      if (turn.gone || (turn.come && !evenIfCome)) {
+        return false;
+      }
+      turn.gone = true;
+      for (Place place : turn.places) {
+        if (place.turn != null) {
+          remove(lines.get(place.key), place);
+        }
+      }
+      turn.places.forEach(place -> ring(place.key, come));
+    } finally {
+      lock.unlock();
+    }
+    withdraw(turn);
+    tell(come, false);
+    return true;
+  }
+
+  private void withdraw(Turn turn) {
+    List<Charge> withdrawals =
+        turn.places.stream()
+            .filter(place -> !lastLowered.isSince(place.key, turn.askedNanos))
+            .filter(place -> !isLowering.test(place.key))
+            .map(Place::withdrawal)
+            .toList();
+    try {
+      if (!withdrawals.isEmpty()) {
+        withdraw.accept(withdrawals);
+      }
+    } catch (RuntimeException e) {
+      // For example, the store is closed: the tokens stay spent.
+    }
+  }
+
+  /** Lets callers pass whose turn has come, and sets the alarm for the next turn. */
+  private void ring(String key, List<Turn> come) {
+    Line line = lines.get(key);
+    if (line == null) {
+      return;
+    }
+    while (!line.places.isEmpty()) {
+      Place first = line.places.first();
+      if (first.turnAtNanos <= time.nanos()) {
+        Turn turn = remove(line, first);
+        turn.come = --turn.waitsFor == 0;
+        if (turn.come) {
+          come.add(turn);
+        }
+      } else if (first.turnAtNanos < line.alarmAtNanos) {
+        setAlarm(line, first.turnAtNanos);
+      } else {
+        return;
+      }
+    }
+    lines.remove(key);
+    cancelAlarm(line);
+  }
+
+  @CanIgnoreReturnValue
+  private Turn remove(@Nullable Line line, Place place) {
+    Turn turn = Objects.requireNonNull(place.turn);
+    Objects.requireNonNull(line).places.remove(place);
+    place.turn = null;
+    size(-1);
+    return turn;
+  }
+
+  private void setAlarm(Line line, long atNanos) {
+    cancelAlarm(line);
+    line.alarmAtNanos = atNanos;
+    line.alarm =
+        time.alarm(
+            atNanos,
+            () -> {
+              rang(line);
+              look(line.key, true);
+            });
+  }
+
+  private void rang(Line line) {
+    lock.lock();
+    try {
+      line.alarmAtNanos = Long.MAX_VALUE;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private static void cancelAlarm(Line line) {
+    if (line.alarm != null) {
+      line.alarm.cancel(false);
+      line.alarm = null;
+      line.alarmAtNanos = Long.MAX_VALUE;
+    }
+  }
+
+  @SuppressWarnings("NonAtomicVolatileUpdate") // written under the lock
+  private void size(int more) {
+    size += more;
+  }
+
+  /**
+   * Lets callers go on whose turn has come, outside the lock. A caller's own code runs then, and
+   * may block its thread, so each caller gets another thread.
+   *
+   * @param isAlarm whether this is the thread of an alarm, which one caller may use
+   */
+  private void tell(List<Turn> come, boolean isAlarm) {
+    for (int i = 0; i < come.size(); i++) {
+      if (isAlarm && i == come.size() - 1) {
+        come.get(i).onCome.run();
+      } else {
+        time.alarm(time.nanos(), come.get(i).onCome);
+      }
+    }
+  }
+}

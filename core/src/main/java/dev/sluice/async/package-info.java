@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-/** Shared code to follow stages. For Sluice's own modules only. */
-@NullMarked
-@CheckReturnValue
-package dev.sluice.async;
-
-import com.google.errorprone.annotations.CheckReturnValue;
-import org.jspecify.annotations.NullMarked;

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-/** The hot path to buckets in this process. For Sluice's own modules only. */
-@NullMarked
-@CheckReturnValue
-package dev.sluice.direct;
-
-import com.google.errorprone.annotations.CheckReturnValue;
-import org.jspecify.annotations.NullMarked;

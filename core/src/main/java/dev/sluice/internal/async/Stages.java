@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.internal.async;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.function.BiConsumer;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Chains of stages: actions at their end, steps that run at once if the stage before is done, and
+ * cancellations that reach the first stage. What is chained to a stage runs on the thread that
+ * completes the stage, or at once if the stage is done.
+ */
+public final class Stages {
+
+  private Stages() {}
+
+  /**
+   * Runs an action when a stage has ended. It must handle its own failures: exceptions that it
+   * throws are lost.
+   *
+   * @param <T> the stage's value
+   * @param stage the stage
+   * @param action gets the value, or the failure; the other one is null
+   */
+  public static <T> void onEnd(
+      CompletionStage<T> stage, BiConsumer<? super T, ? super @Nullable Throwable> action) {
+    var unused =
+        stage.handle( // whenComplete would create another exception, for a stage that nobody uses
+            (value, failure) -> {
+              action.accept(value, failure);
+              return null;
+            });
+  }
+
+  /**
+   * Runs an action when a stage has succeeded; failures are left to other users of the stage.
+   *
+   * @param <T> the stage's value
+   * @param stage the stage
+   * @param action gets the value
+   */
+  public static <T> void onSuccess(CompletionStage<T> stage, Consumer<? super T> action) {
+    var unused = stage.thenAccept(action);
+  }
+
+  /**
+   * As {@link CompletionStage#handle}; without waiting and with a single object if the stage has a
+   * value already, as the stages of a store in memory have.
+   *
+   * @param <T> the stage's value
+   * @param <R> the result
+   * @param stage the stage
+   * @param step gets the value, or the failure; the other one is null
+   * @return the result, or what the step threw
+   */
+  public static <T, R> CompletionStage<R> handle(
+      CompletionStage<T> stage, BiFunction<? super T, @Nullable Throwable, ? extends R> step) {
+    T value = value(stage);
+    if (value == null) {
+      return stage.handle(step);
+    }
+    try {
+      return CompletableFuture.completedFuture(step.apply(value, null));
+    } catch (Throwable e) { // as handle() does
+      return CompletableFuture.failedFuture(e);
+    }
+  }
+
+  /**
+   * Returns the value of a stage without waiting.
+   *
+   * @param <T> the stage's value
+   * @param stage the stage
+   * @return the value; null if the stage has failed or has not ended
+   */
+  public static <T> @Nullable T value(CompletionStage<T> stage) {
+    return stage instanceof CompletableFuture<T> future
+            && future.isDone()
+            && !future.isCompletedExceptionally()
+        ? future.join()
+        : null;
+  }
+
+  /**
+   * Returns a stage whose cancellation or time-out ends the first stage of its chain, so that a
+   * store can drop calls that nobody waits for. The chain itself goes on, and learns of that end.
+   *
+   * @param <T> the result
+   * @param first the first stage
+   * @param last the last stage of the chain
+   * @return a stage for the caller
+   */
+  public static <T> CompletionStage<T> cancelling(
+      CompletionStage<?> first, CompletionStage<T> last) {
+    return last.toCompletableFuture().isDone() ? last : reaching(first, last.thenApply(v -> v));
+  }
+
+  /**
+   * Passes the cancellation or time-out of the last stage of a chain on to the first one. Stages
+   * themselves pass nothing upwards.
+   *
+   * @param <T> the result
+   * @param first the first stage
+   * @param last the last stage of the chain
+   * @return {@code last}
+   */
+  @CanIgnoreReturnValue
+  public static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
+    if (first instanceof CompletableFuture<?> future && !future.isDone()) {
+      onEnd(
+          last,
+          (value, failure) -> {
+            // A failure that comes down the chain is wrapped in a CompletionException.
+            if (failure != null && !(failure instanceof CompletionException)) {
+              future.cancel(false);
+            }
+          });
+    }
+    return last;
+  }
+
+  /**
+   * Flattens a stage of a stage. Cancelling the result cancels the stage in progress.
+   *
+   * @param <T> the result
+   * @param first the stage of a stage
+   * @return a stage for the caller
+   */
+  public static <T> CompletionStage<T> flat(CompletionStage<CompletionStage<T>> first) {
+    CompletionStage<T> last =
+        reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));
+    onSuccess(first, second -> reaching(second, last));
+    return last;
+  }
+}

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.internal.direct;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.nio.charset.StandardCharsets;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A hot id comes many times in a row: from a client that floods the server, or for a limit with a
+ * single bucket. Copying and hashing a text takes about a third of the time of a decision. So the
+ * bytes and the hash of a text that equals the previous one are used again.
+ *
+ * The text and the hash are cached only after the same hash came twice in a row. Otherwise each
+ * call would write a reference into an old object, which costs the garbage collector time. All code
+ * that writes the bytes calls room(), which clears the cache.
+ */
+
+/**
+ * A reusable buffer for an id as UTF-8 bytes, which passes a text, bytes or a number to a store
+ * without allocating.
+ *
+ * <p>Not thread-safe: each thread has {@linkplain #ofThisThread its own}, valid until the thread's
+ * next call to Sluice.
+ */
+public final class IdBytes extends CacheLinePadding {
+
+  private static final ThreadLocal<IdBytes> OWN = ThreadLocal.withInitial(IdBytes::new);
+  private static final int FIRST_CAPACITY = 256; // some of it is padding
+  private static final int MOST_DIGITS = 20;
+  private static final int PADDING = 8; // for the hash, which reads whole words
+  private static final int LONGEST_KEPT = 256; // so that threads don't hold long texts
+  private static final int LONGEST_ARRAY = 1 << 14; // nor large arrays
+
+  private byte[] bytes = new byte[FIRST_CAPACITY];
+  private int length;
+  private int uses; // how often room() was called
+
+  private final SipHash hash = new SipHash(0, 0);
+  private @Nullable SipHash hashedAfter;
+  private boolean hashed; // hash is that of the current bytes after hashedAfter
+  private boolean comesAgain; // the last two hashes were equal
+  private @Nullable String kept; // the ASCII text of the bytes, if cached
+
+  /** Creates an empty buffer. */
+  public IdBytes() {}
+
+  /**
+   * Returns the buffer of this thread.
+   *
+   * @return the buffer, with the id that was set last
+   */
+  public static IdBytes ofThisThread() {
+    return OWN.get();
+  }
+
+  /**
+   * Sets a text.
+   *
+   * @param text the id
+   * @return whether all of it is ASCII
+   */
+  @CanIgnoreReturnValue
+  public boolean set(CharSequence text) {
+    if (text instanceof String string) {
+      return set(string);
+    }
+    int to = text.length();
+    byte[] target = room(to);
+    int use = uses;
+    int seen = 0;
+    try {
+      for (int i = 0; i < to; i++) {
+        char c = text.charAt(i);
+        target[i] = (byte) c;
+        seen |= c;
+      }
+    } finally {
+      if (uses != use) { // charAt ran user code, which called Sluice on this thread
+        forget();
+      }
+    }
+    return uses == use ? set(text, to, seen) : set(text.toString());
+  }
+
+  private boolean set(String text) {
+    if (kept != null && kept.equals(text)) {
+      return true;
+    }
+    int to = text.length();
+    boolean ascii = set(text, to, copy(text, to, room(to)));
+    if (ascii && comesAgain && to <= LONGEST_KEPT) {
+      kept = text;
+      comesAgain = false; // until two more hashes are equal
+    }
+    return ascii;
+  }
+
+  /** Accepts the text that was copied char by char if all of it is ASCII, else encodes it. */
+  private boolean set(CharSequence text, int to, int seen) {
+    if (seen < 0x80) {
+      length = to;
+      return true;
+    }
+    set(Utf8.encode(text));
+    return false;
+  }
+
+  /**
+   * Copies in whole words: the hash reads words, and would wait for bytes written singly to leave
+   * the store buffer. (The deprecated method drops the upper halves of chars; ASCII has none, and
+   * other texts are encoded again.)
+   */
+  @SuppressWarnings("deprecation")
+  private static int copy(String text, int to, byte[] target) {
+    text.getBytes(0, to, target, 0);
+    int seen = 0;
+    for (int i = 0; i < to; i++) {
+      seen |= text.charAt(i);
+    }
+    return seen;
+  }
+
+  /**
+   * Sets bytes.
+   *
+   * @param utf8 the id, copied
+   * @return whether all of it is ASCII
+   */
+  @CanIgnoreReturnValue
+  public boolean set(byte[] utf8) {
+    return set(utf8, 0, utf8.length);
+  }
+
+  /**
+   * Sets bytes.
+   *
+   * @param source an array that the id is copied from
+   * @param from the id's first byte
+   * @param count how many bytes it has
+   * @return whether all of it is ASCII
+   */
+  @CanIgnoreReturnValue
+  public boolean set(byte[] source, int from, int count) {
+    byte[] target = room(count);
+    System.arraycopy(source, from, target, 0, count);
+    length = count;
+    int seen = 0;
+    for (int i = 0; i < length; i++) { // check the copy: the caller may change its array
+      seen |= target[i];
+    }
+    return seen >= 0;
+  }
+
+  /**
+   * Sets a number, as its decimal digits.
+   *
+   * @param number the id
+   */
+  public void set(long number) {
+    byte[] target = room(MOST_DIGITS);
+    int digits = number < 0 ? 1 : 0;
+    for (long rest = number / 10; rest != 0; rest /= 10) {
+      digits++;
+    }
+    length = digits + 1;
+    long rest = number;
+    for (int at = length - 1; at >= 0; at--) {
+      target[at] = (byte) ('0' + Math.abs(rest % 10));
+      rest /= 10;
+    }
+    if (number < 0) {
+      target[0] = '-';
+    }
+  }
+
+  /**
+   * Returns the array that holds the id, from its first byte.
+   *
+   * @return the array itself, which may be longer than the id; must not be written to
+   */
+  public byte[] bytes() {
+    return bytes;
+  }
+
+  /**
+   * Returns the number of bytes of the id.
+   *
+   * @return a number from 0
+   */
+  public int length() {
+    return length;
+  }
+
+  /**
+   * Returns the hash of a limit's prefix followed by the id.
+   *
+   * @param prefixHash the state after the prefix
+   * @return the finished hash; valid until the next call to this object
+   */
+  public SipHash hashAfter(SipHash prefixHash) {
+    if (!isHashedAfter(prefixHash)) {
+      hashed = false;
+      long before = hash.first();
+      hash.message(prefixHash, bytes, 0, length).end();
+      comesAgain = hash.first() == before;
+      if (comesAgain) {
+        hashedAfter = prefixHash;
+        hashed = true;
+      }
+    }
+    return hash;
+  }
+
+  /** Whether the hash of the current id after a prefix is cached. */
+  boolean isHashedAfter(SipHash prefixHash) {
+    return hashed && hashedAfter == prefixHash;
+  }
+
+  /**
+   * Returns the hash of the bytes as a whole bucket key.
+   *
+   * @param keyedHash the state before the key
+   * @return the finished hash; valid until the next call to this object
+   */
+  public SipHash hashKey(SipHash keyedHash) {
+    hashed = false;
+    return hash.key(keyedHash, bytes, length).end();
+  }
+
+  private void forget() {
+    hashed = false;
+    if (kept != null) {
+      kept = null;
+    }
+  }
+
+  /** Returns an array to write the next id to; the previous id is discarded. */
+  private byte[] room(int needed) {
+    forget();
+    uses++;
+    boolean small = needed + PADDING <= LONGEST_ARRAY;
+    if (bytes.length < needed + PADDING || (small && bytes.length > LONGEST_ARRAY)) {
+      bytes = new byte[needed + PADDING + FIRST_CAPACITY];
+    }
+    return bytes;
+  }
+
+  @Override
+  public String toString() {
+    return new String(bytes, 0, length, StandardCharsets.UTF_8);
+  }
+}

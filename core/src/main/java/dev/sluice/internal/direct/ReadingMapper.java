@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.internal.direct;
+
+import dev.sluice.gcra.Effect;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Maps what a store found to an answer, so that the store need not make an object for it.
+ *
+ * <p>Called once for a decision, on the thread that asked. It does not block.
+ *
+ * @param <R> the answer
+ */
+@FunctionalInterface
+public interface ReadingMapper<R extends @Nullable Object> {
+
+  /**
+   * The answer.
+   *
+   * @param id the id that was asked for, as the caller gave it as text
+   * @param effect what was to be done
+   * @param nowNanos the store's present, nanoseconds since the Unix epoch
+   * @param tatNanos the TAT before the act, unsigned; 0 where there was no bucket
+   * @return the answer
+   */
+  R of(@Nullable String id, Effect effect, long nowNanos, long tatNanos);
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.internal.direct;
+
+import dev.sluice.gcra.Quota;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A series of single spends of one limit that are decided together, such as the requests that a
+ * server received in one read. The decisions are those of the limit for one spend after the other,
+ * with its failure rules and observers. But the clock is read once, the buckets are looked up
+ * together, and no object is allocated for a spend.
+ *
+ * <p>For one thread, and reusable. Never blocks for long.
+ */
+public interface SpendPipeline {
+
+  /** The most spends at a time. */
+  int CAPACITY = BucketPipeline.GROUP;
+
+  /**
+   * Returns the number of spends that wait for {@link #decide}.
+   *
+   * @return 0 to {@link #CAPACITY}
+   */
+  int size();
+
+  /**
+   * Adds a spend.
+   *
+   * @param bytes an array with the id as ASCII, which must not change before the decision
+   * @param from the id's first byte
+   * @param length how many bytes it has
+   * @param quota what is spent from, in place of the quota that the caller supplied for the limit;
+   *     null for the limit's own
+   * @param cost tokens, 0 to the quota's burst
+   * @return false if only the limit itself can decide on it: the id is not canonical as it is, or
+   *     an override or a penalty may concern it. Nothing was added then.
+   */
+  boolean add(byte[] bytes, int from, int length, @Nullable Quota quota, long cost);
+
+  /**
+   * Decides on all spends in their order, and forgets them.
+   *
+   * @param outcome receives each answer
+   */
+  void decide(Outcome outcome);
+
+  /** Forgets the spends that were added; nothing was spent. */
+  void clear();
+
+  /** Takes the answers, in the order of the spends. */
+  interface Outcome {
+
+    /**
+     * A spend was decided on.
+     *
+     * @param index its place, from 0
+     * @param quota what it was held to
+     * @param allowed whether it was spent
+     * @param remaining whole tokens
+     * @param retryInNanos until the same cost can be spent (again)
+     * @param resetInNanos until the bucket is full
+     */
+    void decided(
+        int index,
+        Quota quota,
+        boolean allowed,
+        long remaining,
+        long retryInNanos,
+        long resetInNanos);
+
+    /**
+     * A spend was decided on by a failure rule, in the store's place. Calls {@link #decided} unless
+     * overridden.
+     *
+     * @param index its place, from 0
+     * @param rule its word: {@code local}, {@code allow} or {@code deny}
+     * @param quota what it was held to
+     * @param allowed whether it may pass
+     * @param remaining whole tokens; unknown but to the rule {@code local}
+     * @param retryInNanos until the same cost may be spent (again)
+     * @param resetInNanos until the bucket is full
+     */
+    default void degraded(
+        int index,
+        String rule,
+        Quota quota,
+        boolean allowed,
+        long remaining,
+        long retryInNanos,
+        long resetInNanos) {
+      decided(index, quota, allowed, remaining, retryInNanos, resetInNanos);
+    }
+
+    /**
+     * A spend could not be decided on.
+     *
+     * @param index its place, from 0
+     * @param failure the exception for its caller
+     */
+    void failed(int index, RuntimeException failure);
+  }
+}

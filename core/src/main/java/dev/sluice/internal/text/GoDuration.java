@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.internal.text;
+
+import java.math.BigDecimal;
+import java.math.BigInteger;
+import java.time.Duration;
+import java.time.format.DateTimeParseException;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Durations as limit files write them and denial messages print them: Go's syntax ({@code 1h30m},
+ * {@code 250ms}). For reading also days ({@code 7d} of 24 hours each), which Go lacks, and ISO-8601
+ * ({@code PT3H}).
+ *
+ * <p>Pure and thread-safe. Source: the documentation of Go's {@code time.ParseDuration} and {@code
+ * Duration.String}.
+ */
+public final class GoDuration {
+
+  private static final int LONGEST = 64;
+  private static final Pattern PART =
+      Pattern.compile("(\\d+(?:\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h|d)");
+  private static final Pattern WHOLE = Pattern.compile("(?:" + PART.pattern() + ")+");
+  private static final Pattern ISO = Pattern.compile("P[0-9DTHMSdthms.]+");
+
+  private static final long MICRO = 1_000;
+  private static final long MILLI = 1_000_000;
+  private static final long SECOND = 1_000_000_000;
+
+  private GoDuration() {}
+
+  /**
+   * Reads a duration.
+   *
+   * @param text the duration, without a sign; at most 64 characters
+   * @return the duration, from 0 to 2^63 − 1 ns; fractions of a nanosecond are cut off
+   * @throws IllegalArgumentException if the text is not such a duration, saying what is expected
+   */
+  public static Duration parse(String text) {
+    if (text.length() <= LONGEST) {
+      if (text.equals("0")) {
+        return Duration.ZERO;
+      }
+      if (WHOLE.matcher(text).matches()) {
+        return inRange(text, parseGo(text));
+      }
+      if (ISO.matcher(text).matches()) {
+        try {
+          Duration parsed = Duration.parse(text);
+          return inRange(
+              text,
+              BigInteger.valueOf(parsed.getSeconds())
+                  .multiply(BigInteger.valueOf(SECOND))
+                  .add(BigInteger.valueOf(parsed.getNano())));
+        } catch (DateTimeParseException | ArithmeticException e) {
+          // Falls through to the message that both syntaxes share.
+        }
+      }
+    }
+    throw new IllegalArgumentException(
+        "found %s, expected a duration such as 1s, 180m, 1h30m, 7d, 250ms or PT3H"
+            .formatted(SafeText.quote(text)));
+  }
+
+  private static BigInteger parseGo(String text) {
+    BigInteger nanos = BigInteger.ZERO;
+    Matcher part = PART.matcher(text);
+    while (part.find()) {
+      BigDecimal unit = BigDecimal.valueOf(unitNanos(part.group(2)));
+      nanos = nanos.add(new BigDecimal(part.group(1)).multiply(unit).toBigInteger());
+    }
+    return nanos;
+  }
+
+  private static long unitNanos(String unit) {
+    return switch (unit) {
+      case "ns" -> 1;
+      case "us", "µs", "μs" -> MICRO;
+      case "ms" -> MILLI;
+      case "s" -> SECOND;
+      case "m" -> 60 * SECOND;
+      case "h" -> 3600 * SECOND;
+      default -> 24 * 3600 * SECOND;
+    };
+  }
+
+  private static Duration inRange(String text, BigInteger nanos) {
+    if (nanos.bitLength() > 63) {
+      throw new IllegalArgumentException(
+          "found %s, expected at most 9223372036854775807 ns (about 292 years)"
+              .formatted(SafeText.quote(text)));
+    }
+    return Duration.ofNanos(nanos.longValueExact());
+  }
+
+  /**
+   * Writes a duration as Go prints it: {@code 168h0m0s}, {@code 1.5s}, {@code 250ms}, {@code 0s}.
+   *
+   * @param duration from 0 to 2^63 − 1 ns
+   * @return the text
+   */
+  public static String format(Duration duration) {
+    long nanos = duration.toNanos();
+    if (nanos < SECOND) {
+      if (nanos == 0) {
+        return "0s";
+      }
+      if (nanos < MICRO) {
+        return nanos + "ns";
+      }
+      return nanos < MILLI ? decimal(nanos, MICRO) + "µs" : decimal(nanos, MILLI) + "ms";
+    }
+    long hours = nanos / (3600 * SECOND);
+    long minutes = nanos / (60 * SECOND) % 60;
+    String seconds = decimal(nanos % (60 * SECOND), SECOND) + "s";
+    if (hours > 0) {
+      return hours + "h" + minutes + "m" + seconds;
+    }
+    return minutes > 0 ? minutes + "m" + seconds : seconds;
+  }
+
+  /**
+   * Formats a duration without the parts that are zero at its end: {@code 1h}, {@code 1h30m}.
+   *
+   * @param duration zero or longer
+   * @return the text, which {@link #parse} reads
+   */
+  public static String shortened(Duration duration) {
+    return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
+  }
+
+  /** In units of a power of ten. By hand: it is a part of every decision that HTTP answers. */
+  private static String decimal(long nanos, long unit) {
+    long whole = nanos / unit;
+    long rest = nanos % unit;
+    if (rest == 0) {
+      return Long.toString(whole);
+    }
+    String digits = Long.toString(unit + rest).substring(1); // with the zeros before it
+    int end = digits.length();
+    while (digits.charAt(end - 1) == '0') {
+      end--;
+    }
+    return whole + "." + digits.substring(0, end);
+  }
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.internal.text;
+
+import java.util.Locale;
+
+/**
+ * Shows a text from outside in a message, a log or a page, so that it can neither forge a line nor
+ * reorder one.
+ *
+ * <p>Pure and thread-safe.
+ */
+public final class SafeText {
+
+  private static final int SHOWN = 80;
+
+  /** Letters and marks that are drawn as nothing: joiners, fillers, a braille cell without dots. */
+  private static final String BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0";
+
+  private SafeText() {}
+
+  /**
+   * Returns a text in quotes, printable and short, so that it can't forge a line of a log.
+   *
+   * @param text anything that came from outside
+   * @return at most the first 80 characters, in quotes; quotes, backslashes and what {@link
+   *     #isInvisible} are escaped
+   */
+  public static String quote(String text) {
+    int end = Math.min(text.length(), SHOWN);
+    if (end < text.length() && Character.isHighSurrogate(text.charAt(end - 1))) {
+      end--;
+    }
+    StringBuilder quoted = new StringBuilder(end + 2).append('"');
+    text.substring(0, end)
+        .codePoints()
+        .forEach(
+            c -> {
+              if (c == '"' || c == '\\') {
+                quoted.append('\\');
+              }
+              append(c, quoted);
+            });
+    return quoted.append(end < text.length() ? "…\"" : "\"").toString();
+  }
+
+  /**
+   * Returns a text without what {@link #isInvisible}, for messages that people read: it can neither
+   * forge a line of a log nor reorder one.
+   *
+   * @param text anything that came from outside
+   * @return the text, what is invisible escaped as {@code \u202e}
+   */
+  public static String printable(String text) {
+    if (text.codePoints().noneMatch(SafeText::isInvisible)) {
+      return text;
+    }
+    StringBuilder printable = new StringBuilder(text.length() + 16);
+    text.codePoints().forEach(c -> append(c, printable));
+    return printable.toString();
+  }
+
+  private static void append(int c, StringBuilder target) {
+    if (!isInvisible(c)) {
+      target.appendCodePoint(c);
+    } else if (Character.isBmpCodePoint(c)) {
+      target.append(String.format(Locale.ROOT, "\\u%04x", c));
+    } else {
+      target.append(String.format(Locale.ROOT, "\\U%08x", c));
+    }
+  }
+
+  /**
+   * Returns whether a character shows nothing of its own, or changes how others are shown. Such are
+   * controls, line and paragraph separators, marks that reverse the direction of writing, spaces
+   * other than the plain one, fillers, and what Unicode has not assigned.
+   *
+   * @param codePoint the character
+   * @return true if it should not stand in a log as it is
+   */
+  public static boolean isInvisible(int codePoint) {
+    return switch (Character.getType(codePoint)) {
+      case Character.CONTROL,
+          Character.FORMAT,
+          Character.LINE_SEPARATOR,
+          Character.PARAGRAPH_SEPARATOR,
+          Character.SURROGATE,
+          Character.PRIVATE_USE,
+          Character.UNASSIGNED ->
+          true;
+      case Character.SPACE_SEPARATOR -> codePoint != ' ';
+      default -> BLANKS.indexOf(codePoint) >= 0 || isVariationSelector(codePoint);
+    };
+  }
+
+  private static boolean isVariationSelector(int c) {
+    return (c >= 0xFE00 && c <= 0xFE0F) || (c >= 0xE0100 && c <= 0xE01EF);
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.internal.text;
+
+import java.util.Collection;
+import java.util.Locale;
+import java.util.regex.Pattern;
+
+/**
+ * Finds what somebody probably meant. Pure; takes time in the product of the lengths of words that
+ * are about as long as each other.
+ */
+public final class Suggestion {
+
+  private static final int LONGEST = 100;
+  private static final Pattern HINT = Pattern.compile("; did you mean \"[^\"]*\"\\?");
+
+  private Suggestion() {}
+
+  /**
+   * A hint to append to a message about a word that is not among the known ones.
+   *
+   * @param found the word
+   * @param known the words that there are
+   * @return {@code ; did you mean "…"?}, or nothing where no known word is near
+   */
+  public static String didYouMean(String found, Collection<String> known) {
+    String best = "";
+    String word = found.toLowerCase(Locale.ROOT);
+    // A third of the letters may be wrong: enough for a slip, too little for another word.
+    int bestDistance = Math.max(2, Math.min(found.length(), LONGEST) / 3) + 1;
+    for (String candidate : known) {
+      int longer = Math.max(found.length(), candidate.length());
+      // Their lengths alone differ by too much for most; there may be thousands of known words.
+      if (longer > LONGEST || Math.abs(found.length() - candidate.length()) >= bestDistance) {
+        continue;
+      }
+      // One that shares no letter is as far away as it is long.
+      int below = Math.min(bestDistance, longer);
+      int distance = distance(word, candidate.toLowerCase(Locale.ROOT), below);
+      if (distance < below) {
+        best = candidate;
+        bestDistance = distance;
+      }
+    }
+    return best.isEmpty() ? "" : "; did you mean \"" + best + "\"?";
+  }
+
+  /**
+   * Takes hints out of a message, for a reader who must not learn the known words.
+   *
+   * @param message a message to which {@link #didYouMean} was perhaps appended
+   * @return the message without the hint
+   */
+  public static String removedFrom(String message) {
+    return HINT.matcher(message).replaceAll("");
+  }
+
+  /**
+   * The edit distance with transpositions (optimal string alignment).
+   *
+   * @param below where it is not below this, any number that is not either
+   */
+  private static int distance(String a, String b, int below) {
+    int[] before = new int[b.length() + 1];
+    int[] last = new int[b.length() + 1];
+    int[] row = new int[b.length() + 1];
+    for (int j = 0; j <= b.length(); j++) {
+      last[j] = j;
+    }
+    int nearestOfLast = 0;
+    for (int i = 1; i <= a.length(); i++) {
+      row[0] = i;
+      int nearest = i;
+      for (int j = 1; j <= b.length(); j++) {
+        int change = a.charAt(i - 1) == b.charAt(j - 1) ? 0 : 1;
+        row[j] = Math.min(Math.min(last[j], row[j - 1]) + 1, last[j - 1] + change);
+        if (i > 1
+            && j > 1
+            && a.charAt(i - 1) == b.charAt(j - 2)
+            && a.charAt(i - 2) == b.charAt(j - 1)) {
+          row[j] = Math.min(row[j], before[j - 2] + 1);
+        }
+        nearest = Math.min(nearest, row[j]);
+      }
+      if (Math.min(nearest, nearestOfLast) >= below) {
+        return below; // each further row comes from the last two
+      }
+      nearestOfLast = nearest;
+      int[] free = before;
+      before = last;
+      last = row;
+      row = free;
+    }
+    return last[b.length()];
+  }
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.store;
+
+import dev.sluice.store.LiveBucketCount.Room;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.ReentrantLock;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Removes full ("dead") buckets from a table: now and then from one segment, and from all segments
+ * when the table's bound is reached. Callers do this work on their own threads.
+ */
+final class TableCleaner {
+
+  private static final long TIDY_EVERY_NANOS = 1_000_000;
+  private static final long TIDY_NANOS_PER_LONG = 50; // tidying takes about 1 ns: 2 % at most
+
+  private final Directory directory;
+  private final LiveBucketCount bucketCount;
+  private final long keptNanos;
+  private final @Nullable SteppingTime stepping;
+  private final EarliestExpiry earliestExpiry = new EarliestExpiry();
+  private final ReentrantLock makingRoom = new ReentrantLock();
+  private final AtomicLong tidiedNanos = new AtomicLong();
+  private final AtomicInteger toTidy = new AtomicInteger();
+  private volatile long tidyEveryNanos = TIDY_EVERY_NANOS;
+
+  /**
+   * Creates the cleaner of a table.
+   *
+   * @param time the table's clock
+   * @param keptNanos how long a full bucket is kept at least
+   */
+  TableCleaner(Directory directory, LiveBucketCount bucketCount, TimeSource time, long keptNanos) {
+    this.directory = directory;
+    this.bucketCount = bucketCount;
+    this.keptNanos = keptNanos;
+    this.stepping = time instanceof SteppingTime its ? its : null;
+  }
+
+  /**
+   * Returns the instant by which a bucket must have been full to be removed now. A clock that steps
+   * back does not move this instant back: otherwise the hash, which decides what was tidied before
+   * the step, would also decide whether the table is full.
+   */
+  long fullNanos(long nowNanos) {
+    long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
+    return Math.max(latestNanos - keptNanos, 0);
+  }
+
+  /**
+   * Records when a new bucket dies, or that a known bucket dies earlier than before. The caller
+   * holds the lock of the bucket's slot or segment, so that nobody sees the bucket before the table
+   * knows when it dies. Otherwise a caller could see a dead bucket and a "table full" error.
+   */
+  void diesAt(long place, long tatNanos) {
+    directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);
+    earliestExpiry.tell(tatNanos);
+  }
+
+  /** Called after each decision that wrote a TAT. The caller holds no slot's lock. */
+  void now(long nowNanos) {
+    long sinceNanos = nowNanos - tidiedNanos.getPlain();
+    if (sinceNanos >= tidyEveryNanos || sinceNanos < 0) {
+      tidy(nowNanos);
+    }
+  }
+
+  /** Tidies the next segment, in turn, if no other caller has just begun. */
+  private void tidy(long nowNanos) {
+    long thenNanos = tidiedNanos.get();
+    if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
+      return;
+    }
+    Segment segment = directory.segment(toTidy.get());
+    toTidy.set(segment.endEntry() % Directory.ENTRIES);
+    if (segment.tryLock()) {
+      try {
+        segment.tidy(fullNanos(nowNanos));
+      } catch (OutOfMemoryError e) {
+        // The caller already has its decision; tidying can wait.
+      } finally {
+        tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
+        segment.unlock();
+      }
+    }
+  }
+
+  /**
+   * Makes room by emptying slots of full buckets, unless another caller just did. The caller holds
+   * no lock.
+   *
+   * <p>One caller at a time: another would read the first death while it is being recomputed, and
+   * find the table full although it has room.
+   *
+   * @param slots how many slots the caller lacks in total
+   * @throws StoreException if the table is full
+   */
+  void makeRoom(int slots, long nowNanos) {
+    long fullNanos = fullNanos(nowNanos);
+    for (int spins = 0; ; spins = Spin.once(spins)) {
+      makingRoom.lock();
+      try {
+        Room room = bucketCount.roomFor(slots);
+        if (room == Room.NONE && earliestExpiry.mayBeBy(fullNanos)) {
+          room = look(fullNanos);
+        }
+        if (room == Room.NONE) { // others may have freed slots since the first question
+          room = bucketCount.roomFor(slots);
+        }
+        if (room == Room.NONE) {
+          throw full();
+        }
+        if (room == Room.FOUND) {
+          return;
+        }
+      } finally {
+        makingRoom.unlock();
+      }
+    }
+  }
+
+  StoreException full() {
+    return new UnchargedException(
+        "memory store full: %s live buckets; raise maxBuckets or the heap"
+            .formatted(bucketCount.bound()));
+  }
+
+  /** Clears the first segment that has dead buckets; skips locked segments. */
+  private Room look(long fullNanos) {
+    Room room = Room.NONE;
+    earliestExpiry.startOver();
+    for (int entry = 0; entry < Directory.ENTRIES; ) {
+      Segment segment = directory.segment(entry);
+      long version = segment.version();
+      long diesNanos = segment.earliestExpiry().nanos();
+      if (room != Room.FOUND && SlotArray.isDead(diesNanos, fullNanos)) {
+        room = clear(segment, fullNanos, room);
+      } else if (segment.isStill(version)) {
+        earliestExpiry.tell(diesNanos);
+      } else { // another thread may be changing its first death
+        earliestExpiry.tell(EarliestExpiry.UNKNOWN);
+        room = room == Room.FOUND ? room : Room.UNSETTLED;
+      }
+      entry = segment.endEntry();
+    }
+    // A bucket may have died in a segment already passed, before one ahead was used again.
+    boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
+    return mayHaveDied ? Room.UNSETTLED : room;
+  }
+
+  /** Removes the dead buckets of a segment, and records when its next bucket may die. */
+  private Room clear(Segment segment, long fullNanos, Room before) {
+    if (!segment.tryLock()) {
+      earliestExpiry.tell(EarliestExpiry.UNKNOWN);
+      return Room.UNSETTLED;
+    }
+    try {
+      boolean found = segment.clearDead(fullNanos);
+      // Under the lock: the next holder of the lock may change the first death.
+      earliestExpiry.tell(segment.earliestExpiry().nanos());
+      if (found) {
+        return Room.FOUND;
+      }
+      boolean kept = segment.earliestExpiry().mayBeBy(fullNanos); // another thread keeps a slot
+      return kept ? Room.UNSETTLED : before;
+    } finally {
+      segment.unlock();
+    }
+  }
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+
+/*
+ * Names are bytes in one array, found by open addressing: 10 bytes and the name for each client, instead of 100 for a
+ * map of strings. When the table is full, a name gets no number any more, and only the sketch counts it.
+ */
+/**
+ * The clients of a log, numbered from 0 in the order of their first requests. Bounded by the
+ * largest number of names. Not thread-safe.
+ */
+final class Clients {
+
+  /** The number of a name that found no place. */
+  static final int NONE = -1;
+
+  private final int most;
+  private final Sketch sketch = new Sketch();
+  private byte[] names = new byte[1 << 12];
+  private int[] ends = new int[1 << 8];
+  private int[] slots = new int[1 << 10]; // 0 is empty; else the number plus 1
+  private int count;
+  private boolean full;
+
+  Clients(int most) {
+    this.most = most;
+  }
+
+  /** The number of a name; {@link #NONE} if it is new and the table is full. */
+  int number(String name) {
+    byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+    long hash = Sketch.hash(bytes);
+    sketch.add(hash);
+    int slot = slot(bytes, hash);
+    if (slots[slot] != 0) {
+      return slots[slot] - 1;
+    }
+    if (count == most) {
+      full = true;
+      return NONE;
+    }
+    slots[slot] = count + 1;
+    return add(bytes);
+  }
+
+  /** The number of a name; {@link #NONE} if it has none. */
+  int find(String name) {
+    byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
+    return slots[slot(bytes, Sketch.hash(bytes))] - 1;
+  }
+
+  /** The slot that has the name, or else the free one that it would get. */
+  private int slot(byte[] name, long hash) {
+    int slot = (int) hash & (slots.length - 1);
+    while (slots[slot] != 0 && !isNamed(slots[slot] - 1, name)) {
+      slot = (slot + 1) & (slots.length - 1);
+    }
+    return slot;
+  }
+
+  private boolean isNamed(int number, byte[] name) {
+    return Arrays.equals(names, start(number), ends[number], name, 0, name.length);
+  }
+
+  private int add(byte[] name) {
+    int start = start(count);
+    if (names.length < start + name.length) {
+      names = Arrays.copyOf(names, 2 * (start + name.length));
+    }
+    System.arraycopy(name, 0, names, start, name.length);
+    if (count == ends.length) {
+      ends = Arrays.copyOf(ends, 2 * count);
+    }
+    ends[count++] = start + name.length;
+    if (2 * count > slots.length) {
+      slots = new int[2 * slots.length];
+      for (int i = 0; i < count; i++) {
+        byte[] one = Arrays.copyOfRange(names, start(i), ends[i]);
+        slots[slot(one, Sketch.hash(one))] = i + 1;
+      }
+    }
+    return count - 1;
+  }
+
+  private int start(int number) {
+    return number == 0 ? 0 : ends[number - 1];
+  }
+
+  String name(int number) {
+    int start = start(number);
+    return new String(names, start, ends[number] - start, StandardCharsets.UTF_8);
+  }
+
+  /** How many names have a number. */
+  int size() {
+    return count;
+  }
+
+  /** How many different names there were; estimated once the table is full. */
+  long distinct() {
+    return full ? sketch.estimate() : count;
+  }
+
+  /** Whether all names have a number, so that the counts are exact. */
+  boolean isExact() {
+    return !full;
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
+import dev.sluice.replay.ReplayResult.Change;
+import dev.sluice.replay.ReplayResult.Totals;
+import java.math.BigDecimal;
+import java.util.List;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A condition on a result, for a pipeline that ends where it is met: {@code newly-denied-clients >
+ * 0.1%}.
+ *
+ * @param metric what is compared
+ * @param orEqual whether the bound itself meets the condition
+ * @param bound a number, or a percentage of all clients or requests
+ * @param isShare whether the bound is a percentage
+ */
+public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean isShare) {
+
+  private static final List<String> METRICS =
+      List.of("newly-denied-clients", "newly-denied-requests", "denied-clients", "denied-requests");
+  private static final Pattern FORM =
+      Pattern.compile("\\s*([a-z-]+)\\s*(>=?)\\s*([0-9]{1,18}(?:[.][0-9]{1,9})?)\\s*(%?)\\s*");
+  private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
+
+  /**
+   * Reads a condition.
+   *
+   * @param text {@code METRIC OP NUMBER[%]}, where OP is {@code >} or {@code >=}
+   * @return the condition
+   * @throws IllegalArgumentException for any other text
+   */
+  public static FailIf parse(String text) {
+    Matcher parts = FORM.matcher(text);
+    if (!parts.matches()) {
+      throw new IllegalArgumentException(
+          "found %s, expected METRIC > NUMBER or METRIC >= NUMBER, such as newly-denied-clients > 0.1%%"
+              .formatted(SafeText.quote(text)));
+    }
+    String metric = parts.group(1);
+    if (!METRICS.contains(metric)) {
+      throw new IllegalArgumentException(
+          "found the metric %s, expected one of %s%s"
+              .formatted(
+                  SafeText.quote(metric),
+                  String.join(", ", METRICS),
+                  Suggestion.didYouMean(metric, METRICS)));
+    }
+    return new FailIf(
+        metric,
+        parts.group(2).equals(">="),
+        new BigDecimal(parts.group(3)),
+        !parts.group(4).isEmpty());
+  }
+
+  /**
+   * Whether the metric needs a candidate.
+   *
+   * @return true if it compares two sets of limits
+   */
+  public boolean needsCandidate() {
+    return metric.startsWith("newly-");
+  }
+
+  /**
+   * Whether a result meets the condition. With a candidate, the candidate's denials are compared.
+   *
+   * @param result of a run with a candidate, if one is needed
+   * @return true if the pipeline must end
+   */
+  public boolean isMet(ReplayResult result) {
+    int order =
+        BigDecimal.valueOf(value(result))
+            .multiply(isShare ? HUNDRED : BigDecimal.ONE)
+            .compareTo(isShare ? bound.multiply(BigDecimal.valueOf(whole(result))) : bound);
+    return orEqual ? order >= 0 : order > 0;
+  }
+
+  /**
+   * Says what was found, for people.
+   *
+   * @param result the result
+   * @return such as {@code newly-denied-clients is 22 of 41,212, which is > 0.01%}
+   */
+  public String found(ReplayResult result) {
+    return "%s is %s of %s, which is %s %s%s"
+        .formatted(
+            metric,
+            Words.whole(value(result)),
+            Words.whole(whole(result)),
+            orEqual ? ">=" : ">",
+            bound.toPlainString(),
+            isShare ? "%" : "");
+  }
+
+  private long value(ReplayResult result) {
+    Change change = result.change();
+    Totals totals = change == null ? result.totals() : change.totals();
+    return switch (metric) {
+      case "denied-clients" -> totals.deniedClients();
+      case "denied-requests" -> totals.denied();
+      case "newly-denied-clients" -> change == null ? 0 : change.newlyDeniedClients();
+      default -> change == null ? 0 : change.newlyDenied();
+    };
+  }
+
+  private long whole(ReplayResult result) {
+    return metric.endsWith("clients") ? result.totals().clients() : result.totals().requests();
+  }
+}

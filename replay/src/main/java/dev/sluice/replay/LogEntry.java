@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One request of a log: the line, and where each of its columns stands. Reused for other lines. Not
+ * thread-safe.
+ */
+final class LogEntry {
+
+  private static final int ABSENT = -1;
+
+  private final LogFormat format;
+  private int[] from;
+  private int[] to;
+  private byte[] bytes = new byte[512];
+  private int length;
+  private long atNanos;
+
+  LogEntry(LogFormat format) {
+    this.format = format;
+    this.from = new int[format.columns()];
+    this.to = new int[format.columns()];
+  }
+
+  /** Takes another line, of which no column is known yet. */
+  void take(byte[] line, int start, int newLength) {
+    if (bytes.length < newLength) {
+      bytes = new byte[Math.max(newLength, 2 * bytes.length)];
+    }
+    System.arraycopy(line, start, bytes, 0, newLength);
+    length = newLength;
+    if (from.length < format.columns()) { // a heading added columns
+      from = new int[format.columns()];
+      to = new int[format.columns()];
+    }
+    Arrays.fill(from, ABSENT);
+  }
+
+  byte[] bytes() {
+    return bytes;
+  }
+
+  int length() {
+    return length;
+  }
+
+  void set(int column, int start, int end) {
+    from[column] = start;
+    to[column] = end;
+  }
+
+  /** Sets a column whose value is not a part of the line, such as an unescaped one. */
+  void set(int column, String value) {
+    byte[] text = value.getBytes(StandardCharsets.UTF_8);
+    if (bytes.length < length + text.length) {
+      bytes = Arrays.copyOf(bytes, Math.max(length + text.length, 2 * bytes.length));
+    }
+    System.arraycopy(text, 0, bytes, length, text.length);
+    set(column, length, length + text.length);
+    length += text.length;
+  }
+
+  boolean has(int column) {
+    return column >= 0 && column < from.length && from[column] >= 0;
+  }
+
+  int start(int column) {
+    return from[column];
+  }
+
+  int end(int column) {
+    return to[column];
+  }
+
+  /** The text of a column; null where the log has none, or a "-" for it. */
+  @Nullable String text(int column) {
+    if (!has(column)) {
+      return null;
+    }
+    int start = from[column];
+    int size = to[column] - start;
+    if (size == 1 && bytes[start] == '-') {
+      return null;
+    }
+    return format.unescaped(new String(bytes, start, size, StandardCharsets.UTF_8));
+  }
+
+  /** A column as a number; -1 if it is none. */
+  long number(int column) {
+    if (!has(column)) {
+      return -1;
+    }
+    return TimeText.digits(bytes, from[column], to[column]);
+  }
+
+  /** When the request was logged: nanoseconds since the epoch. */
+  long atNanos() {
+    return atNanos;
+  }
+
+  void at(long newAtNanos) {
+    this.atNanos = newAtNanos;
+  }
+}

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.text.SafeText;
+import java.io.ByteArrayOutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.regex.PatternSyntaxException;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How a log has its requests. A column has a name of its own in the format, such as {@code
+ * body_bytes_sent}, and perhaps one that all formats share: {@code time}, {@code client}, {@code
+ * method}, {@code target}, {@code request} (the method and the target), {@code host}, {@code user},
+ * {@code status} and {@code header:NAME}. Not thread-safe.
+ */
+abstract class LogFormat {
+
+  /** What {@link #recognise} tries; the first one wins a tie. */
+  private static final List<String> RECOGNISED =
+      List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");
+
+  private static final int RECOGNISED_BY = 1 << 14;
+
+  /** The year 1990; an earlier time is a number that means something else. */
+  private static final long EARLIEST = 631_152_000_000_000_000L;
+
+  /** What the headings of one file say about its lines. */
+  static final class Headings {
+
+    private int[] columns = new int[0]; // the column of each value in a line
+    private boolean found;
+  }
+
+  private final String name;
+  private final List<String> natives = new ArrayList<>();
+  private final Map<String, Integer> byName = new HashMap<>();
+  final TimeText times;
+  private int timesOf = -1;
+  private int time = -1;
+  private int date = -1;
+  private Headings headings = new Headings();
+
+  LogFormat(String name, ZoneId zone) {
+    this.name = name;
+    this.times = new TimeText(zone);
+  }
+
+  /**
+   * Reads the name of a format, as {@code --format} has it.
+   *
+   * @param text such as {@code combined} or {@code json:time=ts,client=ip}
+   * @param zone of times that name none
+   * @throws IllegalArgumentException if there is no such format
+   */
+  static LogFormat parse(String text, ZoneId zone) {
+    int colon = text.indexOf(':');
+    String kind = colon < 0 ? text : text.substring(0, colon);
+    String rest = colon < 0 ? "" : text.substring(colon + 1);
+    String known = TextLog.LAYOUTS.get(text);
+    if (known != null) {
+      return new TextLog(text, known, zone);
+    }
+    return switch (kind) {
+      case "cloudfront" -> new DelimitedLog(text, '\t', Map.of(), zone);
+      case "csv" -> new DelimitedLog(text, ',', assignments(rest), zone);
+      case "json" -> new JsonLog(text, assignments(rest), zone);
+      case "nginx-json", "caddy", "envoy-json", "waf" -> new JsonLog(text, Map.of(), zone);
+      case "regex" -> new RegexLog(text, rest, zone);
+      default ->
+          throw new IllegalArgumentException(
+              "found %s, expected one of trace, %s, cloudfront, nginx-json, caddy, envoy-json, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,..., regex:PATTERN"
+                  .formatted(
+                      SafeText.quote(text),
+                      TextLog.LAYOUTS.keySet().stream()
+                          .sorted()
+                          .collect(Collectors.joining(", "))));
+    };
+  }
+
+  /**
+   * Recognises the format of a log by its first lines.
+   *
+   * @param head the beginning of the log
+   * @param length the number of bytes of it
+   * @param zone the zone of times that name none
+   * @return the name of the format that reads the most lines; null if none reads any
+   */
+  static @Nullable String recognise(byte[] head, int length, ZoneId zone) {
+    String best = null;
+    int most = 0;
+    for (String candidate : RECOGNISED) {
+      LogFormat format = parse(candidate, zone);
+      LogEntry entry = new LogEntry(format);
+      int understood = 0;
+      int start = afterByteOrderMark(head, 0, length);
+      for (int i = start; i < length && start < RECOGNISED_BY; i++) {
+        if (head[i] == '\n') {
+          int size = i > start && head[i - 1] == '\r' ? i - 1 - start : i - start;
+          boolean isRequest = size > 0 && !format.isHeading(head, start, start + size);
+          boolean isRead = isRequest && format.read(head, start, size, entry);
+          understood += isRead && entry.atNanos() > EARLIEST ? 1 : 0;
+          start = i + 1;
+        }
+      }
+      if (understood > most) {
+        most = understood;
+        best = candidate;
+      }
+    }
+    return best;
+  }
+
+  /** Where the text begins: behind the mark that some editors put before UTF-8. */
+  static int afterByteOrderMark(byte[] text, int from, int to) {
+    boolean marked =
+        to - from >= 3
+            && text[from] == (byte) 0xef
+            && text[from + 1] == (byte) 0xbb
+            && text[from + 2] == (byte) 0xbf;
+    return marked ? from + 3 : from;
+  }
+
+  private static Map<String, String> assignments(String text) {
+    Map<String, String> columns = new HashMap<>();
+    for (String one : text.isEmpty() ? List.<String>of() : List.of(text.split(",", -1))) {
+      int equals = one.indexOf('=');
+      if (equals < 1 || equals == one.length() - 1) {
+        throw new IllegalArgumentException(
+            "found %s in the format, expected FIELD=NAME such as time=ts"
+                .formatted(SafeText.quote(one)));
+      }
+      columns.put(
+          one.substring(equals + 1).toLowerCase(Locale.ROOT),
+          one.substring(0, equals).toLowerCase(Locale.ROOT));
+    }
+    return columns;
+  }
+
+  /** Adds a column; returns its number. */
+  @CanIgnoreReturnValue
+  final int add(String nativeName, @Nullable String shared) {
+    int column = natives.size();
+    natives.add(nativeName);
+    byName.putIfAbsent("field:" + nativeName, column);
+    if (shared != null) {
+      byName.putIfAbsent(shared, column);
+    }
+    return column;
+  }
+
+  /** Gives a column that there is another name of its own. */
+  final void alias(String nativeName, int column) {
+    byName.putIfAbsent("field:" + nativeName, column);
+  }
+
+  /** The name, as {@code --format} has it. */
+  final String name() {
+    return name;
+  }
+
+  final int columns() {
+    return natives.size();
+  }
+
+  /** The number of a column by its shared name, or by {@code field:} and its own; -1 for none. */
+  int column(String wanted) {
+    return byName.getOrDefault(wanted.toLowerCase(Locale.ROOT), byName.getOrDefault(wanted, -1));
+  }
+
+  /** The names of the headers that have a column, in lower case. */
+  final List<String> headers() {
+    return byName.keySet().stream()
+        .filter(name -> name.startsWith("header:"))
+        .map(name -> name.substring("header:".length()))
+        .toList();
+  }
+
+  /** Says that a column will be asked for; formats that have any column read no others. */
+  final void declare(String wanted) {
+    int unused = column(wanted);
+  }
+
+  /** Goes on with a file, whose headings hold for its lines only. */
+  final void enter(Headings ofFile) {
+    this.headings = ofFile;
+  }
+
+  final Headings headings() {
+    return headings;
+  }
+
+  /** The columns by their own names, for messages. */
+  final List<String> natives() {
+    return List.copyOf(natives);
+  }
+
+  /** Whether this line says which columns follow, or is a remark; it is no request then. */
+  boolean isHeading(byte[] line, int from, int to) {
+    return false;
+  }
+
+  /**
+   * Finds the columns of the line that the entry took; false if they are not those of the format.
+   */
+  abstract boolean read(LogEntry entry);
+
+  /** The value of a column without the format's escapes. */
+  String unescaped(String text) {
+    return text;
+  }
+
+  /** Reads a line into the entry, with its time; false if it is not understood. */
+  final boolean read(byte[] line, int from, int length, LogEntry entry) {
+    entry.take(line, from, length);
+    if (!read(entry)) {
+      return false;
+    }
+    long at = time(entry);
+    entry.at(at);
+    return at != TimeText.NONE;
+  }
+
+  private long time(LogEntry entry) {
+    if (timesOf != columns()) { // a heading added columns
+      timesOf = columns();
+      time = column("time");
+      date = column("date");
+    }
+    if (date >= 0 && entry.has(date) && entry.has(time)) { // two columns, of UTC
+      String both = entry.text(date) + "T" + entry.text(time) + "Z";
+      byte[] text = both.getBytes(StandardCharsets.US_ASCII);
+      return times.nanos(text, 0, text.length);
+    }
+    return entry.has(time)
+        ? times.nanos(entry.bytes(), entry.start(time), entry.end(time))
+        : TimeText.NONE;
+  }
+
+  /*
+   * A text log is a row of values between spaces. A value may stand in quotes or in brackets, which are not part of it.
+   */
+  /** A log whose values stand between spaces, in quotes or in brackets. */
+  static final class TextLog extends LogFormat {
+
+    private static final String COMMON =
+        "remote_addr=client ident remote_user=user time_local=time request=request status=status body_bytes_sent";
+
+    /** By name: the columns, each with its own name, and a shared one behind "=". */
+    static final Map<String, String> LAYOUTS =
+        Map.of(
+            "combined",
+            COMMON + " http_referer=header:referer http_user_agent=header:user-agent",
+            "common",
+            COMMON,
+            "envoy",
+            "start_time=time request=request response_code=status response_flags bytes_received bytes_sent"
+                + " duration upstream_service_time x-forwarded-for=header:x-forwarded-for"
+                + " user-agent=header:user-agent x-request-id=header:x-request-id authority=host upstream_host",
+            "haproxy",
+            "client=client accept_date=time frontend backend timers status=status bytes_read"
+                + " request_cookie response_cookie state connections queues …request=request",
+            "alb",
+            "type end_time=time elb client=client target request_processing_time"
+                + " target_processing_time response_processing_time status=status target_status"
+                + " received_bytes sent_bytes request=request user_agent=header:user-agent ssl_cipher"
+                + " ssl_protocol target_group trace_id domain=host");
+
+    private static final Pattern ESCAPE = Pattern.compile("((?:\\\\x[0-9A-Fa-f]{2})+)|\\\\(.)");
+    private static final byte[] SYSLOG = "]: ".getBytes(StandardCharsets.US_ASCII);
+
+    private final boolean behindSyslog;
+    private final boolean addressHasPort;
+    private final int client;
+    private final int last;
+
+    TextLog(String name, String layout, ZoneId zone) {
+      super(name, zone);
+      for (String column : layout.split(" ", -1)) {
+        int equals = column.indexOf('=');
+        String nativeName = equals < 0 ? column : column.substring(0, equals);
+        add(
+            nativeName.startsWith("…") ? nativeName.substring(1) : nativeName,
+            equals < 0 ? null : column.substring(equals + 1));
+      }
+      this.last = layout.contains("…") ? columns() - 1 : -1;
+      this.behindSyslog = name.equals("haproxy");
+      this.addressHasPort = behindSyslog || name.equals("alb");
+      this.client = column("client");
+    }
+
+    @Override
+    boolean read(LogEntry entry) {
+      byte[] line = entry.bytes();
+      int end = entry.length();
+      int at = behindSyslog ? behindSyslog(line, end) : 0;
+      for (int column = 0; column < columns(); column++) {
+        if (column == last) { // captured headers may stand before it
+          at = Math.max(at, indexOf(line, at, end, '"'));
+        }
+        if (at >= end) {
+          return column > column("status") && column("status") > 0;
+        }
+        int open = line[at];
+        int close = open == '[' ? ']' : open == '"' ? '"' : ' ';
+        int start = close == ' ' ? at : at + 1;
+        int stop = close == '"' ? closingQuote(line, start, end) : indexOf(line, start, end, close);
+        if (stop == end && close != ' ') {
+          return false;
+        }
+        entry.set(
+            column, start, column == client && addressHasPort ? port(line, start, stop) : stop);
+        at = close == ' ' ? stop + 1 : stop + 2;
+      }
+      return true;
+    }
+
+    private static int behindSyslog(byte[] line, int end) {
+      for (int i = 0; i + SYSLOG.length < end; i++) {
+        if (Arrays.equals(line, i, i + SYSLOG.length, SYSLOG, 0, SYSLOG.length)) {
+          return i + SYSLOG.length;
+        }
+      }
+      return 0;
+    }
+
+    /** Where the port behind an address begins; the end if there is none. */
+    private static int port(byte[] line, int start, int end) {
+      for (int i = end - 1; i > start; i--) {
+        if (line[i] == ':') {
+          return i;
+        }
+      }
+      return end;
+    }
+
+    private static int indexOf(byte[] line, int from, int end, int wanted) {
+      int at = from;
+      while (at < end && line[at] != wanted) {
+        at++;
+      }
+      return at;
+    }
+
+    private static int closingQuote(byte[] line, int from, int end) {
+      int at = from;
+      while (at < end && line[at] != '"') {
+        at += line[at] == '\\' ? 2 : 1;
+      }
+      return Math.min(at, end);
+    }
+
+    @Override
+    String unescaped(String text) {
+      if (text.indexOf('\\') < 0) {
+        return text;
+      }
+      StringBuilder plain = new StringBuilder();
+      Matcher escape = ESCAPE.matcher(text);
+      while (escape.find()) {
+        String codes = escape.group(1); // the bytes of a text in UTF-8
+        String meant =
+            codes == null
+                ? escape.group(2)
+                : new String(
+                    HexFormat.of().parseHex(codes.replace("\\x", "")), StandardCharsets.UTF_8);
+        escape.appendReplacement(plain, Matcher.quoteReplacement(meant));
+      }
+      return escape.appendTail(plain).toString();
+    }
+  }
+
+  /** A log with one separator, whose first line names its columns. */
+  static final class DelimitedLog extends LogFormat {
+
+    private static final Map<String, String> CLOUDFRONT =
+        Map.ofEntries(
+            Map.entry("date", "date"),
+            Map.entry("time", "time"),
+            Map.entry("c-ip", "client"),
+            Map.entry("cs-method", "method"),
+            Map.entry("x-host-header", "host"),
+            Map.entry("cs(host)", "host"),
+            Map.entry("cs-uri-stem", "target"),
+            Map.entry("cs-uri-query", "query"),
+            Map.entry("sc-status", "status"),
+            Map.entry("cs(referer)", "header:referer"),
+            Map.entry("cs(user-agent)", "header:user-agent"),
+            Map.entry("cs(cookie)", "header:cookie"),
+            Map.entry("x-forwarded-for", "header:x-forwarded-for"));
+    private static final String FIELDS = "#Fields:";
+
+    private final char separator;
+    private final Map<String, String> shared;
+
+    DelimitedLog(String name, char separator, Map<String, String> columns, ZoneId zone) {
+      super(name, zone);
+      this.separator = separator;
+      this.shared = separator == '\t' ? CLOUDFRONT : columns;
+    }
+
+    @Override
+    boolean isHeading(byte[] line, int from, int to) {
+      Headings ofFile = headings();
+      if (separator == '\t' ? to > from && line[from] == '#' : !ofFile.found) {
+        String text = new String(line, from, to - from, StandardCharsets.UTF_8).strip();
+        boolean names = separator != '\t' || text.startsWith(FIELDS);
+        if (names) {
+          ofFile.found = true;
+          String[] titles =
+              separator == '\t'
+                  ? text.substring(FIELDS.length()).strip().split("[ \t]+", -1)
+                  : text.split(",", -1);
+          ofFile.columns = Arrays.stream(titles).mapToInt(this::columnOf).toArray();
+        }
+        return true;
+      }
+      return false;
+    }
+
+    /** The column of a title, which is a new one unless another file had it. */
+    private int columnOf(String title) {
+      String key = title.replace("\"", "").strip().toLowerCase(Locale.ROOT);
+      int known = column("field:" + key);
+      return known >= 0
+          ? known
+          : add(key, shared.getOrDefault(key, separator == '\t' || !shared.isEmpty() ? null : key));
+    }
+
+    @Override
+    boolean read(LogEntry entry) {
+      byte[] line = entry.bytes();
+      int end = entry.length();
+      int at = 0;
+      for (int column : headings().columns) {
+        if (at > end) {
+          return false;
+        }
+        boolean quoted = separator == ',' && at < end && line[at] == '"';
+        int start = quoted ? at + 1 : at;
+        int stop = start;
+        while (stop < end && (quoted ? !isClosing(line, stop, end) : line[stop] != separator)) {
+          stop += quoted && line[stop] == '"' ? 2 : 1;
+        }
+        if (!entry.has(column)) { // of columns with the same title, the first counts
+          entry.set(column, start, Math.min(stop, end));
+        }
+        at = quoted ? stop + 2 : stop + 1;
+      }
+      return at >= end;
+    }
+
+    private static boolean isClosing(byte[] line, int at, int end) {
+      return line[at] == '"' && (at + 1 >= end || line[at + 1] != '"');
+    }
+
+    @Override
+    String unescaped(String text) {
+      return separator == ',' ? text.replace("\"\"", "\"") : decoded(text);
+    }
+
+    /** The text with each {@code %XX} decoded; a percent sign without two digits stays. */
+    private static String decoded(String text) {
+      if (text.indexOf('%') < 0) {
+        return text;
+      }
+      byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+      ByteArrayOutputStream plain = new ByteArrayOutputStream(bytes.length);
+      for (int i = 0; i < bytes.length; i++) {
+        int high = i + 2 < bytes.length ? Character.digit(bytes[i + 1], 16) : -1;
+        int low = high < 0 ? -1 : Character.digit(bytes[i + 2], 16);
+        if (bytes[i] == '%' && low >= 0) {
+          plain.write(16 * high + low);
+          i += 2;
+        } else {
+          plain.write(bytes[i]);
+        }
+      }
+      return plain.toString(StandardCharsets.UTF_8);
+    }
+  }
+
+  /** A log that a regular expression reads; its named groups are the columns. */
+  static final class RegexLog extends LogFormat {
+
+    private static final Pattern GROUP = Pattern.compile("\\(\\?<([a-zA-Z][a-zA-Z0-9]*)>");
+
+    private final Pattern pattern;
+    private final List<String> groups = new ArrayList<>();
+
+    RegexLog(String name, String expression, ZoneId zone) {
+      super(name, zone);
+      try {
+        this.pattern = Pattern.compile(expression);
+      } catch (PatternSyntaxException e) {
+        throw new IllegalArgumentException(
+            "regex: %s at %s".formatted(e.getDescription(), e.getIndex()), e);
+      }
+      Matcher names = GROUP.matcher(expression);
+      while (names.find()) {
+        groups.add(names.group(1));
+        add(names.group(1), names.group(1));
+      }
+    }
+
+    @Override
+    boolean read(LogEntry entry) {
+      // One char for each byte, so that a position in the text is one in the line.
+      String line = new String(entry.bytes(), 0, entry.length(), StandardCharsets.ISO_8859_1);
+      Matcher matcher = pattern.matcher(line);
+      if (!matcher.find()) {
+        return false;
+      }
+      for (int i = 0; i < groups.size(); i++) {
+        int start = matcher.start(groups.get(i));
+        if (start >= 0) {
+          entry.set(i, start, matcher.end(groups.get(i)));
+        }
+      }
+      return true;
+    }
+  }
+}

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.replay.ReplayResult.Lines;
+import io.airlift.compress.MalformedInputException;
+import io.airlift.compress.zstd.ZstdInputStream;
+import java.io.BufferedInputStream;
+import java.io.FilterInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.zip.GZIPInputStream;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Servers write a line when a request ends, and several processes write into one file, so lines are out of order by some
+ * seconds. A window of lines is held back and sorted. Nearly every line belongs behind the one before it, so it is put
+ * in place from the end.
+ */
+/**
+ * The requests of several logs, by their time. It holds the lines of one window, whatever the size
+ * of the logs. Not thread-safe; blocks as the streams do.
+ */
+final class LogReader implements AutoCloseable {
+
+  private static final int LONGEST_LINE = 1 << 20;
+  private static final int MOST_HELD = 200_000;
+  private static final int SHOWN = 80;
+
+  private final LogFormat format;
+  private final List<File> files = new ArrayList<>();
+  private final long windowNanos;
+  private final boolean strict;
+  private LogEntry[] held = new LogEntry[256];
+  private int first;
+  private int count;
+  private final List<LogEntry> spare = new ArrayList<>();
+  private long newestNanos = Long.MIN_VALUE;
+  private long givenNanos = Long.MIN_VALUE;
+  private @Nullable LogEntry given;
+  private long lines;
+  private long unread;
+  private @Nullable String firstUnread;
+  private String firstUnreadText = "";
+  private long late;
+  private long mostLateNanos;
+
+  /**
+   * Opens logs.
+   *
+   * @param formatName the format of all of them; null to recognise it by the first lines
+   * @param zone the zone of times that name none
+   * @param sources at least one
+   * @param window how far lines may be out of order
+   * @param strict whether a line that is not a request ends the reading
+   * @throws IOException if one cannot be opened
+   * @throws IllegalArgumentException if there is no such format
+   */
+  LogReader(
+      @Nullable String formatName,
+      ZoneId zone,
+      List<? extends LogSource> sources,
+      Duration window,
+      boolean strict)
+      throws IOException {
+    this.windowNanos = window.toNanos();
+    this.strict = strict;
+    LogFormat known = formatName == null ? null : LogFormat.parse(formatName, zone);
+    for (LogSource source : sources) {
+      files.add(new File(source));
+    }
+    this.format = known == null ? recognised(zone) : known;
+  }
+
+  private LogFormat recognised(ZoneId zone) throws IOException {
+    for (File file : files) {
+      file.fillHead();
+      String name = LogFormat.recognise(file.buffer, file.filled, zone);
+      if (name != null) {
+        return LogFormat.parse(name, zone);
+      }
+    }
+    throw new LogException(
+        "%s: the format is not recognised by the first lines; name it with --format"
+            .formatted(files.get(0).source.name()));
+  }
+
+  /** The format of the logs. */
+  LogFormat format() {
+    return format;
+  }
+
+  /**
+   * Returns the next request, by time.
+   *
+   * @return the request, until the next call; null at the end
+   * @throws IOException if a file cannot be read
+   */
+  @Nullable LogEntry next() throws IOException {
+    if (given != null) {
+      spare.add(given);
+    }
+    while (!isReady() && readOne()) {
+      // until the oldest one held is older than the window
+    }
+    if (count == 0) {
+      given = null;
+      return null;
+    }
+    LogEntry oldest = held[first];
+    first = (first + 1) & (held.length - 1);
+    count--;
+    if (oldest.atNanos() < givenNanos) {
+      late++;
+      oldest.at(givenNanos);
+    }
+    givenNanos = oldest.atNanos();
+    given = oldest;
+    return oldest;
+  }
+
+  private boolean isReady() {
+    return count > 0 && (count >= MOST_HELD || newestNanos - held[first].atNanos() >= windowNanos);
+  }
+
+  /** Reads a request from the file that is behind the others; false at the end of all. */
+  private boolean readOne() throws IOException {
+    File oldest = null;
+    for (File file : files) {
+      if (!file.ended && (oldest == null || file.atNanos < oldest.atNanos)) {
+        oldest = file;
+      }
+    }
+    if (oldest == null) {
+      return false;
+    }
+    LogEntry entry = spare.isEmpty() ? new LogEntry(format) : spare.remove(spare.size() - 1);
+    if (oldest.read(entry)) {
+      hold(entry);
+    } else {
+      spare.add(entry);
+    }
+    return true;
+  }
+
+  private void hold(LogEntry entry) {
+    long at = entry.atNanos();
+    mostLateNanos = Math.max(mostLateNanos, newestNanos == Long.MIN_VALUE ? 0 : newestNanos - at);
+    newestNanos = Math.max(newestNanos, at);
+    if (count == held.length) {
+      LogEntry[] larger = new LogEntry[2 * held.length];
+      for (int i = 0; i < count; i++) {
+        larger[i] = held[(first + i) & (held.length - 1)];
+      }
+      held = larger;
+      first = 0;
+    }
+    int mask = held.length - 1;
+    int place = count++;
+    while (place > 0 && held[(first + place - 1) & mask].atNanos() > at) {
+      held[(first + place) & mask] = held[(first + place - 1) & mask];
+      place--;
+    }
+    held[(first + place) & mask] = entry;
+  }
+
+  private String notOfTheFormat(String where, String line) {
+    return "%s: this is no line of the format %s: %s"
+        .formatted(where, format.name(), SafeText.quote(line));
+  }
+
+  /**
+   * Refuses logs of which no line was understood, when all are read.
+   *
+   * @throws LogException with the first line
+   */
+  void requireUnderstood() {
+    if (firstUnread != null && unread == lines) {
+      throw new LogException(
+          "%s; no other line is one either. %s"
+              .formatted(
+                  notOfTheFormat(firstUnread, firstUnreadText),
+                  format.column("time") >= 0
+                      ? "Name the format with --format"
+                      : "The format names no column for the time; found the columns "
+                          + String.join(", ", format.natives())));
+    }
+  }
+
+  /** What was found so far. */
+  Lines found() {
+    return new Lines(lines, unread, firstUnread, late, mostLateNanos);
+  }
+
+  @Override
+  public void close() throws IOException {
+    for (File file : files) {
+      file.in.close();
+    }
+  }
+
+  /** Opens a stream that may be packed by gzip or zstd, which its first bytes show. */
+  static InputStream unpacked(InputStream in) throws IOException {
+    BufferedInputStream buffered = new BufferedInputStream(in, 1 << 16);
+    buffered.mark(4);
+    byte[] magic = buffered.readNBytes(4);
+    buffered.reset();
+    if (isGzip(magic)) {
+      return new GZIPInputStream(new NeverEmpty(buffered), 1 << 16);
+    }
+    return isZstd(magic) ? new ZstdInputStream(buffered) : buffered;
+  }
+
+  /** Whether the first four bytes are those of a compressed file. */
+  static boolean isPacked(byte[] magic) {
+    return isGzip(magic) || isZstd(magic);
+  }
+
+  private static boolean isGzip(byte[] magic) {
+    return magic.length >= 2 && magic[0] == 0x1f && magic[1] == (byte) 0x8b;
+  }
+
+  private static boolean isZstd(byte[] magic) {
+    return Arrays.equals(magic, new byte[] {0x28, (byte) 0xb5, 0x2f, (byte) 0xfd});
+  }
+
+  /**
+   * A stream that always claims to have more. The JDK looks for a further gzip member only if the
+   * stream has bytes available, and a pipe often has none for a moment.
+   */
+  private static final class NeverEmpty extends FilterInputStream {
+
+    NeverEmpty(InputStream in) {
+      super(in);
+    }
+
+    @Override
+    public int available() {
+      return 1;
+    }
+  }
+
+  /** One log, read line by line. */
+  private final class File {
+
+    private final LogSource source;
+    private final InputStream in;
+    private byte[] buffer = new byte[1 << 16];
+    private int start;
+    private int filled;
+    private long number;
+    private final LogFormat.Headings headings = new LogFormat.Headings();
+    private long atNanos = TimeText.NONE;
+    private boolean ended;
+
+    File(LogSource source) {
+      this.source = source;
+      try {
+        this.in = unpacked(source.open());
+      } catch (IOException e) {
+        throw unreadable(e);
+      }
+    }
+
+    private LogException unreadable(Exception e) {
+      return new LogException(
+          "%s: cannot be read after line %s: %s; is the file complete?"
+              .formatted(source.name(), number, e.getMessage() == null ? e : e.getMessage()));
+    }
+
+    /** Reads up to the next request; false at the end of the file. */
+    boolean read(LogEntry entry) throws IOException {
+      format.enter(headings);
+      format.times.after(atNanos);
+      int length = line();
+      while (length >= 0) {
+        int to = start - 1;
+        int from = to - length;
+        if (number == 1) {
+          from = LogFormat.afterByteOrderMark(buffer, from, to);
+        }
+        boolean cr = to > from && buffer[to - 1] == '\r';
+        int size = cr ? to - 1 - from : to - from;
+        if (size > 0 && !format.isHeading(buffer, from, from + size)) {
+          lines++;
+          if (size <= LONGEST_LINE && format.read(buffer, from, size, entry)) {
+            atNanos = Math.max(atNanos, entry.atNanos());
+            return true;
+          }
+          refuse(from, size);
+        }
+        length = line();
+      }
+      ended = true;
+      return false;
+    }
+
+    private void refuse(int from, int size) {
+      String where = source.name() + ":" + number;
+      if (strict) {
+        throw new LogException(notOfTheFormat(where, shown(from, size)));
+      }
+      unread++;
+      if (firstUnread == null) {
+        firstUnread = where;
+        firstUnreadText = shown(from, size);
+      }
+    }
+
+    private String shown(int from, int size) {
+      return new String(buffer, from, Math.min(size, SHOWN), StandardCharsets.UTF_8);
+    }
+
+    /** Goes behind the next line; its length without the line's end, -1 at the end. */
+    private int line() throws IOException {
+      int scanned = start;
+      while (true) {
+        for (; scanned < filled; scanned++) {
+          if (buffer[scanned] == '\n') {
+            int length = scanned - start;
+            start = scanned + 1;
+            number++;
+            return length;
+          }
+        }
+        if (start > 0) {
+          System.arraycopy(buffer, start, buffer, 0, filled - start);
+          scanned -= start;
+          filled -= start;
+          start = 0;
+        }
+        if (filled > 2 * LONGEST_LINE) { // such a line is refused, so its beginning is enough
+          scanned = filled = LONGEST_LINE + 1;
+        }
+        if (filled == buffer.length) {
+          buffer = Arrays.copyOf(buffer, 2 * buffer.length);
+        }
+        int read = fill();
+        if (read < 0) {
+          if (filled == 0) {
+            return -1;
+          }
+          buffer[filled++] = '\n';
+        } else {
+          filled += read;
+        }
+      }
+    }
+
+    /** Reads the first bytes, as many as the buffer takes, without using them. */
+    void fillHead() throws IOException {
+      int read = 0;
+      while (read >= 0 && filled < buffer.length) {
+        filled += read;
+        read = fill();
+      }
+      if (read > 0) {
+        filled += read;
+      } else if (filled > 0 && filled < buffer.length && buffer[filled - 1] != '\n') {
+        buffer[filled++] = '\n'; // the end of the file ends its last line
+      }
+    }
+
+    private int fill() throws IOException {
+      try {
+        return filled == buffer.length ? 0 : in.read(buffer, filled, buffer.length - filled);
+      } catch (IOException | MalformedInputException e) {
+        throw unreadable(e);
+      }
+    }
+  }
+}

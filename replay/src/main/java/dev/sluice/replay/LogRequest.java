@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.limit.IpAddress;
+import dev.sluice.web.PlainRequest;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.WebRequest;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteOrder;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Requests with the same values in the columns that rules read are charged the same. So the view notes each column that
+ * anything has read, and Replay decides which limits a request spends from only once for each combination of values.
+ */
+/** The view that rules have of one line of a log. Reused for other lines. Not thread-safe. */
+final class LogRequest implements WebRequest {
+
+  private static final String COOKIE = "Cookie";
+
+  private final LogFormat format;
+  private final @Nullable String missingPeer;
+  private final BitSet used = new BitSet();
+  private final BitSet present = new BitSet();
+  private final List<String> headerNames;
+  private LogEntry entry;
+  private @Nullable PlainRequest line;
+
+  /**
+   * Makes a view.
+   *
+   * @param missingPeer the peer of requests in a log without a column for it; null for none
+   */
+  LogRequest(LogFormat format, @Nullable String missingPeer) {
+    this.format = format;
+    this.missingPeer = missingPeer;
+    this.headerNames = new ArrayList<>(format.headers());
+    headerNames.add("Host");
+    this.entry = new LogEntry(format);
+  }
+
+  /** Shows another line. */
+  void show(LogEntry newEntry) {
+    this.entry = newEntry;
+    this.line = null;
+  }
+
+  /** The columns that anything has read so far. */
+  BitSet used() {
+    return used;
+  }
+
+  /** The value of a column by its name, null if the line has none. */
+  @Nullable String field(String name) {
+    return text(format.column(name));
+  }
+
+  private @Nullable String text(int column) {
+    if (column < 0) {
+      return null;
+    }
+    used.set(column);
+    String text = entry.text(column);
+    if (text != null) {
+      present.set(column);
+    }
+    return text;
+  }
+
+  /** Whether the log has no value for a column in any of the lines that were asked for it. */
+  boolean lacks(String name) {
+    int column = format.column(name);
+    return column < 0 || (used.get(column) && !present.get(column));
+  }
+
+  private PlainRequest line() {
+    PlainRequest known = line;
+    if (known == null) {
+      String method = field("method");
+      String target = field("target");
+      String request = method == null || target == null ? field("request") : null;
+      if (request != null) {
+        int space = request.indexOf(' ');
+        int end = request.lastIndexOf(" HTTP/");
+        if (space > 0) {
+          method = request.substring(0, space);
+          target = request.substring(space + 1, end > space ? end : request.length());
+        }
+      }
+      String query = field("query");
+      if (method == null || target == null) {
+        throw new UnusableRequestException("the log has no request line here");
+      }
+      boolean whole = query == null || query.isEmpty() || target.indexOf('?') >= 0;
+      known = WebRequest.builder(method, whole ? target : target + "?" + query).build();
+      line = known;
+    }
+    return known;
+  }
+
+  /** The method and the target, for people; empty if the line has none. */
+  String requestLine() {
+    try {
+      String query = line().query();
+      return line().method() + " " + line().path() + (query == null ? "" : "?" + query);
+    } catch (UnusableRequestException e) {
+      return "";
+    }
+  }
+
+  @Override
+  public String method() {
+    return line().method();
+  }
+
+  @Override
+  public String path() {
+    return line().path();
+  }
+
+  @Override
+  public List<String> paths() {
+    return line().paths();
+  }
+
+  @Override
+  public @Nullable String query() {
+    return line().query();
+  }
+
+  @Override
+  public List<String> headers(String name) {
+    String key = name.toLowerCase(Locale.ROOT);
+    String value = key.equals("host") ? host() : field("header:" + key);
+    return value == null ? List.of() : List.of(value);
+  }
+
+  private @Nullable String host() {
+    String host = field("host");
+    if (host == null) {
+      host = field("header:host");
+    }
+    String target = host == null ? field("target") : null;
+    if (host == null && target == null) {
+      String request = field("request");
+      int space = request == null ? -1 : request.indexOf(' ');
+      target = request == null || space < 0 ? null : request.substring(space + 1);
+    }
+    int scheme = target == null || target.startsWith("/") ? -1 : target.indexOf("://");
+    return target == null || scheme < 0 ? host : target.substring(scheme + 3).split("[/? ]", 2)[0];
+  }
+
+  @Override
+  public List<String> headerNames() {
+    return headerNames;
+  }
+
+  @Override
+  public List<String> cookies(String name) {
+    PlainRequest.Builder cookies = WebRequest.builder("GET", "/");
+    headers(COOKIE).forEach(value -> cookies.header(COOKIE, value));
+    return cookies.build().cookies(name);
+  }
+
+  @Override
+  public @Nullable String peer() {
+    String peer = field("client");
+    if (peer == null) {
+      return missingPeer;
+    }
+    int colon = peer.lastIndexOf(':');
+    if (colon > 0 && IpAddress.parse(peer) == null) { // an address with a port
+      return peer.substring(0, colon).replace("[", "").replace("]", "");
+    }
+    return peer;
+  }
+
+  @Override
+  public @Nullable String user() {
+    return field("user");
+  }
+
+  @Override
+  public <T> T unwrap(Class<T> type) {
+    return type.cast(this);
+  }
+
+  /** The values of the columns that anything has read, for a comparison with other lines. */
+  static final class Key {
+
+    private static final VarHandle INTS =
+        MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
+
+    private byte[] bytes = new byte[64];
+    private int length;
+    private int hash;
+
+    /** Takes the values of a line. */
+    void take(LogEntry entry, int[] columns) {
+      length = 0;
+      hash = 1;
+      for (int column : columns) {
+        int start = entry.has(column) ? entry.start(column) : 0;
+        int size = entry.has(column) ? entry.end(column) - start : 0;
+        if (bytes.length < length + Integer.BYTES + size) {
+          bytes = Arrays.copyOf(bytes, 2 * (length + Integer.BYTES + size));
+        }
+        INTS.set(bytes, length, entry.has(column) ? size : -1);
+        length += Integer.BYTES;
+        System.arraycopy(entry.bytes(), start, bytes, length, size);
+        length += size;
+      }
+      for (int i = 0; i < length; i++) {
+        hash = 31 * hash + bytes[i];
+      }
+      hash ^= hash >>> 15;
+      hash *= 0x2c1b3c6d;
+      hash ^= hash >>> 13;
+    }
+
+    int length() {
+      return length;
+    }
+
+    int hash() {
+      return hash;
+    }
+
+    byte[] copy() {
+      return Arrays.copyOf(bytes, length);
+    }
+
+    boolean is(byte[] other) {
+      return Arrays.equals(bytes, 0, length, other, 0, other.length);
+    }
+  }
+}

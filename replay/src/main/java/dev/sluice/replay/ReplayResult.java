@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import java.time.ZoneId;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What limits would have done to the requests of logs.
+ *
+ * @param log what was read
+ * @param totals of all requests
+ * @param rows one for each limit of each rule that matched a request, in the order of the file
+ * @param uncharged requests that no limit decided
+ * @param mostDenied the clients with the most denied requests, the most denied first
+ * @param worst the minute with the most denied requests; null if nothing was denied
+ * @param change what the candidate does instead; null without one
+ * @param series the requests over time
+ */
+public record ReplayResult(
+    Log log,
+    Totals totals,
+    List<Row> rows,
+    Uncharged uncharged,
+    List<Client> mostDenied,
+    @Nullable WorstMinute worst,
+    @Nullable Change change,
+    Series series) {
+
+  /**
+   * Makes a result.
+   *
+   * @param log what was read
+   * @param totals of all requests
+   * @param rows copied
+   * @param uncharged requests that no limit decided
+   * @param mostDenied copied
+   * @param worst null if nothing was denied
+   * @param change null without a candidate
+   * @param series the requests over time
+   */
+  public ReplayResult {
+    rows = List.copyOf(rows);
+    mostDenied = List.copyOf(mostDenied);
+  }
+
+  /**
+   * What was read.
+   *
+   * @param found the lines
+   * @param skipped requests that were left out by their status
+   * @param firstNanos the time of the first request, in nanoseconds since the epoch
+   * @param lastNanos the time of the last request
+   * @param format the name of the format
+   * @param zone in which the log shows its times
+   */
+  public record Log(
+      Lines found, long skipped, long firstNanos, long lastNanos, String format, ZoneId zone) {}
+
+  /**
+   * The lines of logs.
+   *
+   * @param lines the lines of all files, without headings and empty ones
+   * @param unread lines that are not a request in the format
+   * @param firstUnread the place of the first of them, null if there is none
+   * @param late requests that were older than the window when they were read; they are decided at
+   *     the time of the request before them
+   * @param mostLateNanos how far the latest request was out of order
+   */
+  public record Lines(
+      long lines, long unread, @Nullable String firstUnread, long late, long mostLateNanos) {}
+
+  /**
+   * Counts of all requests under one set of limits.
+   *
+   * @param requests the requests
+   * @param denied those that were denied
+   * @param clients the clients; estimated if the counts are not exact
+   * @param deniedClients the clients with a denied request
+   * @param exact false if there were more clients than names are kept of
+   */
+  public record Totals(
+      long requests, long denied, long clients, long deniedClients, boolean exact) {}
+
+  /**
+   * One limit of one rule.
+   *
+   * @param rule the file and the line of the rule; empty where limits are counted without rules
+   * @param paths the paths of the rule
+   * @param limit the name; empty for a rule that denies all of its requests
+   * @param shadow whether a denial refuses nobody
+   * @param requests the requests that were charged
+   * @param denied those that this limit denied
+   * @param clients the clients that sent them
+   * @param deniedClients the clients that this limit denied
+   * @param longestWaitNanos the longest time that a denied client would have had to wait; 0 if
+   *     waiting does not help
+   */
+  public record Row(
+      String rule,
+      String paths,
+      String limit,
+      boolean shadow,
+      long requests,
+      long denied,
+      long clients,
+      long deniedClients,
+      long longestWaitNanos) {}
+
+  /**
+   * Requests that no limit decided, or that the log says too little about.
+   *
+   * @param noRule no rule matches
+   * @param free the rule charges nothing, or the request has no value for the id
+   * @param unusable the request cannot be charged: a server would answer 400
+   * @param lackingCost the field of the cost has no whole number: the request is taken to cost 1
+   * @param lacking what rules or counts use and the log does not have
+   */
+  public record Uncharged(
+      long noRule, long free, long unusable, long lackingCost, List<Lacking> lacking) {
+
+    /**
+     * Makes the counts.
+     *
+     * @param noRule no rule matches
+     * @param free nothing is charged
+     * @param unusable cannot be charged
+     * @param lackingCost without a cost
+     * @param lacking copied
+     */
+    public Uncharged {
+      lacking = List.copyOf(lacking);
+    }
+  }
+
+  /**
+   * A value that a rule or a count uses and the log does not have.
+   *
+   * @param rule the file and the line of the rule, or the count
+   * @param word the value, such as {@code header:x-api-key}
+   */
+  public record Lacking(String rule, String word) {}
+
+  /**
+   * A client with denied requests.
+   *
+   * @param name its address
+   * @param requests its requests; since its first denial only, if the counts are not exact
+   * @param denied those that were denied
+   * @param served those of the denied ones that the log says were answered below 400
+   */
+  public record Client(String name, long requests, long denied, long served) {}
+
+  /**
+   * The minute with the most denied requests.
+   *
+   * @param atNanos when it begins, in nanoseconds since the epoch
+   * @param denied requests
+   * @param client the one with the most of them
+   * @param ofClient how many are that client's
+   */
+  public record WorstMinute(long atNanos, long denied, String client, long ofClient) {}
+
+  /**
+   * What the candidate does instead.
+   *
+   * @param totals under the candidate
+   * @param newlyDenied requests that only the candidate denies
+   * @param newlyAllowed requests that only the candidate allows
+   * @param newlyDeniedClients clients that only the candidate denies anything
+   * @param newlyAllowedClients clients that only the candidate denies nothing
+   * @param rows as those of the result
+   */
+  public record Change(
+      Totals totals,
+      long newlyDenied,
+      long newlyAllowed,
+      long newlyDeniedClients,
+      long newlyAllowedClients,
+      List<Row> rows) {
+
+    /**
+     * Makes a change.
+     *
+     * @param totals under the candidate
+     * @param newlyDenied requests
+     * @param newlyAllowed requests
+     * @param newlyDeniedClients clients
+     * @param newlyAllowedClients clients
+     * @param rows copied
+     */
+    public Change {
+      rows = List.copyOf(rows);
+    }
+  }
+
+  /**
+   * The requests over time.
+   *
+   * @param binNanos the length of a bin
+   * @param bins those with a request, in order
+   */
+  public record Series(long binNanos, List<Bin> bins) {
+
+    /**
+     * Makes a series.
+     *
+     * @param binNanos the length of a bin
+     * @param bins copied
+     */
+    public Series {
+      bins = List.copyOf(bins);
+    }
+  }
+
+  /**
+   * Requests of a time.
+   *
+   * @param atNanos when the bin begins, in nanoseconds since the epoch
+   * @param requests the requests
+   * @param denied those that the limits deny
+   * @param otherDenied those that the candidate denies; the same without one
+   */
+  public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.replay.ReplayResult.Change;
+import dev.sluice.replay.ReplayResult.Client;
+import dev.sluice.replay.ReplayResult.Row;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** A result for a terminal. Stateless. */
+public final class ReplayText {
+
+  private static final String GAP = "   ";
+
+  private ReplayText() {}
+
+  /**
+   * Writes a result.
+   *
+   * @param result the result
+   * @param against the name of the candidate's file; empty without one
+   * @param names how clients are shown
+   * @return the lines
+   */
+  public static List<String> lines(ReplayResult result, String against, ClientNames names) {
+    List<String> lines = new ArrayList<>();
+    lines.add(heading(result));
+    lines.add("");
+    lines.addAll(aligned(cells(result, against)));
+    result
+        .uncharged()
+        .lacking()
+        .forEach(
+            one ->
+                lines.add(
+                    "%s uses %s, which the log does not have.".formatted(one.rule(), one.word())));
+    lines.add("");
+    lines.addAll(findings(result, names));
+    lines.addAll(change(result.change(), against));
+    return lines;
+  }
+
+  static String heading(ReplayResult result) {
+    var log = result.log();
+    var found = log.found();
+    StringBuilder text = new StringBuilder(Words.counted(found.lines(), "line"));
+    if (found.unread() > 0) {
+      text.append(
+          " (%s not understood, the first at %s)"
+              .formatted(Words.whole(found.unread()), found.firstUnread()));
+    }
+    if (result.totals().requests() > 0) {
+      text.append(", ").append(Words.span(log.firstNanos(), log.lastNanos(), log.zone()));
+    }
+    text.append(result.totals().exact() ? ", " : ", about ")
+        .append(Words.counted(result.totals().clients(), "client"));
+    if (log.skipped() > 0) {
+      text.append(", %s left out by status".formatted(Words.whole(log.skipped())));
+    }
+    if (found.mostLateNanos() > 0) {
+      text.append("; out of order by at most %s".formatted(Words.duration(found.mostLateNanos())));
+    }
+    if (found.late() > 0) {
+      text.append(
+          "; %s later than the window, decided at the time of the line before"
+              .formatted(Words.whole(found.late())));
+    }
+    return text.toString();
+  }
+
+  /** The table, with its heading as the first row. */
+  static List<List<String>> cells(ReplayResult result, String against) {
+    List<List<String>> cells = new ArrayList<>();
+    Change change = result.change();
+    List<String> head =
+        new ArrayList<>(List.of("rule", "requests", "limit", "denied", "clients", "longest wait"));
+    if (change != null) {
+      head.add("with " + against);
+    }
+    cells.add(head);
+    for (Row row : result.rows()) {
+      List<String> line = new ArrayList<>(cells(row));
+      if (change != null) {
+        line.add(difference(row, twin(row, change.rows())));
+      }
+      cells.add(line);
+    }
+    if (change != null) {
+      for (Row row : change.rows()) {
+        if (twin(row, result.rows()) == null) {
+          cells.add(
+              List.of(
+                  rule(row),
+                  Words.whole(row.requests()),
+                  row.limit(),
+                  "",
+                  "",
+                  "",
+                  "denies %s, %s"
+                      .formatted(
+                          Words.whole(row.denied()),
+                          Words.counted(row.deniedClients(), "client"))));
+        }
+      }
+    }
+    var uncharged = result.uncharged();
+    addCount(cells, "no rule", uncharged.noRule());
+    addCount(cells, "nothing charged", uncharged.free());
+    addCount(cells, "cannot be charged (400)", uncharged.unusable());
+    addCount(cells, "no cost in the log, taken as 1", uncharged.lackingCost());
+    return cells;
+  }
+
+  private static void addCount(List<List<String>> cells, String what, long count) {
+    if (count > 0) {
+      cells.add(List.of(what, Words.whole(count)));
+    }
+  }
+
+  private static String rule(Row row) {
+    return row.rule().isEmpty() ? "every request" : (row.rule() + " " + row.paths()).strip();
+  }
+
+  private static List<String> cells(Row row) {
+    return List.of(
+        rule(row),
+        Words.whole(row.requests()),
+        row.limit().isEmpty() ? "(denies all)" : row.limit() + (row.shadow() ? " (shadow)" : ""),
+        withShare(row.denied(), row.requests()),
+        withShare(row.deniedClients(), row.clients()),
+        row.longestWaitNanos() == 0 ? "-" : Words.duration(row.longestWaitNanos()));
+  }
+
+  private static String withShare(long part, long whole) {
+    return part == 0 ? "0" : "%s (%s)".formatted(Words.whole(part), Words.percent(part, whole));
+  }
+
+  /** The row of the same limit of the same rule; null if there is none. */
+  static @Nullable Row twin(Row row, List<Row> others) {
+    return others.stream()
+        .filter(
+            other ->
+                other.rule().equals(row.rule())
+                    && other.limit().equals(row.limit())
+                    && other.shadow() == row.shadow())
+        .findFirst()
+        .orElse(null);
+  }
+
+  private static String difference(Row row, @Nullable Row candidate) {
+    if (candidate == null) {
+      return "not charged";
+    }
+    long requests = candidate.denied() - row.denied();
+    long clients = candidate.deniedClients() - row.deniedClients();
+    if (requests == 0 && clients == 0) {
+      return "the same";
+    }
+    return "%s, %s"
+        .formatted(
+            String.format(Locale.ROOT, "%+,d", requests),
+            clients == 0
+                ? "as many clients"
+                : "%s %s"
+                    .formatted(
+                        Words.counted(Math.abs(clients), "client"),
+                        clients > 0 ? "more" : "fewer"));
+  }
+
+  static List<String> findings(ReplayResult result, ClientNames names) {
+    List<String> lines = new ArrayList<>();
+    if (result.totals().denied() == 0) {
+      lines.add("No request is denied.");
+      return lines;
+    }
+    Client most = result.mostDenied().get(0);
+    lines.add(
+        "Most denied: %s, %s of %s denied%s"
+            .formatted(
+                names.of(most.name()),
+                Words.whole(most.denied()),
+                Words.counted(most.requests(), "request"),
+                most.served() == 0
+                    ? "."
+                    : "; the log says that %s of them were answered without an error."
+                        .formatted(Words.whole(most.served()))));
+    var worst = result.worst();
+    if (worst != null) {
+      lines.add(
+          "Worst minute: %s, %s denied, %s of them from %s."
+              .formatted(
+                  Words.date(worst.atNanos(), result.log().zone())
+                      + " "
+                      + Words.minute(worst.atNanos(), result.log().zone()),
+                  Words.whole(worst.denied()),
+                  Words.percent(worst.ofClient(), worst.denied()),
+                  names.of(worst.client())));
+    }
+    return lines;
+  }
+
+  static List<String> change(@Nullable Change change, String against) {
+    if (change == null) {
+      return List.of();
+    }
+    return List.of(
+        "With %s: %s newly denied, %s newly allowed; %s newly denied, %s no longer denied."
+            .formatted(
+                against,
+                Words.counted(change.newlyDenied(), "request"),
+                Words.whole(change.newlyAllowed()),
+                Words.counted(change.newlyDeniedClients(), "client"),
+                Words.whole(change.newlyAllowedClients())));
+  }
+
+  private static List<String> aligned(List<List<String>> cells) {
+    int columns = cells.get(0).size();
+    int[] widths = new int[columns];
+    for (List<String> row : cells) {
+      for (int i = 0; i < row.size(); i++) {
+        widths[i] = Math.max(widths[i], row.get(i).length());
+      }
+    }
+    List<String> lines = new ArrayList<>();
+    for (List<String> row : cells) {
+      StringBuilder line = new StringBuilder();
+      for (int i = 0; i < row.size(); i++) {
+        String space = " ".repeat(widths[i] - row.get(i).length());
+        boolean isNumber = i == 1;
+        line.append(i == 0 ? "" : GAP).append(isNumber ? space + row.get(i) : row.get(i) + space);
+      }
+      lines.add(line.toString().stripTrailing());
+    }
+    return lines;
+  }
+}

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
+import dev.sluice.rules.RequestTemplate;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.RequestForm;
+import dev.sluice.rules.RuleMatch;
+import dev.sluice.rules.RuleMatch.RuleCharge;
+import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.store.MemoryStore;
+import dev.sluice.store.TimeSource;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.UnusableRequestException;
+import dev.sluice.web.VaryBy;
+import dev.sluice.web.WebRequest;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One set of limits in a replay: what it charges each request, its limiter, and a tally for each
+ * limit of each rule. Not thread-safe.
+ */
+final class Side {
+
+  private static final String FIELD = "field:";
+
+  /** What a request comes to before any limit is asked. */
+  enum Outcome {
+    CHARGED,
+    /** A rule matches, and charges nothing: it is unlimited, or its id has no value. */
+    FREE,
+    NO_RULE,
+    /** A rule denies all of its requests, or the cost is above the burst. */
+    DENIED,
+    /** A rule cannot use the request, which a server would answer with a 400. */
+    UNUSABLE
+  }
+
+  /**
+   * What a request is charged.
+   *
+   * @param together the transactions that decide, then those in shadow; of a denied request the one
+   *     whose cost is above the burst, if that is why
+   * @param tallies one for each transaction, then those in shadow whose cost is above the burst; of
+   *     a denied request, the first one denies
+   * @param trials how many of the transactions are in shadow
+   * @param single the only transaction that decides; null if there are several or none
+   */
+  record Charges(
+      Outcome outcome,
+      List<Transaction> together,
+      List<Tally> tallies,
+      int trials,
+      @Nullable Single single) {
+
+    private static Charges of(Outcome outcome, List<Tally> tallies) {
+      return new Charges(outcome, List.of(), tallies, 0, null);
+    }
+  }
+
+  /** A transaction in the form that the limiter decides fastest. */
+  static final class Single {
+
+    private final Limit limit;
+    private final String id;
+    private final byte[] utf8Id;
+    private final long cost;
+
+    Single(Limit limit, String id, long cost) {
+      this.limit = limit;
+      this.id = id;
+      this.utf8Id = id.getBytes(StandardCharsets.UTF_8);
+      this.cost = cost;
+    }
+
+    /** Spends; null if it is allowed. */
+    @Nullable Decision spend() {
+      return limit.trySpend(utf8Id, cost) ? null : limit.check(id, cost);
+    }
+  }
+
+  /** The counts of a limit of a rule. */
+  static final class Tally {
+
+    final int line;
+    final String limit;
+    final boolean shadow;
+    long requests;
+    long denied;
+    long longestWaitNanos;
+    final BitSet clients = new BitSet();
+    final BitSet deniedClients = new BitSet();
+    final Sketch sketch = new Sketch();
+
+    Tally(int line, String limit, boolean shadow) {
+      this.line = line;
+      this.limit = limit;
+      this.shadow = shadow;
+    }
+
+    void deny(long waitNanos, int client) {
+      denied++;
+      longestWaitNanos = Math.max(longestWaitNanos, waitNanos);
+      if (client >= 0) {
+        deniedClients.set(client);
+      }
+    }
+  }
+
+  private record Count(String limit, RequestTemplate id) {}
+
+  private record TallyKey(int line, String limit, boolean shadow) {}
+
+  private final Limits limits;
+  private final RuleBook book;
+  private final List<Count> counts = new ArrayList<>();
+  private final Limiter limiter;
+  private final Map<TallyKey, Tally> tallies = new LinkedHashMap<>();
+
+  /**
+   * Makes a side.
+   *
+   * @param rules where the rules come from, if no limits are counted
+   * @param counted each {@code LIMIT=TEMPLATE}
+   */
+  Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time) {
+    this.limits = limits;
+    this.book = rules;
+    for (String one : counted) {
+      Count count = count(one);
+      if (counts.stream().anyMatch(other -> other.limit().equals(count.limit()))) {
+        throw new IllegalArgumentException(
+            "found two counts of %s, expected one for each limit".formatted(count.limit()));
+      }
+      counts.add(count);
+    }
+    if (counts.isEmpty()) {
+      rules.requirements().forEach(this::require);
+    }
+    this.limiter =
+        Limiter.builder(new CurrentLimits(limits), MemoryStore.builder().time(time).build())
+            .time(time)
+            .build();
+  }
+
+  private Count count(String text) {
+    int equals = text.indexOf('=');
+    if (equals < 1) {
+      throw new IllegalArgumentException(
+          "found %s, expected LIMIT=TEMPLATE such as CallsPerClient={ip}"
+              .formatted(SafeText.quote(text)));
+    }
+    LimitName name = limits.catalogue().get(text.substring(0, equals));
+    require(new Requirement(name.name(), "a count", MissingDefault.REFUSE));
+    return new Count(
+        name.name(),
+        RequestTemplate.parse(
+            text.substring(equals + 1),
+            name.id(),
+            word ->
+                word.startsWith(FIELD)
+                    ? VaryBy.function(word, r -> field(r, word)).orSkip()
+                    : null));
+  }
+
+  /** Refuses a limit that would end the run at the first request for it. */
+  private void require(Requirement needed) {
+    if (!needed.isMetBy(limits)) {
+      throw new IllegalArgumentException(needed.message());
+    }
+  }
+
+  private static @Nullable String field(WebRequest request, String word) {
+    return request.unwrap(LogRequest.class).field(word);
+  }
+
+  Limiter limiter() {
+    return limiter;
+  }
+
+  List<Tally> tallies() {
+    return List.copyOf(tallies.values());
+  }
+
+  /** The rules that this side uses; none where limits are counted. */
+  List<RequestForm> rules() {
+    return counts.isEmpty() ? book.requestRules() : List.of();
+  }
+
+  /** The file of the rules, without its folder. */
+  String rulesFile() {
+    return String.valueOf(Path.of(book.file()).getFileName());
+  }
+
+  /** What the side charges a request. */
+  Charges charges(LogRequest request, ClientAddress address, long hits) {
+    try {
+      return counts.isEmpty()
+          ? ofRules(request, address, hits)
+          : ofCounts(new RequestFacts(request, address), hits);
+    } catch (UnusableRequestException | InvalidRequestException e) {
+      return Charges.of(Outcome.UNUSABLE, List.of());
+    }
+  }
+
+  private Charges ofCounts(RequestFacts facts, long hits) {
+    Map<String, Transaction> together = new LinkedHashMap<>();
+    for (Count count : counts) {
+      LimitName name = limits.catalogue().get(count.limit());
+      for (List<String> parts : count.id().ids(facts)) {
+        String id = name.id().join(parts, Strictness.LENIENT);
+        Transaction one = Transaction.of(limits, count.limit(), id);
+        if (isAboveBurst(one, hits)) {
+          return denied(one, tally(0, count.limit(), false));
+        }
+        together.put(one.bucketKey(), one.withCost(hits));
+      }
+    }
+    return charged(0, List.copyOf(together.values()), List.of(), List.of());
+  }
+
+  private static boolean isAboveBurst(Transaction transaction, long cost) {
+    Quota quota = transaction.quota();
+    return quota != null && cost > quota.burst();
+  }
+
+  private static Charges denied(Transaction tooCostly, Tally tally) {
+    return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
+  }
+
+  private Charges ofRules(LogRequest request, ClientAddress address, long hits) {
+    RuleMatch match = book.match(request, address).orElse(null);
+    if (match == null) {
+      return Charges.of(Outcome.NO_RULE, List.of());
+    }
+    if (match.verdict() == Verdict.DENIES) {
+      return Charges.of(Outcome.DENIED, List.of(tally(match.line(), "", false)));
+    }
+    List<Tally> hopeless = new ArrayList<>();
+    for (RuleCharge charge : match.charges()) {
+      Transaction one;
+      try {
+        one = charge.transaction(limits);
+      } catch (InvalidRequestException e) {
+        if (charge.shadow()) {
+          continue; // a trial refuses nobody
+        }
+        throw e;
+      }
+      if (isAboveBurst(one, charge.cost(hits))) {
+        Tally tally = tally(match.line(), charge.limit(), charge.shadow());
+        if (!charge.shadow()) {
+          return denied(one, tally);
+        }
+        hopeless.add(tally);
+      }
+    }
+    return charged(
+        match.line(), match.enforced(limits, hits), match.trials(limits, hits), hopeless);
+  }
+
+  private Charges charged(
+      int line, List<Transaction> enforced, List<Transaction> trials, List<Tally> hopeless) {
+    if (enforced.isEmpty() && trials.isEmpty() && hopeless.isEmpty()) {
+      return Charges.of(Outcome.FREE, List.of());
+    }
+    List<Transaction> all = new ArrayList<>(enforced);
+    all.addAll(trials);
+    List<Tally> theirs = new ArrayList<>(all.size());
+    for (Transaction transaction : all) {
+      theirs.add(tally(line, transaction.name().name(), transaction.isShadow()));
+    }
+    theirs.addAll(hopeless);
+    return new Charges(
+        Outcome.CHARGED,
+        List.copyOf(all),
+        List.copyOf(theirs),
+        trials.size(),
+        enforced.size() == 1 ? single(enforced.get(0)) : null);
+  }
+
+  private @Nullable Single single(Transaction transaction) {
+    return transaction.quota() == null
+        ? null
+        : new Single(
+            limiter.limit(transaction.name().name()), transaction.id(), transaction.cost());
+  }
+
+  private Tally tally(int line, String limit, boolean shadow) {
+    return tallies.computeIfAbsent(
+        new TallyKey(line, limit, shadow), key -> new Tally(line, limit, shadow));
+  }
+
+  /** Notes that a client sends requests of these charges. */
+  void see(Charges charges, int client, long hash) {
+    for (Tally tally : charges.tallies()) {
+      tally.sketch.add(hash);
+      if (client >= 0) {
+        tally.clients.set(client);
+      }
+    }
+  }
+
+  /**
+   * Decides a request; null if no limit needs to say more.
+   *
+   * @param client the client's number, asked for if a trial denies
+   */
+  @Nullable Decision decide(Charges charges, IntSupplier client) {
+    if (charges.outcome() == Outcome.DENIED) {
+      return null;
+    }
+    List<Transaction> all = charges.together();
+    List<Tally> theirs = charges.tallies();
+    int enforced = all.size() - charges.trials();
+    for (int i = enforced; i < all.size(); i++) {
+      Decision trial = limiter.spend(all.get(i));
+      if (trial.denied()) {
+        theirs.get(i).deny(trial.retryInNanos(), client.getAsInt());
+      }
+    }
+    for (int i = all.size(); i < theirs.size(); i++) {
+      theirs.get(i).deny(0, client.getAsInt());
+    }
+    Single single = charges.single();
+    if (single != null) {
+      return single.spend();
+    }
+    return enforced == 0 ? null : limiter.spend(all.subList(0, enforced));
+  }
+
+  /** The tally of the limit that decided. */
+  static Tally decisive(Charges charges, Decision decision) {
+    for (int i = 0; i < charges.together().size(); i++) {
+      Transaction decided = decision.transaction();
+      if (decided != null && charges.together().get(i).bucketKey().equals(decided.bucketKey())) {
+        return charges.tallies().get(i);
+      }
+    }
+    return charges.tallies().get(0);
+  }
+}

@@ -1,0 +1,578 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.airlift.compress.zstd.ZstdOutputStream;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.zip.GZIPOutputStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class LogReaderTest {
+
+  private static final String COMBINED =
+      "203.0.113.7 - alice [26/Nov/2026:00:00:03 +0100] \"GET /a?b=%22c HTTP/1.1\" 200 512"
+          + " \"https://example.com/\" \"Moz \\\"quoted\\\" \\x41\"";
+  private static final Duration WINDOW = Duration.ofSeconds(5);
+
+  /** A format, one line of it, and what the line has. */
+  private record Example(String format, String text, List<String> values, String time) {
+
+    @Override
+    public String toString() {
+      return format;
+    }
+  }
+
+  private static final List<String> COLUMNS = List.of("client", "target", "status", "host");
+
+  static List<Example> examples() {
+    return List.of(
+        new Example(
+            "combined",
+            COMBINED,
+            Arrays.asList("203.0.113.7", "/a?b=%22c", "200", null),
+            "2026-11-25T23:00:03Z"),
+        new Example(
+            "common",
+            "2001:db8::1 - - [01/Mar/2024:12:59:59 -0330] \"POST / HTTP/2.0\" 429 -",
+            Arrays.asList("2001:db8::1", "/", "429", null),
+            "2024-03-01T16:29:59Z"),
+        new Example(
+            "nginx-json",
+            "{\"time_iso8601\":\"2026-11-26T00:00:03+01:00\",\"remote_addr\":\"203.0.113.7\","
+                + "\"request\":\"GET /x HTTP/1.1\",\"status\":\"200\",\"http_host\":\"a.example\"}",
+            List.of("203.0.113.7", "/x", "200", "a.example"),
+            "2026-11-25T23:00:03Z"),
+        new Example(
+            "caddy",
+            "{\"level\":\"info\",\"ts\":1764111603.25,\"logger\":\"http.log.access\",\"msg\":\"handled"
+                + " request\",\"request\":{\"remote_ip\":\"203.0.113.7\",\"method\":\"GET\",\"host\":"
+                + "\"a.example\",\"uri\":\"/x?y\",\"headers\":{\"User-Agent\":[\"curl\"]}},\"status\":404}",
+            List.of("203.0.113.7", "/x?y", "404", "a.example"),
+            "2025-11-25T23:00:03.250Z"),
+        new Example(
+            "envoy",
+            "[2026-11-26T00:00:03.123Z] \"GET /x HTTP/1.1\" 200 - 0 15 3 2 \"203.0.113.7\" \"curl/8\""
+                + " \"id-1\" \"a.example\" \"10.0.0.1:80\"",
+            Arrays.asList(null, "/x", "200", "a.example"),
+            "2026-11-26T00:00:03.123Z"),
+        new Example(
+            "envoy-json",
+            "{\"start_time\":\"2026-11-26T00:00:03.123Z\",\"method\":\"GET\",\"path\":\"/x\","
+                + "\"response_code\":503,\"downstream_remote_address\":\"203.0.113.7:4711\","
+                + "\"authority\":\"a.example\"}",
+            List.of("203.0.113.7", "/x", "503", "a.example"),
+            "2026-11-26T00:00:03.123Z"),
+        new Example(
+            "haproxy",
+            "Nov 26 00:00:03 lb haproxy[14389]: 203.0.113.7:33317 [26/Nov/2026:00:00:03.655] http-in"
+                + " static/srv1 10/0/30/69/109 200 2750 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {}"
+                + " \"GET /index.html HTTP/1.1\"",
+            Arrays.asList("203.0.113.7", "/index.html", "200", null),
+            "2026-11-26T00:00:03.655Z"),
+        new Example(
+            "alb",
+            "https 2026-11-26T00:00:03.186641Z app/lb/50dc6c495c0c9188 203.0.113.7:2817 10.0.0.1:80"
+                + " 0.086 0.048 0.037 200 200 0 57 \"GET https://a.example:443/x HTTP/1.1\" \"curl/8\""
+                + " ECDHE TLSv1.2 arn:aws:x \"Root=1-58337281\" \"a.example\" \"arn:cert\" 1"
+                + " 2026-11-26T00:00:03.086000Z \"forward\" \"-\" \"-\"",
+            List.of("203.0.113.7", "/x", "200", "a.example"),
+            "2026-11-26T00:00:03.186641Z"),
+        new Example(
+            "cloudfront",
+            "#Version: 1.0\n#Fields: date time x-edge-location sc-bytes c-ip cs-method cs(Host)"
+                + " cs-uri-stem sc-status cs(Referer) cs(User-Agent) cs-uri-query\n"
+                + "2026-11-26\t00:00:03\tLAX1\t2390\t203.0.113.7\tGET\ta.example\t/x\t200\t-\tcurl%208\ty=1",
+            List.of("203.0.113.7", "/x?y=1", "200", "a.example"),
+            "2026-11-26T00:00:03Z"),
+        new Example(
+            "waf",
+            "{\"timestamp\":1764111603123,\"action\":\"ALLOW\",\"httpRequest\":{\"clientIp\":"
+                + "\"203.0.113.7\",\"headers\":[{\"name\":\"Host\",\"value\":\"a.example\"}],\"uri\":\"/x\","
+                + "\"args\":\"\",\"httpMethod\":\"GET\"},\"responseCodeSent\":403}",
+            List.of("203.0.113.7", "/x", "403", "a.example"),
+            "2025-11-25T23:00:03.123Z"),
+        new Example(
+            "json:time=when,client=who,target=url,method=verb",
+            "{\"when\":1764111603,\"who\":\"203.0.113.7\",\"url\":\"/x\",\"verb\":\"PUT\"}",
+            Arrays.asList("203.0.113.7", "/x", null, null),
+            "2025-11-25T23:00:03Z"),
+        new Example(
+            "csv:time=when,client=who,request=line,status=code",
+            "when,who,line,code\n2026-11-26 00:00:03,203.0.113.7,\"GET /x,\"\"y\"\" HTTP/1.1\",200",
+            Arrays.asList("203.0.113.7", "/x,\"y\"", "200", null),
+            "2026-11-26T00:00:03Z"),
+        new Example(
+            "regex:^(?<time>\\S+) (?<client>\\S+) (?<method>\\S+) (?<target>\\S+)",
+            "2026-11-26T00:00:03Z 203.0.113.7 GET /x",
+            Arrays.asList("203.0.113.7", "/x", null, null),
+            "2026-11-26T00:00:03Z"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("examples")
+  void line_hasItsValues(Example example) throws IOException {
+    LogReader reader = reader(example.format(), example.text());
+    LogRequest request = new LogRequest(reader.format(), null);
+    LogEntry entry = reader.next();
+    assertNotNull(entry, () -> example.format() + " is not understood");
+    request.show(entry);
+    String query = request.query();
+    List<String> found = new ArrayList<>();
+    found.add(request.peer());
+    found.add(request.path() + (query == null ? "" : "?" + query));
+    found.add(request.field("status"));
+    found.add(
+        request.headers("Host").isEmpty() ? null : request.headers("Host").get(0).split(":", 2)[0]);
+
+    assertEquals(example.values(), found, () -> "of " + COLUMNS);
+    assertEquals(Instant.parse(example.time()), Words.instant(entry.atNanos()));
+    assertNull(reader.next());
+    assertEquals(0, reader.found().unread());
+  }
+
+  @ParameterizedTest
+  @MethodSource("examples")
+  void format_isRecognised_whereItHasAName(Example example) {
+    if (example.format().indexOf(':') < 0) {
+      byte[] head = (example.text() + "\n").getBytes(StandardCharsets.UTF_8);
+      String found = LogFormat.recognise(head, head.length, ZoneOffset.UTC);
+      String expected =
+          example.text().startsWith("{")
+              ? "json"
+              : example.format().equals("common") ? "combined" : example.format();
+      assertEquals(expected, found);
+    }
+  }
+
+  @Test
+  void trace_isNotALog() throws IOException {
+    String trace = "{\"at\":1700000000000000000,\"op\":\"spend\",\"limit\":\"L\",\"id\":\"3\"}\n";
+    assertTrue(!Replay.isLog(stream(trace)) && !Replay.isLog(stream("")));
+    assertTrue(
+        Replay.isLog(stream(COMBINED)) && Replay.isLog(new ByteArrayInputStream(gzip(COMBINED))));
+    assertTrue(Replay.isLog(new ByteArrayInputStream(zstd(COMBINED))));
+  }
+
+  @Test
+  void logOfWhichNoLineIsUnderstood_isRefused_withItsFirstLine() throws IOException {
+    LogReader reader = reader("combined", "what?\nthat.");
+    assertNull(reader.next());
+    String message = assertThrows(LogException.class, reader::requireUnderstood).getMessage();
+    assertTrue(message.startsWith("log:1: ") && message.contains("what?"), message);
+
+    LogReader noTime = reader("csv:client=ip", "ts,ip\n2026-11-26T00:00:03Z,203.0.113.7");
+    assertNull(noTime.next());
+    message = assertThrows(LogException.class, noTime::requireUnderstood).getMessage();
+    assertTrue(message.contains("no column for the time") && message.contains("ts, ip"), message);
+  }
+
+  @Test
+  void headings_holdForTheirFile_whateverTheirCase() throws IOException {
+    String mark = "\ufeff";
+    LogReader csv =
+        new LogReader(
+            "csv:time=Timestamp,client=IP,method=Verb",
+            ZoneOffset.UTC,
+            List.of(
+                source(
+                    "a", bytes(mark + "Timestamp,IP,verb", "2026-11-26T00:00:01Z,203.0.113.1,A")),
+                source("b", bytes("x,ip,timestamp", "?,203.0.113.2,2026-11-26T00:00:02Z"))),
+            WINDOW,
+            true);
+    assertEquals(List.of("203.0.113.1 A", "203.0.113.2 null"), values(csv, "client", "method"));
+    LogReader cloudfront =
+        new LogReader(
+            null,
+            ZoneOffset.UTC,
+            List.of(
+                source(
+                    "a",
+                    bytes("#Fields: date time c-ip sc-status", "2026-11-26\t00:00:01\t::1\t200")),
+                source(
+                    "b",
+                    bytes(
+                        "#Version: 1.0",
+                        "#Fields: time date sc-status c-ip",
+                        "00:00:02\t2026-11-26\t404\t::2",
+                        "#Fields: date time c-ip",
+                        "2026-11-26\t00:00:03\t::3"))),
+            WINDOW,
+            true);
+    assertEquals(List.of("::1 200", "::2 404", "::3 null"), values(cloudfront, "client", "status"));
+    assertEquals(
+        1,
+        values(reader("combined", mark + COMBINED), "client", "status").stream()
+            .filter("203.0.113.7 200"::equals)
+            .count());
+    byte[] head = (mark + COMBINED + "\n").getBytes(StandardCharsets.UTF_8);
+    assertEquals("combined", LogFormat.recognise(head, head.length, ZoneOffset.UTC));
+  }
+
+  private static List<String> values(LogReader reader, String one, String two) throws IOException {
+    LogRequest request = new LogRequest(reader.format(), null);
+    List<String> values = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      request.show(entry);
+      values.add(request.field(one) + " " + request.field(two));
+    }
+    return values;
+  }
+
+  @Test
+  void headersOfARequest_areReadFromJson() throws IOException {
+    String caddy =
+        "{\"ts\":1764111603.25,\"request\":{\"remote_ip\":\"203.0.113.7\",\"method\":\"GET\",\"uri\":"
+            + "\"/x\",\"headers\":{\"User-Agent\":[\"curl\"],\"Referer\":[\"r\"],\"X-Forwarded-For\":"
+            + "[\"::1\"]}},\"status\":404}";
+    String waf =
+        "{\"timestamp\":1764111603123,\"httpRequest\":{\"clientIp\":\"203.0.113.7\",\"headers\":["
+            + "{\"name\":\"user-agent\",\"value\":\"curl\"},{\"name\":\"Referer\",\"value\":\"r\"},"
+            + "{\"name\":\"X-Forwarded-For\",\"value\":\"::1\"}],\"uri\":\"/x\",\"httpMethod\":\"GET\"}}";
+    for (String text : List.of(caddy, waf)) {
+      LogReader reader = reader("json", text);
+      LogRequest request = new LogRequest(reader.format(), null);
+      request.show(reader.next());
+      assertEquals(List.of("curl"), request.headers("User-Agent"));
+      assertEquals(List.of("r"), request.headers("Referer"));
+      assertEquals(List.of("::1"), request.headers("X-Forwarded-For"));
+    }
+  }
+
+  @Test
+  void escapedBytes_areUtf8() throws IOException {
+    LogReader reader =
+        reader("combined", COMBINED.replace("\\x41", "\\xC3\\xA9t\\xc3\\xa9 \\\\x41"));
+    LogRequest request = new LogRequest(reader.format(), null);
+    request.show(reader.next());
+    assertEquals(List.of("Moz \"quoted\" été \\x41"), request.headers("User-Agent"));
+  }
+
+  @Test
+  void valuesWithLineEnds_makeDifferentKeys() throws IOException {
+    List<byte[]> keys = new ArrayList<>();
+    for (String values : List.of("\"a\\nb\",\"method\":\"c\"", "\"a\",\"method\":\"b\\nc\"")) {
+      LogReader reader =
+          reader("json", "{\"time\":\"2026-11-26T00:00:03Z\",\"host\":" + values + "}");
+      LogEntry entry = reader.next();
+      assertNotNull(entry);
+      LogRequest.Key key = new LogRequest.Key();
+      int[] columns = {reader.format().column("host"), reader.format().column("method")};
+      key.take(entry, columns);
+      keys.add(key.copy());
+    }
+    assertTrue(!Arrays.equals(keys.get(0), keys.get(1)));
+  }
+
+  @Test
+  void escapes_areUndone_onlyWhereTheyAreAskedFor() throws IOException {
+    LogReader reader = reader("combined", COMBINED);
+    LogRequest request = new LogRequest(reader.format(), null);
+    request.show(reader.next());
+    assertEquals(List.of("Moz \"quoted\" A"), request.headers("User-Agent"));
+    assertEquals("alice", request.user());
+    assertEquals(List.of(), request.headers("X-Absent"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "\u0000\u0001\u0002\u0003",
+        "203.0.113.7",
+        "203.0.113.7 - - [",
+        "203.0.113.7 - - [99/Nov/2026:00:00:03 +0100] \"GET / HTTP/1.1\" 200 1",
+        "203.0.113.7 - - [26/Xyz/2026:00:00:03 +0100] \"GET / HTTP/1.1\" 200 1",
+        "203.0.113.7 - - [26/Nov/2026:00:00:03 +9900] \"GET / HTTP/1.1\" 200 1",
+        "203.0.113.7 - - [26/Nov/2026:00:00:0",
+        "{\"ts\":1,",
+        "{}",
+        "[]",
+        "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}}}}}"
+      })
+  void brokenLine_isCounted_andTheOthersAreRead(String broken) throws IOException {
+    for (String format :
+        List.of("combined", "envoy", "alb", "haproxy", "json", "regex:(?<time>\\d+)x")) {
+      LogReader reader = reader(format, broken + "\n" + broken);
+      assertNull(reader.next());
+      assertEquals(broken.isEmpty() ? 0 : 2, reader.found().unread());
+      assertEquals(broken.isEmpty() ? null : "log:1", reader.found().firstUnread());
+    }
+    LogReader reader = reader("combined", broken + "\n" + COMBINED + "\r\n" + broken);
+    assertNotNull(reader.next());
+    assertNull(reader.next());
+  }
+
+  @Test
+  void strict_refusesTheFirstBrokenLine() throws IOException {
+    LogReader reader =
+        new LogReader(
+            "combined",
+            ZoneOffset.UTC,
+            List.of(source("log", (COMBINED + "\n\u001b[31m").getBytes(StandardCharsets.UTF_8))),
+            Duration.ZERO,
+            true);
+    String message = assertThrows(LogException.class, () -> all(reader)).getMessage();
+    assertTrue(message.startsWith("log:2: "), message);
+    assertTrue(message.indexOf('\u001b') < 0, message);
+  }
+
+  @Test
+  void lineOf10Megabytes_isCounted_andTheNextIsRead() throws IOException {
+    String huge = "x".repeat(10 << 20);
+    LogReader reader = reader("combined", huge + "\n" + COMBINED + "\n" + huge);
+    assertNotNull(reader.next());
+    assertNull(reader.next());
+    assertEquals(2, reader.found().unread());
+    assertEquals(3, reader.found().lines());
+  }
+
+  @Test
+  void compressedLogs_areRead_alsoOfSeveralParts() throws IOException {
+    ByteArrayOutputStream twoMembers = new ByteArrayOutputStream();
+    twoMembers.write(gzip(line(1)));
+    twoMembers.write(gzip(line(2)));
+    ByteArrayOutputStream twoFrames = new ByteArrayOutputStream();
+    twoFrames.write(zstd(line(3)));
+    twoFrames.write(zstd(line(4)));
+    LogReader reader =
+        new LogReader(
+            null,
+            ZoneOffset.UTC,
+            List.of(
+                trickling("b.gz", twoMembers.toByteArray()),
+                source("c.zst", twoFrames.toByteArray())),
+            WINDOW,
+            true);
+    assertEquals(List.of(1L, 2L, 3L, 4L), all(reader));
+    assertEquals("combined", reader.format().name());
+  }
+
+  @Test
+  void truncatedLogs_areRefused_withTheirName() throws IOException {
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < 5000; i++) {
+      text.append(line(i)).append('\n');
+    }
+    for (byte[] whole : List.of(gzip(text.toString()), zstd(text.toString()))) {
+      byte[] part = Arrays.copyOf(whole, whole.length / 2);
+      LogReader reader =
+          new LogReader("combined", ZoneOffset.UTC, List.of(source("cut", part)), WINDOW, false);
+      String message = assertThrows(LogException.class, () -> all(reader)).getMessage();
+      assertTrue(message.startsWith("cut: "), message);
+    }
+  }
+
+  @Test
+  void damagedLogs_areRefused_withTheirName() throws IOException {
+    for (byte[] whole : List.of(gzip(line(1)), zstd(line(1)))) {
+      byte[] damaged = whole.clone();
+      for (int i = 6; i < damaged.length; i++) {
+        damaged[i] ^= 0x55;
+      }
+      String message =
+          assertThrows(
+                  LogException.class,
+                  () ->
+                      all(
+                          new LogReader(
+                              "combined",
+                              ZoneOffset.UTC,
+                              List.of(source("bad", damaged)),
+                              WINDOW,
+                              false)))
+              .getMessage();
+      assertTrue(message.startsWith("bad: "), message);
+    }
+  }
+
+  @Test
+  void severalLogs_areMergedByTime() throws IOException {
+    LogReader reader =
+        new LogReader(
+            "combined",
+            ZoneOffset.UTC,
+            List.of(
+                source("a", bytes(line(1), line(40), line(100))),
+                source("b", bytes(line(2), line(50))),
+                source("c", bytes())),
+            Duration.ZERO,
+            true);
+    assertEquals(List.of(1L, 2L, 40L, 50L, 100L), all(reader));
+    assertEquals(0, reader.found().mostLateNanos());
+  }
+
+  @Test
+  void linesWithinTheWindow_areSorted_andLaterOnesAreCounted() throws IOException {
+    LogReader reader =
+        reader("combined", String.join("\n", line(10), line(7), line(12), line(30), line(3)));
+    assertEquals(List.of(7L, 10L, 12L, 12L, 30L), all(reader).stream().sorted().toList());
+    assertEquals(1, reader.found().late());
+    assertEquals(Duration.ofSeconds(27).toNanos(), reader.found().mostLateNanos());
+  }
+
+  @Test
+  void hourThatRepeatsAtTheEndOfSummerTime_isReadInOrder() throws IOException {
+    ZoneId berlin = ZoneId.of("Europe/Berlin");
+    List<String> lines = new ArrayList<>();
+    for (String time :
+        List.of("02:10:00", "02:40:00", "02:59:59", "02:00:01", "02:30:00", "03:00:00")) {
+      lines.add("2026-10-25T" + time + " 203.0.113.7");
+    }
+    LogReader reader =
+        new LogReader(
+            "regex:(?<time>\\S+) (?<client>\\S+)",
+            berlin,
+            List.of(source("log", bytes(lines.toArray(String[]::new)))),
+            WINDOW,
+            true);
+    List<Instant> times = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      times.add(Words.instant(entry.atNanos()));
+    }
+    assertEquals(
+        List.of(
+            Instant.parse("2026-10-25T00:10:00Z"),
+            Instant.parse("2026-10-25T00:40:00Z"),
+            Instant.parse("2026-10-25T00:59:59Z"),
+            Instant.parse("2026-10-25T01:00:01Z"),
+            Instant.parse("2026-10-25T01:30:00Z"),
+            Instant.parse("2026-10-25T02:00:00Z")),
+        times);
+  }
+
+  @Test
+  void hourThatRepeats_isReadForEachFileApart() throws IOException {
+    byte[] file = bytes("2026-10-25T02:10:00 a", "2026-10-25T02:59:59 a", "2026-10-25T02:20:00 a");
+    LogReader reader =
+        new LogReader(
+            "regex:(?<time>\\S+) (?<client>\\S+)",
+            ZoneId.of("Europe/Berlin"),
+            List.of(source("a", file), source("b", file)),
+            WINDOW,
+            true);
+    List<String> times = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      times.add(Words.instant(entry.atNanos()).toString().substring(11, 16));
+    }
+    assertEquals(List.of("00:10", "00:10", "00:59", "00:59", "01:20", "01:20"), times);
+  }
+
+  @Test
+  void unknownFormat_isRefused_withThoseThatExist() {
+    String message =
+        assertThrows(IllegalArgumentException.class, () -> reader("comboned", "")).getMessage();
+    assertTrue(message.contains("combined"), message);
+    assertThrows(IllegalArgumentException.class, () -> reader("json:time", ""));
+    assertThrows(IllegalArgumentException.class, () -> reader("regex:(", ""));
+  }
+
+  /** A line at a second of a day. */
+  private static String line(long second) {
+    return COMBINED.replace(
+        "00:00:03",
+        String.format(Locale.ROOT, "%02d:%02d:%02d", second / 3600, second / 60 % 60, second % 60));
+  }
+
+  private static List<Long> all(LogReader reader) throws IOException {
+    long midnight = Instant.parse("2026-11-25T23:00:00Z").getEpochSecond();
+    List<Long> seconds = new ArrayList<>();
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      seconds.add(Words.instant(entry.atNanos()).getEpochSecond() - midnight);
+    }
+    return seconds;
+  }
+
+  private static LogReader reader(String format, String text) throws IOException {
+    return new LogReader(
+        format,
+        ZoneOffset.UTC,
+        List.of(source("log", text.getBytes(StandardCharsets.UTF_8))),
+        WINDOW,
+        false);
+  }
+
+  private static byte[] bytes(String... lines) {
+    return String.join("\n", lines).getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static InputStream stream(String text) {
+    return new ByteArrayInputStream(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  private static byte[] gzip(String text) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (OutputStream out = new GZIPOutputStream(packed)) {
+      out.write((text + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+    return packed.toByteArray();
+  }
+
+  private static byte[] zstd(String text) throws IOException {
+    ByteArrayOutputStream packed = new ByteArrayOutputStream();
+    try (OutputStream out = new ZstdOutputStream(packed)) {
+      out.write((text + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+    return packed.toByteArray();
+  }
+
+  static LogSource source(String name, byte[] bytes) {
+    return new LogSource() {
+      @Override
+      public String name() {
+        return name;
+      }
+
+      @Override
+      public InputStream open() {
+        return new ByteArrayInputStream(bytes);
+      }
+    };
+  }
+
+  /** A pipe, which has a few bytes at a time and never says that it has more. */
+  private static LogSource trickling(String name, byte[] bytes) {
+    return new LogSource() {
+      @Override
+      public String name() {
+        return name;
+      }
+
+      @Override
+      public InputStream open() {
+        return new ByteArrayInputStream(bytes) {
+          @Override
+          public int read(byte[] target, int from, int length) {
+            return super.read(target, from, Math.min(length, 7));
+          }
+
+          @Override
+          public int available() {
+            return 0;
+          }
+        };
+      }
+    };
+  }
+}

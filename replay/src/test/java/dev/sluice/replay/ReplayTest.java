@@ -1,0 +1,603 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import static org.junit.jupiter.api.Assertions.assertDoesNotThrow;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.limit.Limits;
+import dev.sluice.replay.Replay.Denial;
+import dev.sluice.replay.ReplayResult.Row;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.web.ClientAddress;
+import dev.sluice.web.ProxyHeader;
+import dev.sluice.yaml.LimitFiles;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Random;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class ReplayTest {
+
+  private static final String NAMES =
+      """
+      names:
+        - {number: 1001, name: Logins, id: ipAddress}
+        - {number: 1002, name: Calls, id: ipAddress}
+        - {number: 1003, name: PerKey, id: string}
+        - {number: 1004, name: Trial, id: ipAddress}
+      """;
+  private static final String LIMITS =
+      NAMES
+          + """
+          limits:
+            Logins: {burst: 3, count: 3, period: 1m}
+            Calls: {burst: 20, count: 20, period: 10s}
+            PerKey: {burst: 1, count: 1, period: 1m}
+            Trial: {burst: 1, count: 1, period: 1h}
+          """;
+  private static final String RULES =
+      """
+      rules:
+        - path: /login
+          limits:
+            - {limit: Logins, id: "{ip}"}
+            - {limit: Calls, id: "{ip}"}
+        - path: /free
+          unlimited: true
+        - path: /api/**
+          limits:
+            - {limit: Calls, id: "{ip}"}
+            - {limit: Trial, id: "{ip}", shadow: true}
+      """;
+
+  @TempDir Path folder;
+
+  /** A line of a log. */
+  private record Request(long second, int client, String path) {
+
+    String line() {
+      return String.format(
+          Locale.ROOT,
+          "203.0.113.%s - - [26/Nov/2026:%02d:%02d:%02d +0000] \"GET %s HTTP/1.1\" 200 5 \"-\" \"-\"",
+          client,
+          second / 3600,
+          second / 60 % 60,
+          second % 60,
+          path);
+    }
+  }
+
+  /** The law in its simplest form: a bucket of tokens that are counted in nanoseconds. */
+  private static final class Model {
+
+    private final Map<String, Long> tats = new HashMap<>();
+
+    boolean wouldDeny(String bucket, long burst, long nanosPerToken, long now) {
+      long tat = Math.max(now, tats.getOrDefault(bucket, 0L));
+      return tat + nanosPerToken - now > burst * nanosPerToken;
+    }
+
+    void spend(String bucket, long nanosPerToken, long now) {
+      tats.put(bucket, Math.max(now, tats.getOrDefault(bucket, 0L)) + nanosPerToken);
+    }
+  }
+
+  private static List<Request> traffic(long seed, int size) {
+    Random random = new Random(seed);
+    List<String> paths = List.of("/login", "/api/a?x=1", "/api/b", "/free", "/other");
+    List<Request> traffic = new ArrayList<>();
+    long second = 0;
+    for (int i = 0; i < size; i++) {
+      second += random.nextInt(10) == 0 ? random.nextInt(30) : 0;
+      traffic.add(
+          new Request(second, 1 + random.nextInt(6), paths.get(random.nextInt(paths.size()))));
+    }
+    return traffic;
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3, 4, 5})
+  void replay_equalsTheModel(long seed) throws IOException {
+    List<Request> traffic = traffic(seed, 3000);
+    Model model = new Model();
+    long callsNanos = 500_000_000;
+    long loginsNanos = 20_000_000_000L;
+    Map<String, Long> denied = new HashMap<>();
+    Map<String, Set<Integer>> deniedClients = new HashMap<>();
+    long trials = 0;
+    for (Request request : traffic) {
+      long now = request.second() * 1_000_000_000;
+      String calls = "calls" + request.client();
+      String logins = "logins" + request.client();
+      if (request.path().equals("/login")) {
+        boolean one = model.wouldDeny(logins, 3, loginsNanos, now);
+        boolean two = model.wouldDeny(calls, 20, callsNanos, now);
+        if (one || two) {
+          String row = one ? "1 Logins" : "1 Calls"; // the one that asks for the longer wait
+          denied.merge(row, 1L, Long::sum);
+          deniedClients.computeIfAbsent(row, unused -> new HashSet<>()).add(request.client());
+        } else {
+          model.spend(logins, loginsNanos, now);
+          model.spend(calls, callsNanos, now);
+        }
+      } else if (request.path().startsWith("/api")) {
+        if (model.wouldDeny(calls, 20, callsNanos, now)) {
+          denied.merge("8 Calls", 1L, Long::sum);
+          deniedClients.computeIfAbsent("8 Calls", u -> new HashSet<>()).add(request.client());
+        } else {
+          model.spend(calls, callsNanos, now);
+        }
+        String trial = "trial" + request.client();
+        if (model.wouldDeny(trial, 1, 3_600_000_000_000L, now)) {
+          trials++;
+        } else {
+          model.spend(trial, 3_600_000_000_000L, now);
+        }
+      }
+    }
+
+    ReplayResult result = Replay.of(limits(LIMITS, RULES), sources(traffic)).run();
+
+    assertEquals(traffic.size(), result.totals().requests());
+    assertEquals(6, result.totals().clients());
+    Map<String, Long> found = new HashMap<>();
+    for (Row row : result.rows()) {
+      String line = row.rule().substring(row.rule().lastIndexOf(':') + 1);
+      if (row.shadow()) {
+        assertEquals(trials, row.denied());
+      } else if (row.denied() > 0) {
+        String key = (line.equals("2") ? "1" : "8") + " " + row.limit();
+        found.put(key, row.denied());
+        assertEquals(deniedClients.get(key).size(), row.deniedClients());
+      }
+    }
+    assertEquals(denied, found);
+    assertEquals(
+        denied.values().stream().mapToLong(Long::longValue).sum(), result.totals().denied());
+    assertEquals(count(traffic, "/other"), result.uncharged().noRule());
+    assertEquals(count(traffic, "/free"), result.uncharged().free());
+    assertEquals(
+        result.totals().denied(),
+        result.series().bins().stream().mapToLong(ReplayResult.Bin::denied).sum());
+  }
+
+  private static long count(List<Request> traffic, String path) {
+    return traffic.stream().filter(request -> request.path().equals(path)).count();
+  }
+
+  @Test
+  void count_needsNoRules_andEqualsARuleForAllPaths() throws IOException {
+    List<Request> traffic = traffic(9, 2000);
+    ReplayResult counted =
+        Replay.of(limits(LIMITS, ""), sources(traffic)).counts(List.of("Logins={ip}")).run();
+    ReplayResult ruled =
+        Replay.of(
+                limits(
+                    LIMITS, "rules:\n  - path: /**\n    limits: [{limit: Logins, id: '{ip}'}]\n"),
+                sources(traffic))
+            .run();
+
+    assertTrue(counted.totals().denied() > 0, counted.uncharged() + " " + counted.rows());
+    assertEquals(ruled.totals(), counted.totals());
+    assertEquals(ruled.mostDenied(), counted.mostDenied());
+    assertEquals(ruled.worst(), counted.worst());
+    assertEquals(ruled.series(), counted.series());
+  }
+
+  @Test
+  void field_isAPlaceholder_andACost() throws IOException {
+    String log =
+        """
+        {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","tenant":"a","tokens":2}
+        {"time":"2026-11-26T00:00:00Z","client":"203.0.113.2","tenant":"a","tokens":2}
+        {"time":"2026-11-26T00:00:00Z","client":"203.0.113.2","tenant":"b","tokens":1}
+        {"time":"2026-11-26T00:00:01Z","client":"203.0.113.2","tokens":1}
+        {"time":"2026-11-26T00:00:02Z","client":"203.0.113.2","tenant":"a","tokens":9}
+        """;
+    ReplayResult result =
+        Replay.of(
+                limits(LIMITS.replace("PerKey: {burst: 1", "PerKey: {burst: 3"), ""), sources(log))
+            .counts(List.of("PerKey={field:tenant}"))
+            .costField("tokens")
+            .run();
+    // one for the tokens that are left, one for a cost above the burst
+    assertEquals(2, result.totals().denied(), result.uncharged() + " " + result.rows());
+    assertEquals(1, result.uncharged().free());
+    assertEquals(0, result.uncharged().unusable());
+  }
+
+  @Test
+  void costField_thatNoRequestHas_isRefused() {
+    String log = "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"tokens\":2}\n";
+    for (String text : List.of(log, "time,client,tokens\n2026-11-26T00:00:00Z,203.0.113.1,2\n")) {
+      Replay.Builder replay =
+          Replay.of(assertDoesNotThrow(() -> limits(LIMITS, "")), sources(text))
+              .format(text.equals(log) ? "json" : "csv")
+              .counts(List.of("Calls={ip}"))
+              .costField("tokns");
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.contains("\"tokns\""), message);
+    }
+  }
+
+  @Test
+  void costThatIsNoNumber_isTakenAs1_andCounted() throws IOException {
+    StringBuilder log = new StringBuilder();
+    for (String cost : List.of("7", "-", "many", "", "1.5", "-3", "12345678901234567890", "7")) {
+      log.append("2026-11-26T00:00:00Z,203.0.113.1,").append(cost).append('\n');
+    }
+    ReplayResult result =
+        Replay.of(limits(LIMITS, ""), sources("time,client,tokens\n" + log))
+            .format("csv")
+            .counts(List.of("Calls={ip}"))
+            .costField("tokens")
+            .run();
+    assertEquals(5, result.uncharged().lackingCost());
+    assertEquals(1, result.totals().denied()); // the huge cost; the others are 19 of 20
+    String text = String.join("\n", ReplayText.lines(result, "", ClientNames.SHOW));
+    assertTrue(text.contains("no cost in the log, taken as 1"), text);
+  }
+
+  @Test
+  void costAboveTheBurstOfTheCandidate_isADenial() throws IOException {
+    String log =
+        """
+        {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","request":"GET /api/x HTTP/1.1","tokens":9}
+        {"time":"2026-11-26T00:01:00Z","client":"203.0.113.2","request":"GET /api/x HTTP/1.1","tokens":1}
+        """;
+    Limits candidate = limits(LIMITS.replace("Calls: {burst: 20,", "Calls: {burst: 5,"), "");
+    List<Denial> denials = new ArrayList<>();
+    for (List<String> counts : List.of(List.<String>of(), List.of("Calls={ip}"))) {
+      ReplayResult result =
+          Replay.of(limits(LIMITS, RULES), sources(log))
+              .counts(counts)
+              .costField("tokens")
+              .against(candidate)
+              .run();
+      ReplayResult.Change change = result.change();
+      assertNotNull(change);
+      assertEquals(0, result.totals().denied());
+      assertEquals(1, change.newlyDenied(), result.toString());
+      assertEquals(1, change.newlyDeniedClients());
+      Row row = change.rows().get(0);
+      assertEquals("Calls 1 1", row.limit() + " " + row.denied() + " " + row.deniedClients());
+      var unused =
+          Replay.of(candidate, sources(log))
+              .counts(List.of("Calls={ip}"))
+              .costField("tokens")
+              .denials(denials::add)
+              .run();
+      assertEquals("Calls 203.0.113.1", denials.get(0).limit() + " " + denials.get(0).id());
+    }
+  }
+
+  @Test
+  void limitThatTheCandidateLacks_isRefusedBeforeTheRun() throws IOException {
+    Limits base = limits(LIMITS, RULES);
+    String absent = LIMITS.replace("  Calls: {burst: 20, count: 20, period: 10s}\n", "");
+    String unknown = absent.replace("  - {number: 1002, name: Calls, id: ipAddress}\n", "");
+    for (String candidate : List.of(absent, unknown)) {
+      for (List<String> counts : List.of(List.<String>of(), List.of("Calls={ip}"))) {
+        Replay.Builder replay =
+            Replay.of(base, sources(traffic(1, 10)))
+                .counts(counts)
+                .against(limits(candidate, ""))
+                .denials(denial -> fail("the run has begun"));
+        String message = assertThrows(LogException.class, replay::run).getMessage();
+        assertTrue(message.startsWith("the candidate: ") && message.contains("Calls"), message);
+      }
+    }
+  }
+
+  @Test
+  void trialThatDenies_hasClientsAndAWait() throws IOException {
+    ReplayResult result = Replay.of(limits(LIMITS, RULES), sources(traffic(1, 1000))).run();
+    Row trial = result.rows().stream().filter(Row::shadow).findFirst().orElseThrow();
+    assertTrue(trial.denied() > 0);
+    assertEquals(6, trial.deniedClients());
+    assertTrue(trial.longestWaitNanos() > Duration.ofMinutes(50).toNanos(), trial.toString());
+  }
+
+  @Test
+  void logWhoseRequestsLackWhatIsCounted_isRefused() throws IOException {
+    Limits limits = limits(LIMITS, "");
+    String log = "time,client\n2026-11-26T00:00:00Z,203.0.113.1\n";
+    Replay.Builder noClient =
+        Replay.of(limits, sources(log)).format("csv:time=time").counts(List.of("Calls={ip}"));
+    assertTrue(assertThrows(LogException.class, noClient::run).getMessage().endsWith("have ip"));
+    Replay.Builder noField =
+        Replay.of(limits, sources(log)).format("csv").counts(List.of("PerKey={field:tenant}"));
+    assertTrue(
+        assertThrows(LogException.class, noField::run).getMessage().endsWith("field:tenant"));
+  }
+
+  @Test
+  void columnsOfTheCandidatesRules_areReadFromTheFirstLine() throws IOException {
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: '{header:x-key}'}]\n";
+    String line =
+        "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"request\":\"GET /api/x"
+            + " HTTP/1.1\",\"x-key\":\"a\"}\n";
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(line.repeat(3)))
+            .against(limits(LIMITS, rules))
+            .run();
+    ReplayResult.Change change = result.change();
+    assertNotNull(change);
+    assertEquals(2, change.newlyDenied(), change.toString());
+    ReplayResult lacking =
+        Replay.of(limits(LIMITS, RULES), sources(line.replace("x-key", "y-key")))
+            .against(limits(LIMITS, rules))
+            .run();
+    assertEquals("header:x-key", lacking.uncharged().lacking().get(0).word());
+  }
+
+  @Test
+  void hugeValues_areNotKept_andClientsStayDistinct() throws IOException {
+    StringBuilder log = new StringBuilder("time,client\n");
+    for (int i = 0; i < 4; i++) {
+      log.append("2026-11-26T00:00:00Z,").append("x".repeat(5000)).append(i % 2).append('\n');
+    }
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: all}]\n";
+    ReplayResult result =
+        Replay.of(limits(LIMITS, rules), sources(log.toString()))
+            .format("csv")
+            .counts(List.of("PerKey=all"))
+            .run();
+    assertEquals(2, result.totals().clients());
+    assertEquals(3, result.totals().denied());
+    assertTrue(result.mostDenied().get(0).name().length() < 200);
+  }
+
+  @Test
+  void mask_hidesTheEndOfAddresses_andOfOtherNames() {
+    assertEquals("203.0.113.x", ClientNames.MASK.of("203.0.113.7"));
+    assertEquals("203.0.113.x", ClientNames.MASK.of("203.0.113.7/32"));
+    assertEquals("2001:db8:x", ClientNames.MASK.of("2001:db8:1:2::/64"));
+    assertEquals("use…", ClientNames.MASK.of("user:alice:admin"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void against_findsWhoIsNewlyDenied(long seed) throws IOException {
+    List<Request> traffic = traffic(seed, 2000);
+    Limits base = limits(LIMITS, RULES);
+    Limits candidate =
+        limits(LIMITS.replace("Calls: {burst: 20, count: 20", "Calls: {burst: 2, count: 20"), "");
+    ReplayResult alone = Replay.of(base, sources(traffic)).run();
+    ReplayResult both = Replay.of(base, sources(traffic)).against(candidate).run();
+    ReplayResult other =
+        Replay.of(
+                limits(
+                    LIMITS.replace("Calls: {burst: 20, count: 20", "Calls: {burst: 2, count: 20"),
+                    RULES),
+                sources(traffic))
+            .run();
+
+    assertEquals(alone.totals(), both.totals());
+    assertEquals(alone.rows(), both.rows());
+    assertNull(alone.change());
+    ReplayResult.Change change = both.change();
+    assertNotNull(change);
+    assertEquals(other.totals(), change.totals());
+    assertEquals(other.rows(), change.rows());
+    assertEquals(
+        change.totals().denied() - both.totals().denied(),
+        change.newlyDenied() - change.newlyAllowed());
+    assertTrue(FailIf.parse("newly-denied-requests > 0").isMet(both));
+    assertTrue(!FailIf.parse("newly-denied-requests > 100%").isMet(both));
+    assertTrue(FailIf.parse("denied-clients >= 100%").isMet(both));
+  }
+
+  @Test
+  void moreClientsThanNames_areEstimated_andDecisionsStayExact() throws IOException {
+    StringBuilder log = new StringBuilder();
+    for (int i = 0; i < 20_000; i++) {
+      String line =
+          "10.0.%s.%s - - [26/Nov/2026:00:00:00 +0000] \"GET /api/x HTTP/1.1\" 200 5 \"-\" \"-\"\n"
+              .formatted(i / 250, i % 250);
+      log.append(line.repeat(i % 1000 == 999 ? 30 : 1));
+    }
+    Replay.Builder replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
+    replay.mostClients = 100;
+    ReplayResult result = replay.run();
+    assertTrue(!result.totals().exact());
+    assertEquals(20_000.0, (double) result.totals().clients(), 400.0);
+    assertEquals(200, result.totals().denied());
+    assertEquals(20, result.totals().deniedClients());
+    assertEquals(10, result.mostDenied().size());
+    assertTrue(ReplayText.lines(result, "", ClientNames.SHOW).get(0).contains("about "));
+  }
+
+  @Test
+  void addressBehindAProxy_isFoundAsAServerFindsIt() throws IOException {
+    String log =
+        """
+        {"time":"2026-11-26T00:00:00Z","remote_addr":"10.0.0.1","request":"GET /api/x HTTP/1.1","http_x_forwarded_for":"198.51.100.9, 203.0.113.8"}
+        {"time":"2026-11-26T00:00:00Z","remote_addr":"203.0.113.8","request":"GET /api/x HTTP/1.1","http_x_forwarded_for":"192.0.2.1"}
+        """;
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(log))
+            .client(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "10.0.0.0/8"), null)
+            .run();
+    assertEquals(1, result.totals().clients());
+  }
+
+  @Test
+  void ruleWhoseFieldTheLogLacks_isListed() throws IOException {
+    String rules =
+        """
+        rules:
+          - path: /api/**
+            limits: [{limit: PerKey, id: "{header:X-Api-Key}"}]
+          - path: /**
+            limits: [{limit: Calls, id: "{ip}"}]
+        """;
+    ReplayResult result = Replay.of(limits(LIMITS, rules), sources(traffic(1, 100))).run();
+    assertEquals(
+        List.of("header:X-Api-Key"),
+        result.uncharged().lacking().stream().map(ReplayResult.Lacking::word).toList());
+    assertTrue(
+        String.join("\n", ReplayText.lines(result, "", ClientNames.SHOW))
+            .contains("rules.yml:2 uses header:X-Api-Key, which the log does not have."));
+  }
+
+  @Test
+  void status_leavesLinesOut_andTellsWhoWasServed() throws IOException {
+    List<Request> traffic = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      traffic.add(new Request(0, 1, "/login"));
+    }
+    String log = text(traffic) + new Request(0, 1, "/login").line().replace(" 200 5", " 429 5");
+    ReplayResult all = Replay.of(limits(LIMITS, RULES), sources(log)).run();
+    assertEquals(3, all.totals().denied());
+    assertEquals(2, all.mostDenied().get(0).served());
+    ReplayResult some =
+        Replay.of(limits(LIMITS, RULES), sources(log)).skipStatus(Set.of(429)).run();
+    assertEquals(2, some.totals().denied());
+    assertEquals(1, some.log().skipped());
+  }
+
+  @Test
+  void denials_areSafeInASpreadsheet_andOnATerminal() throws IOException {
+    String evil =
+        "203.0.113.1 - - [26/Nov/2026:00:00:00 +0000] \"GET /login?=<b>\u001b[31m,\\\"x HTTP/1.1\" 200 5 \"-\" \"-\"\n";
+    StringBuilder csv = new StringBuilder();
+    List<Denial> denials = new ArrayList<>();
+    DenialsCsv table = new DenialsCsv(csv, ClientNames.SHOW);
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(evil.repeat(5)))
+            .denials(
+                denial -> {
+                  denials.add(denial);
+                  table.accept(denial);
+                })
+            .run();
+    assertEquals(2, result.totals().denied());
+    assertEquals(2, denials.size());
+    assertEquals(20_000_000_000L, denials.get(0).retryInNanos());
+    assertTrue(csv.indexOf("\u001b") < 0, csv.toString());
+    assertEquals(
+        "2026-11-26T00:00:00Z,203.0.113.1,2,Logins,203.0.113.1,\"GET /login?=<b>\\u001b[31m,\"\"x\",200,20.0",
+        csv.toString().split("\n", 3)[1]);
+  }
+
+  @Test
+  void json_hasWhatTheTextHas() throws IOException {
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(traffic(1, 1000)))
+            .against(limits(LIMITS, ""))
+            .run();
+    JsonNode json = new ObjectMapper().readTree(ReplayJson.of(result, ClientNames.MASK));
+    assertEquals(result.totals().denied(), json.at("/totals/denied").asLong());
+    assertEquals(0, json.at("/against/newlyDeniedRequests").asLong());
+    assertEquals("203.0.113.x", json.at("/mostDenied/0/client").asText());
+    assertEquals(result.rows().size(), json.at("/rules").size());
+  }
+
+  @Test
+  void text_isATable() throws IOException {
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(traffic(1, 1000)))
+            .against(limits(LIMITS.replace("burst: 20,", "burst: 5,"), ""))
+            .run();
+    List<String> lines = ReplayText.lines(result, "candidate.yml", ClientNames.SHOW);
+    String all = String.join("\n", lines);
+    assertTrue(lines.get(0).startsWith("1,000 lines, 2026-11-26 00:00:00 to "), all);
+    assertTrue(lines.get(2).endsWith("with candidate.yml"), all);
+    assertTrue(all.contains("/login") && all.contains("the same") && all.contains("no rule"), all);
+    assertTrue(all.contains("Most denied: 203.0.113."), all);
+    assertTrue(all.contains("Worst minute: 2026-11-26 00:"), all);
+  }
+
+  @Test
+  void page_needsNoNetwork_andEscapesWhatTheLogHas() throws IOException {
+    String evil =
+        "<script>alert(1)</script> - - [26/Nov/2026:00:00:00 +0000] \"GET /login HTTP/1.1\" 200 5 \"-\" \"-\"\n";
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: all}]\n";
+    ReplayResult result =
+        Replay.of(limits(LIMITS, rules), sources(evil.repeat(5))).against(limits(LIMITS, "")).run();
+    String page = ReplayPage.html(result, "<b>.yml", ClientNames.SHOW);
+    assertTrue(page.indexOf("<script") < 0 && page.indexOf("<b>") < 0, page);
+    assertTrue(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), page);
+    assertTrue(!page.matches("(?s).*(src|href)=.*") && page.indexOf("http:") < 0, page);
+    assertTrue(page.contains("Thu") && page.contains("class=\"deny\""), page);
+    assertTrue(
+        ReplayPage.html(
+                Replay.of(limits(LIMITS, rules), sources("")).format("combined").run(),
+                "",
+                ClientNames.SHOW)
+            .contains("No request is denied."));
+  }
+
+  @Test
+  void mistakesInOptions_areRefused() {
+    for (String count : List.of("Calls", "=x", "Nothing={ip}", "Calls={ipp}", "Calls={path:x}")) {
+      assertThrows(
+          LogException.class,
+          () -> Replay.of(limits(LIMITS, ""), sources(traffic(1, 1))).counts(List.of(count)).run(),
+          count);
+    }
+    assertThrows(
+        LogException.class,
+        () ->
+            Replay.of(limits(LIMITS, ""), sources(traffic(1, 1)))
+                .counts(List.of("Calls={ip}", "Calls={ip}"))
+                .run());
+    for (String condition : List.of("", "denied > 1", "denied-clients < 1", "denied-clients > x")) {
+      assertThrows(IllegalArgumentException.class, () -> FailIf.parse(condition), condition);
+    }
+  }
+
+  @Test
+  void emptyLog_hasAnEmptyResult() throws IOException {
+    ReplayResult result = Replay.of(limits(LIMITS, RULES), sources("")).format("combined").run();
+    assertEquals(0, result.totals().requests());
+    assertTrue(ReplayText.lines(result, "", ClientNames.SHOW).contains("No request is denied."));
+    assertThrows(
+        LogException.class, () -> Replay.of(limits(LIMITS, RULES), sources("what?\n")).run());
+  }
+
+  private Limits limits(String limits, String rules) throws IOException {
+    Path file = Files.writeString(folder.resolve("limits.yml"), limits);
+    LimitFiles.Builder files = LimitFiles.builder().defaults(file);
+    if (rules.isEmpty()) {
+      return files.companion(RuleBook.reader()).build().load();
+    }
+    Path book = Files.writeString(folder.resolve("rules.yml"), rules);
+    return files.companion(book, RuleBook.reader()).build().load();
+  }
+
+  private static String text(List<Request> traffic) {
+    StringBuilder text = new StringBuilder();
+    traffic.forEach(request -> text.append(request.line()).append('\n'));
+    return text.toString();
+  }
+
+  private static List<LogSource> sources(List<Request> traffic) {
+    return sources(text(traffic));
+  }
+
+  private static List<LogSource> sources(String log) {
+    return List.of(LogReaderTest.source("access.log", log.getBytes(StandardCharsets.UTF_8)));
+  }
+}

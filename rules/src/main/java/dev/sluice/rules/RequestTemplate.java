@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.limit.IdFormat;
+import dev.sluice.rules.RequestRule.Context;
+import dev.sluice.web.RequestFacts;
+import dev.sluice.web.RequestWord;
+import dev.sluice.web.VaryBy;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The id of a limit with placeholders for values of a request, such as {@code {ip}}, outside of a
+ * rule book. Immutable and thread-safe; never blocks.
+ */
+public final class RequestTemplate {
+
+  private final Template<Context> template;
+
+  private RequestTemplate(Template<Context> template) {
+    this.template = template;
+  }
+
+  /**
+   * Parses a template.
+   *
+   * @param text such as {@code {ip}}, with the placeholders of a rule book
+   * @param format the format of the limit's ids
+   * @param others further placeholders: returns the source of a value for the text between braces,
+   *     or null if it is a placeholder of a rule book
+   * @return the template
+   * @throws IllegalArgumentException if the text does not fit the format, or has a placeholder that
+   *     does not exist
+   */
+  public static RequestTemplate parse(
+      String text, IdFormat format, Function<String, @Nullable VaryBy> others) {
+    return new RequestTemplate(Template.parse(text, format, word -> source(word, others)));
+  }
+
+  private static Template.Source<Context> source(
+      String word, Function<String, @Nullable VaryBy> others) {
+    VaryBy other = others.apply(word);
+    VaryBy varyBy = other == null ? RequestWord.parse(word) : other;
+    if (varyBy.pathVariable() != null) {
+      throw new IllegalArgumentException(
+          "found {%s}, but there is no path with variables; use a rule book".formatted(word));
+    }
+    return context -> varyBy.value(context.facts(), context.variables());
+  }
+
+  /**
+   * Makes the ids of a request: one for each way in which the application may read the values.
+   *
+   * @param facts the request
+   * @return the parts of each id; empty if the request has no value for a placeholder
+   * @throws dev.sluice.web.UnusableRequestException if the request can be read in too many ways
+   */
+  public List<List<String>> ids(RequestFacts facts) {
+    return facts
+        .inEachReading(
+            reading -> Optional.ofNullable(template.parts(new Context(reading, Map.of()))))
+        .stream()
+        .flatMap(Optional::stream)
+        .toList();
+  }
+}
