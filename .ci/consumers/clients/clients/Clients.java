@@ -54,7 +54,8 @@ public final class Clients {
     server.start();
     URI uri = URI.create("http://127.0.0.1:" + server.getAddress().getPort() + "/");
     Pacer pacer =
-        Pacer.builder(Limit.of(Quota.of(3, 1, Duration.ofHours(1))), Duration.ofSeconds(1)).build();
+        Pacer.builder(Limit.of(Quota.burst(3).refill(1, Duration.ofHours(1))), Duration.ofSeconds(1))
+            .build();
 
     PacedHttpClient.of(HttpClient.newHttpClient(), pacer)
         .send(HttpRequest.newBuilder(uri).build(), BodyHandlers.discarding());

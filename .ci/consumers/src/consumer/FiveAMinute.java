@@ -20,7 +20,7 @@ public final class FiveAMinute {
     Limits limits =
         Limits.builder(
                 Catalogue.of(LimitName.builder(1, "Consumed").id(IdFormat.string()).build()))
-            .limit("Consumed", Quota.of(5, 5, Duration.ofMinutes(1)))
+            .limit("Consumed", Quota.per(5, Duration.ofMinutes(1)))
             .build();
     try (RedisStore store =
         RedisStore.builder(URI.create(args[0])).timeout(Duration.ofSeconds(10)).open()) {

@@ -8,7 +8,6 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -106,7 +105,7 @@ public final class AsyncLimiter {
    * @return allowed if it was spent
    */
   public CompletionStage<Decision> spend(Transaction transaction) {
-    return spend(Collections.singletonList(transaction));
+    return spend(Engine.alone(transaction));
   }
 
   /**
@@ -117,6 +116,30 @@ public final class AsyncLimiter {
    */
   public CompletionStage<Decision> spend(List<Transaction> transactions) {
     return caught(() -> engine.decideBatchAsync(Act.SPEND, transactions));
+  }
+
+  /**
+   * As {@link Limiter#spendUpTo(String, String, long)}.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param most tokens, 1 or more
+   * @return allowed if at least one token was spent
+   */
+  public CompletionStage<Decision> spendUpTo(String limit, String id, long most) {
+    return caught(
+        () -> engine.decideAsync(Act.SPEND, Transaction.of(limits.get(), limit, id).upTo(most)));
+  }
+
+  /**
+   * As {@link Limiter#spendUpTo(Transaction, long)}.
+   *
+   * @param transaction which bucket; its cost does not matter
+   * @param most tokens, 1 or more
+   * @return allowed if at least one token was spent
+   */
+  public CompletionStage<Decision> spendUpTo(Transaction transaction, long most) {
+    return caught(() -> engine.decideAsync(Act.SPEND, transaction.upTo(most)));
   }
 
   /**
@@ -186,7 +209,7 @@ public final class AsyncLimiter {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> reset(Transaction transaction) {
-    return reset(Collections.singletonList(transaction));
+    return reset(Engine.alone(transaction));
   }
 
   /**
@@ -231,7 +254,7 @@ public final class AsyncLimiter {
    * @return the reservation, denied if the tokens were not there
    */
   public CompletionStage<Reservation> reserve(Transaction transaction) {
-    return reserve(Collections.singletonList(transaction));
+    return reserve(Engine.alone(transaction));
   }
 
   /**
@@ -296,7 +319,7 @@ public final class AsyncLimiter {
    * @return completes once the tokens have refilled, or with a denial at once
    */
   public CompletionStage<Decision> acquire(Transaction transaction, Duration maxWait) {
-    return acquire(Collections.singletonList(transaction), maxWait);
+    return acquire(Engine.alone(transaction), maxWait);
   }
 
   /**

@@ -114,8 +114,7 @@ final class Debts {
       CompletionStage<List<Reading>> charged,
       long depthNanos) {
     boolean mayBeForgivable = // a single spend or check, which a debt would deny
-        depthNanos != NEVER_FORGIVES
-            && (charges.get(0).op() == Op.SPEND || charges.get(0).op() == Op.CHECK);
+        depthNanos != NEVER_FORGIVES && charges.get(0).op().votes();
     List<Reading> known = Stages.value(charged);
     if (!mayBeForgivable || (known != null && !isDebt(known.get(0), depthNanos))) {
       return charged;
@@ -177,7 +176,7 @@ final class Debts {
 
   /** Whether one charge may forgive and spend: not if the depth includes waits or owed bursts. */
   private static boolean spendsToo(Charge charge, long depthNanos) {
-    return charge.offsetNanos() == depthNanos;
+    return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
   }
 
   private static Charge forgiving(Charge charge, long depthNanos) {

@@ -57,12 +57,19 @@ public final class Decision {
 
   /** Returns the decision on one transaction. */
   static Decision of(Transaction transaction, Answer answer) {
-    return new Decision(transaction, answer, DecidedBy.STORE, List.of(), null);
+    return new Decision(spent(transaction, answer), answer, DecidedBy.STORE, List.of(), null);
+  }
+
+  /** Returns what a spend of up to some tokens came to: all of them, or one that was denied. */
+  private static Transaction spent(Transaction transaction, Answer answer) {
+    return transaction.isUpTo()
+        ? transaction.took(answer.allowed() ? transaction.cost() : 1)
+        : transaction;
   }
 
   /** Returns the decision on one transaction whose bucket a penalty makes count as empty. */
   static Decision of(Transaction transaction, Answer answer, Penalty penalty) {
-    return new Decision(transaction, answer, DecidedBy.STORE, List.of(), penalty);
+    return new Decision(spent(transaction, answer), answer, DecidedBy.STORE, List.of(), penalty);
   }
 
   /** Returns this decision, marked as made by a failure rule in the store's place. */
@@ -222,6 +229,18 @@ public final class Decision {
    */
   public Duration retryIn() {
     return Duration.ofNanos(answer.retryInNanos());
+  }
+
+  /**
+   * Returns how many tokens a spend took: its cost, or as many as {@link Limiter#spendUpTo} found;
+   * for a batch those of the strictest transaction.
+   *
+   * @return tokens, 0 for a denial
+   */
+  public long taken() {
+    return allowed() && transaction != null && transaction.kind() != Transaction.Kind.CHECK_ONLY
+        ? transaction.cost()
+        : 0;
   }
 
   /**
@@ -402,8 +421,17 @@ public final class Decision {
     private final transient Decision decision;
 
     DeniedException(Decision decision) {
-      super(decision.message(), null, false, false);
+      super(message(decision), null, false, false);
       this.decision = decision;
+    }
+
+    private static String message(Decision decision) {
+      String message = decision.message();
+      Transaction transaction = decision.transaction;
+      return "%s (%sthe exception's decision() has the id, the quota and the wait)"
+          .formatted(
+              message.isEmpty() ? "denied" : message,
+              transaction == null ? "" : "limit " + transaction.name() + "; ");
     }
 
     /**

@@ -74,6 +74,11 @@ final class Engine {
     return Plan.of(now, act, transactions, Penalties.of(now, act, transactions));
   }
 
+  /** Returns a batch of one, which {@link Plan} need not copy. */
+  static List<Transaction> alone(Transaction transaction) {
+    return List.of(Objects.requireNonNull(transaction, "transaction"));
+  }
+
   /** Throws for transactions that no act may have. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
@@ -128,12 +133,16 @@ final class Engine {
   }
 
   @Nullable Buckets buckets(LimitName name) {
-    return store.buckets(name.number() + ":");
+    return store.buckets(name.bucketKey(""));
   }
 
   /** Whether an observer or a failure rule must see decisions, so the store can't decide alone. */
   boolean mayAnswerForTheStore() {
     return isObserved() || !onFailure.alwaysFail();
+  }
+
+  LimiterObserver observer() {
+    return observer;
   }
 
   boolean isObserved() {
@@ -147,11 +156,11 @@ final class Engine {
 
   /** Decides on one transaction, in a blocking call that may have charged already. */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
-    return TrackedStore.result(answer(call, plan(act, List.of(transaction)), Plan::only));
+    return TrackedStore.result(answer(call, plan(act, alone(transaction)), Plan::only));
   }
 
   CompletionStage<Decision> decideAsync(Act act, Transaction transaction) {
-    return answer(store.oneCall(), plan(act, List.of(transaction)), Plan::only);
+    return answer(store.oneCall(), plan(act, alone(transaction)), Plan::only);
   }
 
   /** Returns the strictest decision of a batch. */

@@ -175,7 +175,7 @@ final class FailureRules {
       } else if (found != null) {
         Quota share = share(transaction, quota);
         decisions.add(
-            Decision.of(transaction.heldTo(share), local(plan, transaction, share, found))
+            Plan.spent(transaction.heldTo(share), share, plan.effect(transaction, share), found)
                 .by(DecidedBy.LOCAL));
       } else {
         boolean allows = kind == Kind.ALLOW;
@@ -201,7 +201,9 @@ final class FailureRules {
    */
   private Kind kindFor(Transaction transaction, Quota quota) {
     Kind kind = ruleOf(transaction).kind();
-    return kind == Kind.LOCAL && transaction.cost() > share(transaction, quota).burst()
+    return kind == Kind.LOCAL
+            && !transaction.isUpTo()
+            && transaction.cost() > share(transaction, quota).burst()
         ? Kind.DENY
         : kind;
   }
@@ -217,16 +219,12 @@ final class FailureRules {
             .divide(BigInteger.valueOf(burst))
             .multiply(BigInteger.valueOf(quota.count()))
             .min(BigInteger.valueOf(Long.MAX_VALUE));
-    return Quota.of(burst, quota.count(), Duration.ofNanos(period.min(longest).longValueExact()));
+    return Quota.burst(burst)
+        .refill(quota.count(), Duration.ofNanos(period.min(longest).longValueExact()));
   }
 
   private Charge charge(Plan plan, Transaction transaction, Quota quota) {
     Quota share = share(transaction, quota);
     return new Charge(transaction.bucketKey(), plan.effect(transaction, share));
-  }
-
-  private static Answer local(Plan plan, Transaction transaction, Quota share, Reading found) {
-    Effect effect = plan.effect(transaction, share);
-    return Answer.ofSpend(effect, share, found.nowNanos(), found.tatNanos());
   }
 }

@@ -76,6 +76,15 @@ final class GuardedObserver implements LimiterObserver {
     }
   }
 
+  @Override
+  public void quotaFailed(LimitName limit, Throwable failure) {
+    try {
+      guarded.quotaFailed(limit, failure);
+    } catch (Throwable e) {
+      tell(e);
+    }
+  }
+
   private void tell(Throwable failure) {
     try {
       if (!told.getAndSet(true)) {

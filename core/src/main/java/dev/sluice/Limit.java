@@ -21,6 +21,7 @@ import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -128,6 +129,7 @@ public final class Limit implements DirectLimit {
    */
   public static Limit of(Quota quota, TimeSource time) {
     CurrentLimits none = new CurrentLimits(Limits.builder(Catalogue.of()).build());
+    Objects.requireNonNull(time, "time");
     return Limiter.builder(none, BucketStore.inMemory(time)).time(time).build().limit(ALONE, quota);
   }
 
@@ -186,6 +188,16 @@ public final class Limit implements DirectLimit {
     return last;
   }
 
+  /** Returns the name, and how much it allows each id without an override. */
+  @Override
+  public String toString() {
+    Resolved last = resolved; // a name that is gone must not throw here
+    Quota quota = last.effective().quota();
+    boolean isUnlimited = last.limits().coverage(last.name()) == Coverage.UNLIMITED;
+    return "limit %s: %s"
+        .formatted(last.name(), quota != null ? quota : isUnlimited ? "unlimited" : "no default");
+  }
+
   /**
    * Returns the limit's current name.
    *
@@ -233,8 +245,8 @@ public final class Limit implements DirectLimit {
    *     format
    * @throws StoreException if the store could not decide and no failure rule does
    */
-  public boolean trySpend(byte[] utf8Id) {
-    return trySpend(utf8Id, 1);
+  public boolean trySpendUtf8(byte[] utf8Id) {
+    return trySpendUtf8(utf8Id, 1);
   }
 
   /**
@@ -247,9 +259,9 @@ public final class Limit implements DirectLimit {
    *     format, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
-  public boolean trySpend(byte[] utf8Id, long cost) {
+  public boolean trySpendUtf8(byte[] utf8Id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
-    boolean ascii = bytes.set(utf8Id);
+    boolean ascii = bytes.set(Objects.requireNonNull(utf8Id, "utf8Id"));
     return trySpend(bytes, ascii, null, cost);
   }
 
@@ -261,8 +273,8 @@ public final class Limit implements DirectLimit {
    * @throws InvalidIdException if the id does not match the name's format
    * @throws StoreException if the store could not decide and no failure rule does
    */
-  public boolean trySpend(long id) {
-    return trySpend(id, 1);
+  public boolean trySpendId(long id) {
+    return trySpendId(id, 1);
   }
 
   /**
@@ -275,7 +287,7 @@ public final class Limit implements DirectLimit {
    *     of range
    * @throws StoreException if the store could not decide and no failure rule does
    */
-  public boolean trySpend(long id, long cost) {
+  public boolean trySpendId(long id, long cost) {
     IdBytes bytes = IdBytes.ofThisThread();
     bytes.set(id);
     return trySpend(bytes, true, null, cost);
@@ -295,7 +307,10 @@ public final class Limit implements DirectLimit {
    *     have been charged
    */
   public boolean[] trySpendEach(List<? extends CharSequence> ids) {
-    return trySpendEach(ids.toArray(new CharSequence[0]), IdBytes::set, CharSequence::toString);
+    return trySpendEach(
+        Objects.requireNonNull(ids, "ids").toArray(new CharSequence[0]),
+        IdBytes::set,
+        CharSequence::toString);
   }
 
   /**
@@ -311,7 +326,7 @@ public final class Limit implements DirectLimit {
    */
   public boolean[] trySpendEach(byte[]... utf8Ids) {
     return trySpendEach(
-        utf8Ids,
+        Objects.requireNonNull(utf8Ids, "utf8Ids"),
         IdBytes::set,
         utf8Id -> {
           IdBytes bytes = IdBytes.ofThisThread();
@@ -394,6 +409,20 @@ public final class Limit implements DirectLimit {
    */
   public Decision spend(CharSequence id, long cost) {
     return decide(Act.SPEND, resolved(), id.toString(), cost);
+  }
+
+  /**
+   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   *
+   * @param id what is limited
+   * @param most tokens, 1 or more; a number above the limit's burst asks for the burst
+   * @return allowed if at least one token was spent; a denial says how long to wait for one
+   * @throws InvalidRequestException if the id does not match the name's format, or {@code most} is
+   *     below 1
+   * @throws StoreException if the store could not decide and no failure rule does
+   */
+  public Decision spendUpTo(CharSequence id, long most) {
+    return engine.decide(Act.SPEND, transaction(id).upTo(most));
   }
 
   /**

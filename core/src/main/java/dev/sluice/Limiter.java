@@ -17,7 +17,6 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -63,7 +62,7 @@ public final class Limiter {
    * @return the limiter
    */
   public static Limiter of(Limits limits, BucketStore store) {
-    return of(new CurrentLimits(Objects.requireNonNull(limits, "limits")), store);
+    return builder(limits, store).build();
   }
 
   /**
@@ -86,6 +85,17 @@ public final class Limiter {
    */
   public static Limiter of(BucketStore store) {
     return of(Limits.builder(Catalogue.of()).build(), store);
+  }
+
+  /**
+   * Returns a builder for a limiter with limits that don't change.
+   *
+   * @param limits the limits
+   * @param store where the buckets are kept; not closed by the limiter
+   * @return a builder
+   */
+  public static Builder builder(Limits limits, BucketStore store) {
+    return builder(new CurrentLimits(limits), store);
   }
 
   /**
@@ -218,7 +228,7 @@ public final class Limiter {
    * @return allowed if it was spent; a denial changes nothing
    */
   public Decision spend(Transaction transaction) {
-    return spend(Collections.singletonList(transaction));
+    return spend(Engine.alone(transaction));
   }
 
   /**
@@ -229,6 +239,29 @@ public final class Limiter {
    */
   public Decision spend(List<Transaction> transactions) {
     return engine.decideBatch(Act.SPEND, transactions);
+  }
+
+  /**
+   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   *
+   * @param limit the limit's name
+   * @param id what is limited
+   * @param most tokens, 1 or more; a number above the limit's burst asks for the burst
+   * @return allowed if at least one token was spent; a denial says how long to wait for one
+   */
+  public Decision spendUpTo(String limit, String id, long most) {
+    return spendUpTo(transaction(limit, id), most);
+  }
+
+  /**
+   * Spends as many tokens as the bucket has, up to a number; {@link Decision#taken} says how many.
+   *
+   * @param transaction which bucket; its cost does not matter
+   * @param most as above
+   * @return as above
+   */
+  public Decision spendUpTo(Transaction transaction, long most) {
+    return engine.decide(Act.SPEND, transaction.upTo(most));
   }
 
   /**
@@ -294,7 +327,7 @@ public final class Limiter {
    * @param transaction which bucket; kind and cost don't matter
    */
   public void reset(Transaction transaction) {
-    reset(Collections.singletonList(transaction));
+    reset(Engine.alone(transaction));
   }
 
   /**
@@ -336,7 +369,7 @@ public final class Limiter {
    * @return the reservation, denied if the tokens were not there
    */
   public Reservation reserve(Transaction transaction) {
-    return reserve(Collections.singletonList(transaction));
+    return reserve(Engine.alone(transaction));
   }
 
   /**
@@ -430,7 +463,7 @@ public final class Limiter {
    * @throws InterruptedException if the caller is interrupted, and gives up
    */
   public Decision acquire(Transaction transaction, Duration maxWait) throws InterruptedException {
-    return acquire(Collections.singletonList(transaction), maxWait);
+    return acquire(Engine.alone(transaction), maxWait);
   }
 
   /**
@@ -532,7 +565,16 @@ public final class Limiter {
    * @throws MissingDefaultException unless missing defaults are allowed
    */
   public void requireDefault(Transaction transaction) {
-    engine.requireUsable(Collections.singletonList(transaction));
+    engine.requireUsable(Engine.alone(transaction));
+  }
+
+  /**
+   * Returns the observer of this limiter, for what a filter or an adapter reports.
+   *
+   * @return an observer that never throws; one that does nothing if the builder set none
+   */
+  public LimiterObserver observer() {
+    return engine.observer();
   }
 
   /**
@@ -542,6 +584,12 @@ public final class Limiter {
    */
   public MissingDefault missingDefault() {
     return engine.onMissing();
+  }
+
+  /** Returns the current limits. */
+  @Override
+  public String toString() {
+    return "limiter of " + limits;
   }
 
   /** Makes a {@link Limiter}. Not thread-safe. */

@@ -73,6 +73,15 @@ public interface LimiterObserver {
   default void waited(LimitName limit, Ending ending, long waitedNanos) {}
 
   /**
+   * Called when the application should have supplied the quota of a request, in a rule for requests
+   * or in an annotation, and failed to. The request is refused.
+   *
+   * @param limit the limit
+   * @param failure the application's exception
+   */
+  default void quotaFailed(LimitName limit, Throwable failure) {}
+
+  /**
    * Returns an observer that calls several observers in their order.
    *
    * @param observers copied

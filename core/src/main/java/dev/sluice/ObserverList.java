@@ -43,4 +43,9 @@ final class ObserverList implements LimiterObserver {
   public void waited(LimitName limit, Ending ending, long waitedNanos) {
     all.forEach(one -> one.waited(limit, ending, waitedNanos));
   }
+
+  @Override
+  public void quotaFailed(LimitName limit, Throwable failure) {
+    all.forEach(one -> one.quotaFailed(limit, failure));
+  }
 }

@@ -87,13 +87,13 @@ record Plan(
       long maxWaitNanos,
       Penalties penalties) {
     List<Charge> charges = new ArrayList<>(transactions.size());
-    Set<String> keys = new HashSet<>();
+    Set<String> keys = transactions.size() == 1 ? null : new HashSet<>();
     for (Transaction transaction : transactions) {
       Charge charge = charge(act, transaction, maxWaitNanos);
       if (charge == null) {
         continue;
       }
-      if (!keys.add(charge.key())) {
+      if (keys != null && !keys.add(charge.key())) {
         throw new InvalidRequestException(
             Field.TRANSACTIONS,
             "two transactions of the batch use bucket %s (%s); join them into one"
@@ -184,6 +184,14 @@ record Plan(
   }
 
   private static Effect effect(Act act, Transaction transaction, Quota quota, long maxWaitNanos) {
+    if (transaction.isUpTo()) {
+      long most = Math.min(transaction.cost(), quota.burst());
+      return new Effect(
+          Effect.Op.SPEND_UP_TO,
+          quota.incrementNanos(most),
+          quota.offsetNanos(),
+          quota.intervalNanos());
+    }
     // A check-only transaction took nothing, so it gets nothing back.
     boolean takesNothing = act == Act.REFUND && transaction.kind() == Kind.CHECK_ONLY;
     return Effect.of(
@@ -293,17 +301,31 @@ record Plan(
         act == Act.REFUND
             ? Answer.ofRefund(charge.effect(), quota, nowNanos, tatNanos)
                 .countingAsEmpty(untilNanos)
-            : Answer.ofPenalty(untilNanos, effect(transaction, quota), quota, nowNanos, tatNanos),
+            : Answer.ofPenalty(
+                untilNanos,
+                effect(transaction, quota).asSpend(nowNanos, tatNanos),
+                quota,
+                nowNanos,
+                tatNanos),
         penalty);
   }
 
   private Decision decision(Transaction transaction, Quota quota, Charge charge, Reading found) {
     Effect effect = charge.effect();
+    return act == Act.REFUND
+        ? Decision.of(
+            transaction, Answer.ofRefund(effect, quota, found.nowNanos(), found.tatNanos()))
+        : spent(transaction, quota, effect, found);
+  }
+
+  /** Returns the decision on a spend, or on a check of one. */
+  static Decision spent(Transaction transaction, Quota quota, Effect effect, Reading found) {
+    Effect spend = effect.asSpend(found.nowNanos(), found.tatNanos());
     return Decision.of(
-        transaction,
-        act == Act.REFUND
-            ? Answer.ofRefund(effect, quota, found.nowNanos(), found.tatNanos())
-            : Answer.ofSpend(effect, quota, found.nowNanos(), found.tatNanos()));
+        transaction.isUpTo()
+            ? transaction.took(spend.incrementNanos() / quota.intervalNanos())
+            : transaction,
+        Answer.ofSpend(spend, quota, found.nowNanos(), found.tatNanos()));
   }
 
   /**

@@ -106,6 +106,13 @@ public final class Reservation implements AutoCloseable {
     return decision.denied();
   }
 
+  /** Returns the decision, and whether tokens can still be given back. */
+  @Override
+  public String toString() {
+    String state = taken.isEmpty() ? "" : settled.get() ? ", closed" : ", open";
+    return "reservation%s: %s".formatted(state, decision);
+  }
+
   /**
    * Returns a receipt of the tokens that can be given back now, for a cancellation in another
    * process. The reservation stays open: a caller that cancels with the receipt must not cancel the

@@ -26,13 +26,20 @@ public final class Transaction {
   private final Kind kind;
   private final long cost;
   private final boolean shadow;
+  private final boolean upTo;
 
   Transaction(EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow) {
+    this(effective, id, kind, cost, shadow, false);
+  }
+
+  private Transaction(
+      EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow, boolean upTo) {
     this.effective = effective;
     this.id = id;
     this.kind = kind;
     this.cost = cost;
     this.shadow = shadow;
+    this.upTo = upTo;
   }
 
   /**
@@ -165,6 +172,35 @@ public final class Transaction {
     return new Transaction(effective, id, possible, cost, shadow);
   }
 
+  /**
+   * Returns this transaction as a spend of as many tokens as fit; for a batch of one. The most that
+   * it takes is its cost.
+   */
+  Transaction upTo(long most) {
+    if (most < 1) {
+      throw new InvalidRequestException(
+          Field.COST, "invalid cost, must be >= 1: found " + most + " for " + name());
+    }
+    if (kind != Kind.CHECK_AND_SPEND && kind != Kind.ALLOW_ONLY) {
+      throw new InvalidRequestException(
+          Field.KIND,
+          "the transaction on bucket %s is %s; spendUpTo() takes one that is checked and spent"
+              .formatted(SafeText.printable(bucketKey()), kind));
+    }
+    Quota quota = quota();
+    long possible = quota == null ? most : Math.min(most, quota.burst());
+    return new Transaction(effective, id, kind, possible, shadow, true);
+  }
+
+  boolean isUpTo() {
+    return upTo;
+  }
+
+  /** Returns the plain spend that this transaction came to. */
+  Transaction took(long tokens) {
+    return new Transaction(effective, id, kind, tokens, shadow);
+  }
+
   EffectiveQuota effective() {
     return effective;
   }
@@ -173,7 +209,7 @@ public final class Transaction {
   Transaction heldTo(Quota share) {
     return share.equals(quota())
         ? this
-        : new Transaction(effective.heldTo(share), id, kind, cost, shadow);
+        : new Transaction(effective.heldTo(share), id, kind, cost, shadow, upTo);
   }
 
   /** Returns the quota of the id under the given limits, null if nothing limits it. */
@@ -224,6 +260,15 @@ public final class Transaction {
    */
   public boolean overridden() {
     return effective.overridden();
+  }
+
+  /**
+   * Returns whether the caller supplied the quota ({@link #of(LimitName, Quota, String)}).
+   *
+   * @return false for a quota of the limits
+   */
+  public boolean supplied() {
+    return effective.ofCaller();
   }
 
   /**

@@ -14,7 +14,7 @@ class AnswerTest {
   private static final long NOW = 1_000;
 
   /** Five tokens of 10 ns. */
-  private static final Quota FIVE = Quota.of(5, 1, Duration.ofNanos(10));
+  private static final Quota FIVE = Quota.burst(5).refill(1, Duration.ofNanos(10));
 
   private static Answer ofSpend(long offsetNanos, long aheadNanos) {
     return Answer.ofSpend(Effect.of(Op.SPEND, 20, offsetNanos), FIVE, NOW, NOW + aheadNanos);

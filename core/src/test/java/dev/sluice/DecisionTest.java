@@ -54,7 +54,7 @@ class DecisionTest {
 
   @Test
   void message_denialAtTheEpoch_readsAsBoulderWritesIt() {
-    assertThat(denied(Quota.of(10, 720, Duration.ofHours(1)), 0).message())
+    assertThat(denied(Quota.burst(10).refill(720, Duration.ofHours(1)), 0).message())
         .isEqualTo(
             "too many new registrations (10) from this IP address in the last 1h0m0s,"
                 + " retry after 1970-01-01 00:00:05 UTC: see"
@@ -64,7 +64,9 @@ class DecisionTest {
   @Test
   void message_ofAPenalty_saysSo_andWhereHelpIs() {
     Limits limits =
-        Limits.builder(NAMES).limit(LIMIT, Quota.of(10, 720, Duration.ofHours(1))).build();
+        Limits.builder(NAMES)
+            .limit(LIMIT, Quota.burst(10).refill(720, Duration.ofHours(1)))
+            .build();
     Instant end = Instant.ofEpochSecond(5);
     Limiter limiter =
         Limiter.of(
@@ -79,7 +81,7 @@ class DecisionTest {
 
   @Test
   void toString_tellsTheTransactionToo() {
-    assertThat(denied(Quota.of(10, 720, Duration.ofHours(1)), 0))
+    assertThat(denied(Quota.burst(10).refill(720, Duration.ofHours(1)), 0))
         .hasToString(
             "denied, remaining 0, retry in PT5S, reset in PT50S,"
                 + " CHECK_AND_SPEND 1:192.0.2.7, cost 1, burst 10, 720 per PT1H");
@@ -147,7 +149,7 @@ class DecisionTest {
     Random random = new Random(19);
     for (int i = 0; i < 2_000; i++) {
       long period = 1 + (random.nextLong(Long.MAX_VALUE) >>> 1 >>> random.nextInt(62));
-      Decision denied = denied(Quota.of(1, 1, Duration.ofNanos(period)), random.nextLong(2 * NOW));
+      Decision denied = denied(Quota.per(1, Duration.ofNanos(period)), random.nextLong(2 * NOW));
       Instant earliest = denied.decidedAt().plus(denied.retryIn());
       Duration latest = Duration.ofSeconds(1).plus(denied.retryIn().dividedBy(33));
       Instant retryAt = denied.retryAt();
@@ -162,7 +164,7 @@ class DecisionTest {
   /** Clients that were denied at one moment, or one client again and again, come back spread. */
   @Test
   void retryAt_ofALongWait_isSpreadEvenlyOverItsShare() {
-    Quota quota = Quota.of(1, 1, Duration.ofSeconds(1_000)); // 3 % are 30 s
+    Quota quota = Quota.per(1, Duration.ofSeconds(1_000)); // 3 % are 30 s
     Limiter limiter = limiter(quota, 0);
     int[] ofIds = new int[31];
     int[] ofMoments = new int[31];
@@ -187,7 +189,7 @@ class DecisionTest {
   /** Of one id, too, many are denied at the same moment. */
   @Test
   void retryAfterSeconds_ofTheSameDenial_isSpreadToo() {
-    Quota quota = Quota.of(1, 1, Duration.ofSeconds(1_000));
+    Quota quota = Quota.per(1, Duration.ofSeconds(1_000));
     Limiter limiter = limiter(quota, 0);
     assertThat(limiter.spend(LIMIT, IP).allowed()).isTrue();
     int[] counts = new int[31];
@@ -207,7 +209,7 @@ class DecisionTest {
 
   private static Decision deniedBy(LimitName name, Duration period) {
     Limits limits =
-        Limits.builder(Catalogue.of(name)).limit(name.name(), Quota.of(1, 1, period)).build();
+        Limits.builder(Catalogue.of(name)).limit(name.name(), Quota.per(1, period)).build();
     Limiter limiter = Limiter.of(limits, BucketStore.inMemory(() -> 0));
     assertThat(limiter.spend(name.name(), "a").allowed()).isTrue();
     return limiter.spend(name.name(), "a");
@@ -215,11 +217,11 @@ class DecisionTest {
 
   @Test
   void retryAt_wholeSeconds_areNotRoundedUp() {
-    Decision exact = denied(Quota.of(1, 1, Duration.ofSeconds(2)), 0);
+    Decision exact = denied(Quota.per(1, Duration.ofSeconds(2)), 0);
     assertThat(exact.retryAt()).isEqualTo(Instant.ofEpochSecond(2));
-    Decision oneMore = denied(Quota.of(1, 1, Duration.ofSeconds(2).plusNanos(1)), 0);
+    Decision oneMore = denied(Quota.per(1, Duration.ofSeconds(2).plusNanos(1)), 0);
     assertThat(oneMore.retryAt()).isEqualTo(Instant.ofEpochSecond(3));
-    Decision least = denied(Quota.of(1, 1, Duration.ofNanos(1)), 0);
+    Decision least = denied(Quota.per(1, Duration.ofNanos(1)), 0);
     assertThat(least.retryAt()).isEqualTo(Instant.ofEpochSecond(1));
   }
 
@@ -234,7 +236,7 @@ class DecisionTest {
   @Test
   void tat_pastTheYear2262_isNotCut() {
     Decision decision =
-        limiter(Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE)), Long.MAX_VALUE).spend(LIMIT, IP);
+        limiter(Quota.per(1, Duration.ofNanos(Long.MAX_VALUE)), Long.MAX_VALUE).spend(LIMIT, IP);
     assertThat(decision.tat()).isEqualTo(decision.decidedAt().plus(decision.resetIn()));
     assertThat(decision.tat()).isAfter(Instant.parse("2554-01-01T00:00:00Z"));
   }
@@ -277,11 +279,14 @@ class DecisionTest {
   }
 
   @Test
-  void orThrow_denial_throwsWithItsMessage() {
+  void orThrow_denial_throwsWithItsMessage_andSaysWhereToLook() {
     Decision denied = denied(Quota.per(1, Duration.ofSeconds(1)), NOW);
     assertThatThrownBy(denied::orThrow)
         .isInstanceOf(DeniedException.class)
-        .hasMessage(denied.message())
+        .hasMessage(
+            denied.message()
+                + " (limit %s; the exception's decision() has the id, the quota and the wait)"
+                    .formatted(LIMIT))
         .extracting(thrown -> ((DeniedException) thrown).decision())
         .isSameAs(denied);
     Decision allowed = limiter(Quota.per(1, Duration.ofSeconds(1)), NOW).spend(LIMIT, IP);

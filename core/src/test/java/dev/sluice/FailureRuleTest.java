@@ -4,6 +4,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -34,7 +35,7 @@ final class FailureRuleTest {
           .limit("Dear", Quota.per(10, Duration.ofHours(1)))
           .limit("Shared", Quota.per(10, Duration.ofHours(1)))
           .unlimited("Off")
-          .limit("Ages", Quota.of(3, 1, Duration.ofNanos(Long.MAX_VALUE / 3)))
+          .limit("Ages", Quota.burst(3).refill(1, Duration.ofNanos(Long.MAX_VALUE / 3)))
           .build();
 
   /** A store that is never there. */
@@ -126,6 +127,20 @@ final class FailureRuleTest {
     assertThatThrownBy(() -> bare.async().spend("Free", "x").toCompletableFuture().join())
         .isInstanceOf(CompletionException.class)
         .hasCauseInstanceOf(StoreException.class);
+  }
+
+  @Test
+  void spendUpTo_storeFails_isDecidedByTheRules() {
+    assertThat(limiter.spendUpTo("Free", "x", 99).taken()).as("allow: a burst").isEqualTo(10);
+    assertThat(limiter.spendUpTo("Dear", "x", 99).taken()).as("deny").isZero();
+    Decision local = limiter.spendUpTo("Shared", "x", 9);
+    assertThat(local.decidedBy()).isEqualTo(DecidedBy.LOCAL);
+    assertThat(local.taken()).as("the share").isEqualTo(3);
+    Decision denied = limiter.spendUpTo("Shared", "x", 9);
+    assertThat(denied.taken()).isZero();
+    assertThat(denied.retryInNanos())
+        .as("the share refills one in 18 minutes")
+        .isBetween(Duration.ofMinutes(17).toNanos(), Duration.ofMinutes(18).toNanos());
   }
 
   @Test

@@ -34,7 +34,9 @@ class FixedPlacesTest {
   /** Ten tokens, one a minute: no alarm rings while a test runs. */
   private static Limits limits() {
     LimitName waits = LimitName.builder(1, LIMIT).longestWait(Duration.ofHours(1)).build();
-    return Limits.builder(Catalogue.of(waits)).limit(LIMIT, Quota.of(10, 1, TOKEN)).build();
+    return Limits.builder(Catalogue.of(waits))
+        .limit(LIMIT, Quota.burst(10).refill(1, TOKEN))
+        .build();
   }
 
   @BeforeEach

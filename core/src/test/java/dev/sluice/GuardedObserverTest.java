@@ -155,7 +155,13 @@ final class GuardedObserverTest {
         logged(() -> ToldObserver.everything().forEach(told -> told.accept(guarded)));
     assertThat(heard)
         .containsExactly(
-            "decided 1", "spent 2", "stored 3", "settledEarly 4", "waits Calls", "waited 5");
+            "decided 1",
+            "spent 2",
+            "stored 3",
+            "settledEarly 4",
+            "waits Calls",
+            "waited 5",
+            "quotaFailed java.lang.IllegalStateException: 6");
     assertThat(lines).hasSize(throwing ? 1 : 0);
     assertThat(lines)
         .allSatisfy(

@@ -46,7 +46,7 @@ class LeaseTest {
 
   private static Limits limits(int burst) {
     return Limits.builder(Catalogue.of(LimitName.builder(1, NAME).id(IdFormat.string()).build()))
-        .limit(NAME, Quota.of(burst, 1, Duration.ofNanos(T)))
+        .limit(NAME, Quota.burst(burst).refill(1, Duration.ofNanos(T)))
         .build();
   }
 
@@ -299,7 +299,7 @@ class LeaseTest {
     assertThat(lease.trySpend()).isTrue();
     limits.replace(
         Limits.builder(limits.get().catalogue())
-            .limit(NAME, Quota.of(200, 2, Duration.ofNanos(T)))
+            .limit(NAME, Quota.burst(200).refill(2, Duration.ofNanos(T)))
             .build());
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(200 - 20);
     lease.close();
@@ -340,7 +340,7 @@ class LeaseTest {
     LimitName renumbered = LimitName.builder(2, NAME).id(IdFormat.string()).build();
     Limits other =
         Limits.builder(Catalogue.of(renumbered))
-            .limit(NAME, Quota.of(100, 1, Duration.ofNanos(T)))
+            .limit(NAME, Quota.burst(100).refill(1, Duration.ofNanos(T)))
             .build();
     limits.replace(other);
     assertThat(lease.trySpend()).isTrue();
@@ -478,7 +478,7 @@ class LeaseTest {
   private static Limits limits(int burst, int burstOfAnother) {
     LimitName other = LimitName.builder(2, "Unrelated").build();
     return Limits.builder(limits(burst).catalogue().plus(Catalogue.of(other)))
-        .limit(NAME, Quota.of(burst, 1, Duration.ofNanos(T)))
+        .limit(NAME, Quota.burst(burst).refill(1, Duration.ofNanos(T)))
         .limit("Unrelated", Quota.per(burstOfAnother, Duration.ofSeconds(1)))
         .build();
   }

@@ -13,6 +13,7 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
@@ -45,7 +46,7 @@ class LimitTest {
   private final Limiter limiter = Limiter.of(current, store);
 
   private static Limits.Builder limits(int burst) {
-    Quota quota = Quota.of(burst, 1, Duration.ofSeconds(1));
+    Quota quota = Quota.burst(burst).refill(1, Duration.ofSeconds(1));
     return Limits.builder(CATALOGUE)
         .limit("CallsPerText", quota)
         .limit("CallsPerAddress", quota)
@@ -54,14 +55,57 @@ class LimitTest {
   }
 
   @Test
+  void spend_limitsWithoutNumber_haveBucketsOfTheirOwn() {
+    Quota quota = Quota.per(2, Duration.ofSeconds(1));
+    Limits named =
+        Limits.builder(Catalogue.of(LimitName.builder("A").build(), LimitName.builder("B").build()))
+            .limit("A", quota)
+            .limit("B", quota)
+            .build();
+    Limiter limiter = Limiter.of(named, store);
+    assertThat(limiter.limit("A").trySpend("x")).isTrue();
+    assertThat(limiter.spend("A", "x").remaining()).isZero();
+    assertThat(limiter.check("B", "x").remaining()).isEqualTo(1);
+    assertThat(limiter.transaction("A", "x").bucketKey()).isEqualTo("A:x");
+  }
+
+  @Test
+  void toString_saysWhatItIs() {
+    Limits two =
+        LIMITS.withOverrides(
+            List.of(
+                new LimitOverride(
+                    CATALOGUE.get("CallsPerText"),
+                    "secret",
+                    Quota.per(9, Duration.ofSeconds(1)),
+                    "")));
+    current.replace(two);
+    assertThat(limiter.limit("CallsPerText"))
+        .hasToString("limit CallsPerText: burst 3, 1 per PT1S");
+    assertThat(limiter.limit("Unlimited")).hasToString("limit Unlimited: unlimited");
+    assertThat(limiter)
+        .hasToString(
+            "limiter of limits CallsPerAddress (burst 3, 1 per PT1S), CallsPerNumber (burst 3, 1"
+                + " per PT1S), CallsPerText (burst 3, 1 per PT1S, 1 override), Unlimited"
+                + " (unlimited)");
+    assertThat(Limits.builder(CATALOGUE).build()).hasToString("no limits");
+    assertThat(Catalogue.of(LimitName.builder("A").build())).hasToString("names [A]");
+    try (Reservation reservation = limiter.reserve("CallsPerText", "x")) {
+      assertThat(reservation.toString()).startsWith("reservation, open: allowed, remaining 2");
+      reservation.cancel();
+      assertThat(reservation.toString()).startsWith("reservation, closed: allowed");
+    }
+  }
+
+  @Test
   void bytes_thatAreNoUtf8_shareNoBucket() {
     Limit limit = limiter.limit("CallsPerText");
     for (byte[] bytes : List.of(new byte[] {(byte) 0xff}, new byte[] {'a', (byte) 0xc3})) {
-      assertThatThrownBy(() -> limit.trySpend(bytes))
+      assertThatThrownBy(() -> limit.trySpendUtf8(bytes))
           .isInstanceOf(InvalidRequestException.class)
           .hasMessageContaining("not UTF-8");
     }
-    assertThat(limit.trySpend("é".getBytes(StandardCharsets.UTF_8))).isTrue();
+    assertThat(limit.trySpendUtf8("é".getBytes(StandardCharsets.UTF_8))).isTrue();
     assertThat(limiter.check("CallsPerText", "é").remaining()).isEqualTo(1);
   }
 
@@ -79,7 +123,7 @@ class LimitTest {
     }
     Catalogue changed =
         Catalogue.of(LimitName.builder(1, "CallsPerText").id(IdFormat.ipAddress()).build());
-    Quota quota = Quota.of(3, 1, Duration.ofSeconds(1));
+    Quota quota = Quota.burst(3).refill(1, Duration.ofSeconds(1));
     assertThat(texts.trySpend("10.0.0.300")).isFalse();
     current.replace(Limits.builder(changed).limit("CallsPerText", quota).build());
     assertThatThrownBy(() -> texts.trySpend("10.0.0.300"))
@@ -90,16 +134,16 @@ class LimitTest {
   void text_bytesAndNumber_shareABucket() {
     Limit limit = limiter.limit("CallsPerText");
     assertThat(limit.trySpend("42")).isTrue();
-    assertThat(limit.trySpend(42)).isTrue();
-    assertThat(limit.trySpend("42".getBytes(StandardCharsets.UTF_8))).isTrue();
+    assertThat(limit.trySpendId(42)).isTrue();
+    assertThat(limit.trySpendUtf8("42".getBytes(StandardCharsets.UTF_8))).isTrue();
     assertThat(limit.trySpend(CharBuffer.wrap("42"))).isFalse();
-    assertThat(limit.trySpend(42)).isFalse();
+    assertThat(limit.trySpendId(42)).isFalse();
     assertThat(limiter.spend("CallsPerText", "42").allowed()).isFalse();
     assertThat(limiter.spend(List.of(limiter.transaction("CallsPerText", "42"))).allowed())
         .isFalse();
     limiter.reset("CallsPerText", "42");
-    assertThat(limit.trySpend(42)).isTrue();
-    assertThat(limit.trySpend("ä€".getBytes(StandardCharsets.UTF_8), 3)).isTrue();
+    assertThat(limit.trySpendId(42)).isTrue();
+    assertThat(limit.trySpendUtf8("ä€".getBytes(StandardCharsets.UTF_8), 3)).isTrue();
     assertThat(limit.trySpend("ä€")).isFalse();
   }
 
@@ -108,11 +152,11 @@ class LimitTest {
     Limit limit = limiter.limit("CallsPerAddress");
     assertThat(limit.trySpend("::ffff:10.0.0.1", 2)).isTrue();
     assertThat(limit.trySpend("10.0.0.1", 2)).isFalse();
-    assertThat(limit.trySpend("10.0.0.1".getBytes(StandardCharsets.UTF_8), 1)).isTrue();
+    assertThat(limit.trySpendUtf8("10.0.0.1".getBytes(StandardCharsets.UTF_8), 1)).isTrue();
     assertThat(limit.trySpend("2001:DB8::0:1", 3)).isTrue();
     assertThat(limit.trySpend("2001:db8::1")).isFalse();
     assertThat(limiter.limit("CallsPerNumber").trySpend("007", 3)).isTrue();
-    assertThat(limiter.limit("CallsPerNumber").trySpend(7)).isFalse();
+    assertThat(limiter.limit("CallsPerNumber").trySpendId(7)).isFalse();
   }
 
   @Test
@@ -122,10 +166,10 @@ class LimitTest {
       assertThatThrownBy(() -> limit.trySpend(id))
           .as(id)
           .isInstanceOf(InvalidRequestException.class);
-      assertThatThrownBy(() -> limit.trySpend(id.getBytes(StandardCharsets.UTF_8)))
+      assertThatThrownBy(() -> limit.trySpendUtf8(id.getBytes(StandardCharsets.UTF_8)))
           .isInstanceOf(InvalidRequestException.class);
     }
-    assertThatThrownBy(() -> limit.trySpend(5)).isInstanceOf(InvalidRequestException.class);
+    assertThatThrownBy(() -> limit.trySpendId(5)).isInstanceOf(InvalidRequestException.class);
     assertThatThrownBy(() -> limit.trySpend("10.0.0.1", 4)).hasMessageContaining("cost ");
     assertThatThrownBy(() -> limit.trySpend("10.0.0.1", -1))
         .hasMessageContaining("invalid cost, must be >= 0");
@@ -285,7 +329,7 @@ class LimitTest {
         };
     Limit limit = Limiter.of(current, plain).limit("CallsPerText");
     assertThat(limit.trySpend("ä", 2)).isTrue();
-    assertThat(limit.trySpend(7, 3)).isTrue();
+    assertThat(limit.trySpendId(7, 3)).isTrue();
     assertThat(limiter.limit("CallsPerText").trySpendEach(List.of("ä", "ä", "7")))
         .containsExactly(true, false, false);
     assertThat(limit.trySpendEach(List.of("ä", "b", "b", "b", "b")))
@@ -303,8 +347,8 @@ class LimitTest {
     Limiter denying = Limiter.builder(current, full).onFailure(FailureRule.deny()).build();
     Limit limit = denying.limit("CallsPerText");
     assertThat(limit.trySpend("b")).isFalse();
-    assertThat(limit.trySpend(7)).isFalse();
-    assertThat(limit.trySpend(new byte[] {'b'})).isFalse();
+    assertThat(limit.trySpendId(7)).isFalse();
+    assertThat(limit.trySpendUtf8(new byte[] {'b'})).isFalse();
     assertThat(limit.spend("b").degraded()).isTrue();
     assertThat(limit.trySpend("a")).isTrue();
   }
@@ -327,7 +371,7 @@ class LimitTest {
     assertThat(limit.spend("a").allowed()).isTrue();
     assertThat(limit.check("b").allowed()).isTrue();
     assertThat(limit.trySpend("c")).isTrue();
-    assertThat(limit.trySpend(new byte[] {'d'})).isTrue();
+    assertThat(limit.trySpendUtf8(new byte[] {'d'})).isTrue();
     assertThat(limit.trySpendEach(List.of("e", "f"))).containsExactly(true, true);
     assertThat(heard)
         .containsExactly("SPEND a", "CHECK b", "SPEND c", "SPEND d", "SPEND e", "SPEND f");
@@ -341,7 +385,7 @@ class LimitTest {
       Limit limit = Limiter.builder(current, full).onFailure(rule).build().limit("CallsPerText");
       assertThat(limit.trySpendEach(List.of("a", "b"))).containsExactly(true, passes);
       assertThat(limit.trySpend("b")).isEqualTo(passes);
-      assertThat(limit.trySpend(new byte[] {'b'})).isEqualTo(passes);
+      assertThat(limit.trySpendUtf8(new byte[] {'b'})).isEqualTo(passes);
       assertThat(limit.spend("b").allowed()).isEqualTo(passes);
     }
   }
@@ -433,7 +477,7 @@ class LimitTest {
         () -> {
           for (int i = 0; i < ids.length; i++) {
             boolean unused =
-                limit.trySpend(ids[i]) && limit.trySpend(bytes[i]) && limit.trySpend(i);
+                limit.trySpend(ids[i]) && limit.trySpendUtf8(bytes[i]) && limit.trySpendId(i);
           }
           nowNanos.addAndGet(500_000_000);
         };

@@ -36,7 +36,9 @@ final class LimiterDebtTest {
   }
 
   private static Limits limits(long count) {
-    return Limits.builder(CATALOGUE).limit(NAME, Quota.of(300, count, Duration.ofHours(3))).build();
+    return Limits.builder(CATALOGUE)
+        .limit(NAME, Quota.burst(300).refill(count, Duration.ofHours(3)))
+        .build();
   }
 
   private static int granted(Limiter limiter, int attempts) {
@@ -61,6 +63,18 @@ final class LimiterDebtTest {
     }
     // 3 h of debt at 18 s a token are 600; one debt of 1.5 h is forgiven, at 36 s a token.
     assertThat(granted).isEqualTo(300 + 150 + 150);
+  }
+
+  @Test
+  void spendUpTo_inDebt_isForgivenItsDebtAndDenied_andTakesWhatRefillsThen() {
+    Limiter slow = process(300); // a token each 36 s
+    Limiter fast = process(600); // a token each 18 s
+    assertThat(slow.spendUpTo(NAME, "a", 300).taken()).isEqualTo(300);
+    Decision denied = fast.spendUpTo(NAME, "a", 300);
+    assertThat(denied.taken()).isZero();
+    assertThat(denied.retryInNanos()).isEqualTo(HOUR / 200);
+    nowNanos.addAndGet(HOUR / 20);
+    assertThat(fast.spendUpTo(NAME, "a", 300).taken()).isEqualTo(10);
   }
 
   @Test
@@ -225,12 +239,12 @@ final class LimiterDebtTest {
   /** A debt that rules may make: up to two bursts here, which are 6 h. */
   @Test
   void debtThatTheLimitDeclares_isForgivenByNobody_andWhatLiesBeyondIs() {
-    Quota quota = Quota.of(300, 300, Duration.ofHours(3));
+    Quota quota = Quota.per(300, Duration.ofHours(3));
     Limits owing = Limits.builder(CATALOGUE).limit(NAME, quota).debt(NAME, 2).build();
     Limiter limiter = Limiter.of(owing, store);
     LimitName name = limiter.limits().get().catalogue().get(NAME);
-    Quota deep = Quota.of(900, 300, Duration.ofHours(3));
-    Quota deeper = Quota.of(1_800, 300, Duration.ofHours(3));
+    Quota deep = Quota.burst(900).refill(300, Duration.ofHours(3));
+    Quota deeper = Quota.burst(1_800).refill(300, Duration.ofHours(3));
     List<String> ids = List.of("decision", "yes or no", "async", "reserved");
     for (String id : ids) {
       assertThat(limiter.spend(Transaction.of(name, deep, id).withCost(900)).allowed()).isTrue();

@@ -104,7 +104,8 @@ class MissingDefaultTest {
     verbs.put("limit, acquire", () -> limiter.limit(limit).acquire(id, Duration.ZERO));
     verbs.put("limit, trySpend", () -> limiter.limit(limit).trySpend(id));
     verbs.put(
-        "limit, bytes", () -> limiter.limit(limit).trySpend(id.getBytes(StandardCharsets.UTF_8)));
+        "limit, bytes",
+        () -> limiter.limit(limit).trySpendUtf8(id.getBytes(StandardCharsets.UTF_8)));
     verbs.put("limit, each", () -> limiter.limit(limit).trySpendEach(List.of("vip", id)));
     verbs.put("limit, batch", () -> limiter.spend(List.of(limiter.limit(limit).transaction(id))));
     return verbs;

@@ -36,7 +36,8 @@ class NullArgumentsTest {
 
   private static Stream<Arguments> acts() {
     Limits limits = Limits.builder(CATALOGUE).limit("A", QUOTA).build();
-    Limiter limiter = Limiter.of(limits, BucketStore.inMemory());
+    BucketStore store = BucketStore.inMemory();
+    Limiter limiter = Limiter.of(limits, store);
     Limiter.Builder builder = Limiter.builder(new CurrentLimits(limits), BucketStore.inMemory());
     Limit limit = Limit.of(QUOTA);
     List<Transaction> holed = Arrays.asList(limiter.transaction("A", "k"), none());
@@ -59,6 +60,30 @@ class NullArgumentsTest {
         refuses("transaction", () -> limiter.spend(NullArgumentsTest.<Transaction>none())),
         refuses("transaction", () -> limiter.spend(holed)),
         refuses("transaction", () -> limiter.async().spend(NullArgumentsTest.<Transaction>none())),
+        refuses("utf8Id", () -> limit.trySpendUtf8(none())),
+        refuses("limits", () -> Limiter.of(NullArgumentsTest.<Limits>none(), store)),
+        refuses("limits", () -> Limiter.builder(NullArgumentsTest.<Limits>none(), store)),
+        refuses("limits", () -> Limiter.builder(NullArgumentsTest.<CurrentLimits>none(), store)),
+        refuses("store", () -> Limiter.of(none())),
+        refuses("store", () -> Limiter.builder(limits, none())),
+        refuses("time", () -> Limit.of(QUOTA, none())),
+        refuses("override", () -> Limits.builder(CATALOGUE).override(none())),
+        refuses("id", () -> Limits.builder(CATALOGUE).override("A", none(), QUOTA)),
+        refuses("quota", () -> Limits.builder(CATALOGUE).override("A", "k", none())),
+        refuses("name", () -> LimitName.builder(none())),
+        refuses("format", () -> LimitName.builder("A").id(none())),
+        refuses("format", () -> LimitName.builder("A").overrideId(none())),
+        refuses("template", () -> LimitName.builder("A").message(none())),
+        refuses("link", () -> LimitName.builder("A").helpLink(none())),
+        refuses("longest", () -> LimitName.builder("A").longestWait(none())),
+        refuses("name", () -> Catalogue.of(none(), NAME)),
+        refuses("period", () -> Quota.burst(5).refill(5, none())),
+        refuses("ids", () -> limit.trySpendEach(NullArgumentsTest.<List<String>>none())),
+        refuses("maxWait", () -> limit.acquire("k", none())),
+        refuses("transaction", () -> limiter.refund(NullArgumentsTest.<Transaction>none())),
+        refuses("limit", () -> limiter.spendUpTo(none(), "k", 1)),
+        refuses("transaction", () -> limiter.spendUpTo(none(), 1)),
+        refuses("\"id\"", () -> limit.spendUpTo(none(), 1)),
         refuses("quota", () -> Limit.of(none())),
         refuses("quota", () -> limiter.limit(NAME, none())),
         refuses("name", () -> limiter.limit(none(), QUOTA)),
@@ -70,7 +95,7 @@ class NullArgumentsTest {
         refuses("catalogue", () -> Limits.builder(none())),
         refuses("limits", () -> new CurrentLimits(none())),
         refuses("name", () -> LimitName.builder(1, none())),
-        refuses("\"period\"", () -> Quota.per(5, none())),
+        refuses("period", () -> Quota.per(5, none())),
         refuses("rule", () -> builder.onFailure(none())),
         refuses("rule", () -> builder.onFailure("A", none())),
         refuses("observer", () -> builder.observer(none())),

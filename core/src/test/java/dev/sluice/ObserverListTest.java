@@ -49,6 +49,8 @@ final class ObserverListTest {
             "a waits Calls",
             "b waits Calls",
             "a waited 5",
-            "b waited 5");
+            "b waited 5",
+            "a quotaFailed java.lang.IllegalStateException: 6",
+            "b quotaFailed java.lang.IllegalStateException: 6");
   }
 }

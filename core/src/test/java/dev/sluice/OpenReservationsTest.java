@@ -333,7 +333,7 @@ class OpenReservationsTest {
   @ValueSource(ints = {20, 40, 100, 290})
   void refundOrCancel_ofDecades_givesAllBack(int years) {
     LimitName name = LimitName.builder(1, "PerCentury").jitter(0).build();
-    Quota quota = Quota.of(10, 10, Duration.ofDays(365L * years));
+    Quota quota = Quota.per(10, Duration.ofDays(365L * years));
     Limits limits = Limits.builder(Catalogue.of(name)).limit("PerCentury", quota).build();
     try (BucketStore store = BucketStore.inMemory()) {
       Limiter limiter = Limiter.of(limits, store);

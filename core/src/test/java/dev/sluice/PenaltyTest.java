@@ -77,7 +77,8 @@ final class PenaltyTest {
     ASYNC_RESERVE,
     ASYNC_ACQUIRE,
     LIMIT,
-    LIMIT_CHECK
+    LIMIT_CHECK,
+    UP_TO
   }
 
   private Decision ask(Way way, String id) {
@@ -92,6 +93,7 @@ final class PenaltyTest {
       case ASYNC_ACQUIRE -> joined(limiter.async().acquire(CALLS, id, 1, Duration.ofHours(9)));
       case LIMIT -> limiter.limit(CALLS).spend(id);
       case LIMIT_CHECK -> limiter.limit(CALLS).check(id);
+      case UP_TO -> limiter.spendUpTo(CALLS, id, 1);
     };
   }
 
@@ -130,7 +132,7 @@ final class PenaltyTest {
     assertThat(calls.trySpend("a")).isTrue();
     penalize(ban("a", Duration.ofMinutes(10)));
     assertThat(calls.trySpend("a")).isFalse();
-    assertThat(calls.trySpend(new byte[] {'a'})).isFalse();
+    assertThat(calls.trySpendUtf8(new byte[] {'a'})).isFalse();
     assertThat(calls.trySpendEach(List.of("a", "b"))).containsExactly(false, true);
     penalize();
     assertThat(calls.trySpend("a")).isTrue();

@@ -35,7 +35,7 @@ final class SpendPipelineTest {
   private static final Quota FIVE = Quota.per(5, Duration.ofSeconds(10));
 
   /** With a tolerance of 3 s, a bucket that the others emptied is in debt. */
-  private static final Quota THREE = Quota.of(3, 1, Duration.ofSeconds(1));
+  private static final Quota THREE = Quota.burst(3).refill(1, Duration.ofSeconds(1));
 
   private static final long MINUTE = 60_000_000_000L;
 

@@ -39,7 +39,9 @@ final class ToldObserver {
         });
   }
 
-  /** All that an observer may be told; the last arguments are 1, 2, 3, 4, Calls and 5. */
+  /**
+   * All that an observer may be told; the last arguments are 1, 2, 3, 4, Calls, 5 and an exception.
+   */
   static List<Consumer<LimiterObserver>> everything() {
     Decision decision =
         Limiter.of(BucketStore.inMemory(() -> 0))
@@ -50,7 +52,8 @@ final class ToldObserver {
         observer -> observer.stored(Act.SPEND, 7, null, 3),
         observer -> observer.settledEarly(4),
         observer -> observer.waits(CALLS),
-        observer -> observer.waited(CALLS, Ending.PASSED, 5));
+        observer -> observer.waited(CALLS, Ending.PASSED, 5),
+        observer -> observer.quotaFailed(CALLS, new IllegalStateException("6")));
   }
 
   private static Spent nothing() {

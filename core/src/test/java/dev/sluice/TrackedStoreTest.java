@@ -453,7 +453,7 @@ final class TrackedStoreTest {
     LimitName name =
         LimitName.builder(1, NAME).id(IdFormat.string()).longestWait(longestWait).build();
     return Limits.builder(Catalogue.of(name))
-        .limit(NAME, Quota.of(300, count, Duration.ofHours(3)))
+        .limit(NAME, Quota.burst(300).refill(count, Duration.ofHours(3)))
         .build();
   }
 

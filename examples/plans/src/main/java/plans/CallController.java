@@ -15,7 +15,7 @@ import org.springframework.web.server.ResponseStatusException;
 class CallController {
 
   // begin: spend
-  private static final LimitName CALLS = LimitName.builder(1001, "CallsPerCustomer").build();
+  private static final LimitName CALLS = LimitName.builder("CallsPerCustomer").build();
 
   private final Limiter limiter;
   private final Plans plans;

@@ -36,7 +36,8 @@ class Plans {
         .params(customer.tenant(), customer.name())
         .query(
             (row, number) ->
-                Quota.of(row.getLong("burst"), row.getLong("per_minute"), Duration.ofMinutes(1)))
+                Quota.burst(row.getLong("burst"))
+                    .refill(row.getLong("per_minute"), Duration.ofMinutes(1)))
         .optional();
   }
 

@@ -242,7 +242,7 @@ final class CertifyCommand implements Callable<Integer> {
     Recording recording = RecordedSteps.read();
     int replayed = 0;
     for (Run run : recording.runs()) {
-      Quota quota = asked.held(Quota.of(run.burst(), 1, SLOW_REFILL));
+      Quota quota = asked.held(Quota.burst(run.burst()).refill(1, SLOW_REFILL));
       if (quota.burst() != run.burst() || quota.intervalNanos() < NANOS) {
         continue;
       }

@@ -373,7 +373,7 @@ interface CertifyTarget extends AutoCloseable {
               "--limit: expected a limit that applies to a new IP address and has a burst");
         }
         try {
-          held = Quota.of(burst, 1, Duration.ofNanos(first.resetInNanos()));
+          held = Quota.burst(burst).refill(1, Duration.ofNanos(first.resetInNanos()));
         } catch (IllegalArgumentException e) {
           throw unreadable(
               "that of no limit: a burst of %s, and a reset in %s ns after one token"

@@ -2,10 +2,9 @@
 package dev.sluice.cli;
 
 import dev.sluice.limit.IdFormat.Strictness;
-import java.nio.file.Path;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
@@ -21,7 +20,9 @@ import picocli.CommandLine.Parameters;
       "                                                 5:example.com",
       "  sluice key LoginsPerIPAddress 2001:0DB8::1     101:2001:db8::1",
       "  sluice key CertificatesPerFQDNSet example.com,example.org",
-      "  sluice key --names names.yml CallsPerShard -- -5",
+      "  sluice key ExportsPerUser 42 --limits limits.yml",
+      "                                                 ExportsPerUser:42",
+      "  sluice key --limits limits.yml CallsPerShard -- -5",
       "                                    (an id that begins with a hyphen)"
     })
 final class KeyCommand implements Callable<Integer> {
@@ -42,11 +43,7 @@ final class KeyCommand implements Callable<Integer> {
       description = "Refuse an id that is not canonical, and special-purpose addresses.")
   private boolean strict;
 
-  @Option(
-      names = "--names",
-      paramLabel = "FILE",
-      description = "Limits of your own: number, name, id format, message.")
-  private @Nullable Path names;
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
 
   KeyCommand(Console console) {
     this.console = console;
@@ -55,7 +52,7 @@ final class KeyCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
-    console.line(LimitFileOptions.catalogue(names).get(limit).keyOf(id, strictness));
+    console.line(files.catalogue().get(limit).keyOf(id, strictness));
     return Exit.DONE;
   }
 }

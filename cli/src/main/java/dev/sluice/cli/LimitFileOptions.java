@@ -32,8 +32,8 @@ final class LimitFileOptions {
       names = "--limits",
       paramLabel = "FILE",
       description =
-          "The default of each limit: burst, count and period. Perhaps also the sections names,"
-              + " overrides and rules.")
+          "The default of each limit: burst, count and period, and id for a limit of your own."
+              + " Perhaps also the sections names, overrides and rules.")
   private @Nullable Path limits;
 
   @Option(
@@ -45,16 +45,12 @@ final class LimitFileOptions {
   @Option(
       names = "--names",
       paramLabel = "FILE",
-      description = "Limits of your own: number, name, id format, message.")
+      description = "Limits of your own: name, id format, number, message.")
   private @Nullable Path names;
 
-  /** Returns the bundled names, and those of a file if there is one. */
-  static Catalogue catalogue(@Nullable Path names) {
-    if (names == null) {
-      return BundledNames.catalogue();
-    }
-    InputFiles.require(names);
-    return BundledNames.files().names(names).build().load().catalogue();
+  /** Returns the bundled names, and those that the files declare. */
+  Catalogue catalogue() {
+    return none() ? BundledNames.catalogue() : files(Strictness.LENIENT).load().catalogue();
   }
 
   boolean none() {

@@ -5,6 +5,7 @@ import dev.sluice.cli.LimitFileOptions.AskedFor;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.cli.LimitFileOptions.TokensOption;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -41,6 +42,7 @@ import picocli.CommandLine.Parameters;
       "  sluice lint limits.yml --rules rules.yml",
       "  sluice lint tokens.yml",
       "  sluice lint limits.yml --for LoginsPerIPAddress --for SignUpsPerIPAddress",
+      "  sluice lint limits.yml --against limits.yml.old",
       "  sluice lint --strict --overrides overrides.yml"
     })
 final class LintCommand implements Callable<Integer> {
@@ -68,6 +70,14 @@ final class LintCommand implements Callable<Integer> {
       description = "Refuse ids that are not canonical, and special-purpose addresses.")
   private boolean strict;
 
+  @Option(
+      names = "--against",
+      paramLabel = "FILE",
+      description =
+          "The limits, or names, until now: warns of each limit whose bucket keys change, because its"
+              + " buckets become full. May be repeated.")
+  private List<Path> before = List.of();
+
   LintCommand(Console console) {
     this.console = console;
   }
@@ -81,7 +91,7 @@ final class LintCommand implements Callable<Integer> {
     Strictness strictness = strict ? Strictness.STRICT : Strictness.LENIENT;
     LimitFiles read =
         files.files(strictness, askedFor.requirements(MissingDefault.REFUSE), rules, tokens);
-    List<Problem> problems = read.lint();
+    List<Problem> problems = before.isEmpty() ? read.lint() : read.lint(namesBefore());
     problems.forEach(problem -> console.line(problem.toString()));
     console.flush();
     long warnings = problems.stream().filter(p -> p.severity() == Severity.WARNING).count();
@@ -92,6 +102,12 @@ final class LintCommand implements Callable<Integer> {
     }
     sayWorstPeriods(read.load());
     return Exit.DONE;
+  }
+
+  private Catalogue namesBefore() {
+    LimitFileOptions old = new LimitFileOptions();
+    before.forEach(file -> old.add(file, new RulesOption(), new TokensOption()));
+    return old.catalogue();
   }
 
   /**

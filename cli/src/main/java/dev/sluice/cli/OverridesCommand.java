@@ -23,11 +23,9 @@ import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -120,10 +118,7 @@ final class OverridesCommand implements Runnable {
         throw new InputException(
             "the option --overrides FILE or --db URL is missing: the overrides to print");
       }
-      Catalogue catalogue =
-          files.none()
-              ? LimitFileOptions.catalogue(null)
-              : files.files(Strictness.LENIENT).load().catalogue();
+      Catalogue catalogue = files.catalogue();
       TableContent content = database.onTable(catalogue, OverridesTable::load);
       print(Limits.builder(catalogue).build().withOverrides(content.overrides()));
       content
@@ -419,14 +414,10 @@ final class OverridesCommand implements Runnable {
         description = "The id with a quota of its own, as an override file writes it.")
     private String id = "";
 
-    @Option(
-        names = "--names",
-        paramLabel = "FILE",
-        description = "Limits of your own: number, name, id format, message.")
-    private @Nullable Path names;
+    @Mixin private LimitFileOptions files = new LimitFileOptions();
 
     Catalogue catalogue() {
-      return LimitFileOptions.catalogue(names);
+      return files.catalogue();
     }
 
     String limit() {
@@ -484,7 +475,7 @@ final class OverridesCommand implements Runnable {
      */
     Quota quota() {
       try {
-        return Quota.of(burst, count, GoDuration.parse(period));
+        return Quota.burst(burst).refill(count, GoDuration.parse(period));
       } catch (IllegalArgumentException e) {
         throw new InputException(String.valueOf(e.getMessage()));
       }

@@ -100,6 +100,7 @@ final class Quantities {
     }
     String count = parts.group(1);
     String burst = parts.group(3) == null ? count : parts.group(3);
-    return Quota.of(Long.parseLong(burst), Long.parseLong(count), GoDuration.parse(parts.group(2)));
+    return Quota.burst(Long.parseLong(burst))
+        .refill(Long.parseLong(count), GoDuration.parse(parts.group(2)));
   }
 }

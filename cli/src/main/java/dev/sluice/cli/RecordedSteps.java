@@ -135,10 +135,8 @@ final class RecordedSteps {
   }
 
   private static Quota quota(MatchResult found) {
-    return Quota.of(
-        Long.parseLong(found.group(1)),
-        Long.parseLong(found.group(2)),
-        GoDuration.parse(found.group(3)));
+    return Quota.burst(Long.parseLong(found.group(1)))
+        .refill(Long.parseLong(found.group(2)), GoDuration.parse(found.group(3)));
   }
 
   /** Reads the fields of an act, and returns all ids in it. */

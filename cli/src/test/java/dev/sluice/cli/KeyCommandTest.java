@@ -63,6 +63,16 @@ final class KeyCommandTest {
   }
 
   @Test
+  void limitFile_declaresLimits_inPlace(@TempDir Path folder) throws Exception {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "ExportsPerUser: {id: string, burst: 10, count: 10, period: 1m}\n");
+    Cli run = Cli.run("key", "ExportsPerUser", "42", "--limits", limits.toString());
+    assertThat(run).isEqualTo(new Cli(Exit.DONE, "ExportsPerUser:42\n", ""));
+  }
+
+  @Test
   void id_thatStartsWithAnAt_isNoFile() {
     assertThat(Cli.run("key", "ApiCallsPerKey", "@home").out()).isEqualTo("104:@home\n");
   }

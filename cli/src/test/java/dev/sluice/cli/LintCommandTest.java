@@ -39,6 +39,22 @@ final class LintCommandTest {
   }
 
   @Test
+  void against_warnsOfAnotherNumber() throws IOException {
+    String now = write("new.yml", "Own: {id: string, burst: 1, count: 1, period: 1m}\n");
+    String old = write("old.yml", "Own: {id: string, number: 1007, burst: 1, count: 1, period: 1m}\n");
+    Cli run = Cli.run("lint", now, "--against", old);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(run.out())
+        .isEqualTo(
+            now
+                + ":1:1: warning: the bucket keys of Own change from \"1007:…\" to \"Own:…\": all its"
+                + " buckets become full once\n");
+    assertThat(Cli.run("lint", old, "--against", old).out()).isEmpty();
+    Cli broken = Cli.run("lint", now, "--against", write("broken.yml", "Own: {id: string}\n"));
+    assertThat(broken.out() + broken.err()).contains("broken.yml:1:1: the field burst is missing");
+  }
+
+  @Test
   void aFileOfTokens_isCheckedAsTheOthersAre() throws IOException {
     String tokens = write("t.yml", "tokens:\n  - {name: a, sha256: abc, roles: [decide]}\n");
     for (String[] arguments : new String[][] {{"lint", tokens}, {"lint", "--tokens", tokens}}) {

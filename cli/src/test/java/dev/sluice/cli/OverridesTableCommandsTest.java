@@ -49,6 +49,18 @@ final class OverridesTableCommandsTest {
   }
 
   @Test
+  void limitWithoutANumber_isKeptUnderItsName() throws Exception {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "ExportsPerUser: {id: string, burst: 10, count: 10, period: 1m}\n");
+    String[] of = {"--limits", limits.toString()};
+    assertThat(add("ExportsPerUser", "42", of).err()).isEqualTo("added ExportsPerUser:42\n");
+    assertThat(Cli.run("overrides", "dump", "--db", db, of[0], of[1]))
+        .isEqualTo(new Cli(Exit.DONE, HEADER + "ExportsPerUser,42,600,300,3h0m0s,\n", ""));
+  }
+
+  @Test
   void add_ofALowerOverride_isANo_withoutForce() {
     assertThat(add("NewOrdersPerAccount", "17").code()).isEqualTo(Exit.DONE);
     String[] lower = {

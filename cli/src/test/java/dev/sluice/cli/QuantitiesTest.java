@@ -40,7 +40,7 @@ final class QuantitiesTest {
   void quota_isACountAndAPeriod_andABurstWhereItDiffers() {
     assertThat(Quantities.quota("100/1h")).isEqualTo(Quota.per(100, Duration.ofHours(1)));
     assertThat(Quantities.quota("50/1s,burst=20"))
-        .isEqualTo(Quota.of(20, 50, Duration.ofSeconds(1)));
+        .isEqualTo(Quota.burst(20).refill(50, Duration.ofSeconds(1)));
   }
 
   @ParameterizedTest

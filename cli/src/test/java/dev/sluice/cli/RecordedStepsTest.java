@@ -17,7 +17,7 @@ final class RecordedStepsTest {
   @Test
   void eachRun_isDecidedTheSame_withAnotherLimitOfItsBurst() {
     for (Run run : RecordedSteps.read().runs()) {
-      Quota quota = Quota.of(run.burst(), 1, Duration.ofSeconds(7));
+      Quota quota = Quota.burst(run.burst()).refill(1, Duration.ofSeconds(7));
       Limit limit = Limit.of(quota, () -> 0);
       for (Step step : run.steps()) {
         Decision decision = limit.spend("a", step.cost());

@@ -21,7 +21,7 @@ final class UnforgivingStoreTest {
 
   private static Limits hourly(long count) {
     return Limits.builder(Catalogue.of(LimitName.builder(1, "Calls").build()))
-        .limit("Calls", Quota.of(10, count, Duration.ofHours(1)))
+        .limit("Calls", Quota.burst(10).refill(count, Duration.ofHours(1)))
         .build();
   }
 

@@ -13,7 +13,8 @@ package dev.sluice.gcra;
  * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
  * @param untilNanos for a {@link Op#REFUND} the instant, unsigned, from which there is nothing left
  *     to give back: at most {@code untilNanos − now} is refunded. {@link #NO_END} for none. For a
- *     {@link Op#WITHDRAW} the TAT, unsigned, that the bucket must still have.
+ *     {@link Op#WITHDRAW} the TAT, unsigned, that the bucket must still have. For a {@link
+ *     Op#SPEND_UP_TO} the emission interval.
  */
 public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
 
@@ -22,6 +23,23 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
 
   /** Resets the bucket to full. */
   public static final Effect RESET = of(Op.RESET, 0, 0);
+
+  /**
+   * Creates an effect.
+   *
+   * @param op as above
+   * @param incrementNanos as above
+   * @param offsetNanos as above
+   * @param untilNanos as above
+   * @throws IllegalArgumentException for a {@link Op#SPEND_UP_TO} of less than one token
+   */
+  public Effect {
+    if (op == Op.SPEND_UP_TO && (untilNanos <= 0 || incrementNanos < untilNanos)) {
+      throw new IllegalArgumentException(
+          "found an increment of %s ns and an emission interval of %s ns, expected one token or more"
+              .formatted(incrementNanos, untilNanos));
+    }
+  }
 
   /**
    * Returns an effect without an end.
@@ -57,8 +75,30 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
     return Gcra.roomNanos(
         op == Op.FORGIVE ? Math.min(aheadNanos, offsetNanos) : aheadNanos,
-        incrementNanos,
+        neededNanos(aheadNanos),
         offsetNanos);
+  }
+
+  /**
+   * Returns the spend that a {@link Op#SPEND_UP_TO} comes to: of the tokens that fit, or of one
+   * token, which is denied, if none fits.
+   *
+   * @param nowNanos the store's current time
+   * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
+   * @return this effect for any other operation
+   */
+  public Effect asSpend(long nowNanos, long tatNanos) {
+    return op == Op.SPEND_UP_TO
+        ? of(Op.SPEND, neededNanos(Gcra.aheadNanos(nowNanos, tatNanos)), offsetNanos)
+        : this;
+  }
+
+  /** Returns the increment that must fit. */
+  private long neededNanos(long aheadNanos) {
+    long freeNanos = offsetNanos - aheadNanos;
+    return op != Op.SPEND_UP_TO || freeNanos >= incrementNanos
+        ? incrementNanos
+        : Math.max(freeNanos - freeNanos % untilNanos, untilNanos);
   }
 
   /**
@@ -96,7 +136,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     return switch (op) {
       case CHECK -> tatNanos;
       case RESET -> batchPasses ? Gcra.NO_TAT : tatNanos;
-      case SPEND, SPEND_ONLY -> spentNanos(nowNanos, tatNanos, batchPasses);
+      case SPEND, SPEND_ONLY, SPEND_UP_TO -> spentNanos(nowNanos, tatNanos, batchPasses);
       case FORGIVE -> spentNanos(nowNanos, forgivenNanos(nowNanos, tatNanos), batchPasses);
       case REFUND -> batchPasses ? refundedNanos(nowNanos, tatNanos) : tatNanos;
       case WITHDRAW ->
@@ -108,9 +148,11 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
 
   /** Returns the TAT after a spend; a denied spend, and a spend of 0, do not change it. */
   private long spentNanos(long nowNanos, long tatNanos, boolean batchPasses) {
-    return batchPasses && incrementNanos > 0 && fits(nowNanos, tatNanos)
-        ? nowNanos + Gcra.aheadNanos(nowNanos, tatNanos) + incrementNanos
-        : tatNanos;
+    if (!batchPasses || incrementNanos == 0 || !fits(nowNanos, tatNanos)) {
+      return tatNanos;
+    }
+    long aheadNanos = Gcra.aheadNanos(nowNanos, tatNanos);
+    return nowNanos + aheadNanos + neededNanos(aheadNanos);
   }
 
   private long forgivenNanos(long nowNanos, long tatNanos) {
@@ -161,7 +203,12 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
      * full bucket, if the TAT is still the one after the spend ({@link Effect#untilNanos()}), and
      * does nothing otherwise.
      */
-    WITHDRAW(false, true);
+    WITHDRAW(false, true),
+    /**
+     * Spends as many whole tokens as fit, at most the increment; denies if not one fits. {@link
+     * Effect#untilNanos()} is the emission interval. Only for a batch of one.
+     */
+    SPEND_UP_TO(true, true);
 
     private final boolean votes;
     private final boolean writes;
@@ -174,7 +221,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     /**
      * Returns whether the operation may deny its batch.
      *
-     * @return true for {@link #CHECK}, {@link #SPEND} and {@link #FORGIVE}
+     * @return true for {@link #CHECK}, {@link #SPEND}, {@link #FORGIVE} and {@link #SPEND_UP_TO}
      */
     public boolean votes() {
       return votes;
@@ -201,10 +248,10 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     /**
      * Returns whether the operation uses {@link Effect#untilNanos()}.
      *
-     * @return true for {@link #REFUND} and {@link #WITHDRAW}
+     * @return true for {@link #REFUND}, {@link #WITHDRAW} and {@link #SPEND_UP_TO}
      */
     public boolean hasEnd() {
-      return this == REFUND || this == WITHDRAW;
+      return this == REFUND || this == WITHDRAW || this == SPEND_UP_TO;
     }
   }
 }

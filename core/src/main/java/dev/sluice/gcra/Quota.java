@@ -31,16 +31,52 @@ public final class Quota {
   }
 
   /**
-   * Makes a quota.
+   * Returns a quota whose burst equals its count: a bucket can be emptied at once and refills
+   * within the period.
    *
-   * @param burst capacity of the bucket in tokens, at least 1
-   * @param count tokens added every period, at least 1
-   * @param period the time in which {@code count} tokens are added, 1 ns to about 292 years
+   * @param count tokens of the bucket, all added every period, at least 1
+   * @param period the time in which an empty bucket fills, 1 ns to about 292 years
    * @return the quota
-   * @throws IllegalArgumentException naming each field that is out of its range, with its value and
-   *     the rule
+   * @throws IllegalArgumentException as {@link Burst#refill}
    */
-  public static Quota of(long burst, long count, Duration period) {
+  public static Quota per(long count, Duration period) {
+    return of(count, count, period);
+  }
+
+  /**
+   * Begins a quota with the capacity of its bucket: {@code Quota.burst(20).refill(10, minute)}.
+   *
+   * @param tokens capacity of the bucket, at least 1
+   * @return what makes the quota, once the refill is known
+   */
+  public static Burst burst(long tokens) {
+    return new Burst(tokens);
+  }
+
+  /** The first half of a quota: its burst. Immutable and thread-safe. */
+  public static final class Burst {
+
+    private final long burst;
+
+    private Burst(long burst) {
+      this.burst = burst;
+    }
+
+    /**
+     * Makes the quota.
+     *
+     * @param count tokens added every period, at least 1
+     * @param period the time in which {@code count} tokens are added, 1 ns to about 292 years
+     * @return the quota
+     * @throws IllegalArgumentException naming each of burst, count and period that is out of its
+     *     range, with its value and the rule
+     */
+    public Quota refill(long count, Duration period) {
+      return of(burst, count, period);
+    }
+  }
+
+  private static Quota of(long burst, long count, Duration period) {
     List<Fault> faults = faults(burst, count, period);
     if (!faults.isEmpty()) {
       throw new IllegalArgumentException(
@@ -50,27 +86,15 @@ public final class Quota {
   }
 
   /**
-   * Returns a quota whose burst equals its count: a bucket can be emptied at once and refills
-   * within the period.
-   *
-   * @param count tokens of the bucket, all added every period, at least 1
-   * @param period the time in which an empty bucket fills, 1 ns to about 292 years
-   * @return the quota
-   * @throws IllegalArgumentException as {@link #of}
-   */
-  public static Quota per(long count, Duration period) {
-    return of(count, count, period);
-  }
-
-  /**
    * Returns every violation of a quota, for callers that report positions.
    *
-   * @param burst as for {@link #of}
-   * @param count as for {@link #of}
-   * @param period as for {@link #of}
+   * @param burst capacity of the bucket in tokens
+   * @param count tokens added every period
+   * @param period the time in which {@code count} tokens are added
    * @return the faults by field, none for a valid quota
    */
   public static List<Fault> faults(long burst, long count, Duration period) {
+    Objects.requireNonNull(period, "period");
     List<Fault> faults = new ArrayList<>();
     if (burst <= 0) {
       faults.add(new Fault("burst", "found " + burst + ", expected a whole number > 0"));

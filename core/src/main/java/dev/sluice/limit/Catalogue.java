@@ -6,6 +6,7 @@ import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -17,7 +18,7 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The names that an application knows, each name and each number once.
+ * The names that an application knows. Each name, and each number, stands there once.
  *
  * <p>Immutable and thread-safe.
  */
@@ -61,21 +62,26 @@ public final class Catalogue {
     SortedMap<String, LimitName> byName = new TreeMap<>();
     Map<Integer, LimitName> byNumber = new HashMap<>();
     for (LimitName name : names) {
-      LimitName sameName = byName.put(name.name(), name);
-      LimitName sameNumber = byNumber.put(name.number(), name);
+      LimitName sameName = byName.put(Objects.requireNonNull(name, "name").name(), name);
+      Integer number = name.number();
+      LimitName sameNumber = number == null ? null : byNumber.put(number, name);
       if (sameName != null) {
         throw new IllegalArgumentException(
-            "found the name %s twice (as %s and %s), expected each name once"
-                .formatted(name, sameName.number(), name.number()));
+            "found the name %s twice (%s and %s), expected each name once"
+                .formatted(name, numbered(sameName), numbered(name)));
       }
       if (sameNumber != null) {
         throw new IllegalArgumentException(
             "found the number %s twice (for %s and %s), expected each number once"
-                .formatted(name.number(), sameNumber, name));
+                .formatted(number, sameNumber, name));
       }
     }
     this.byName = Collections.unmodifiableSortedMap(byName);
     this.byNumber = byNumber;
+  }
+
+  private static String numbered(LimitName name) {
+    return name.number() == null ? "without a number" : "with the number " + name.number();
   }
 
   /**
@@ -86,7 +92,7 @@ public final class Catalogue {
    * @throws IllegalArgumentException if two have the same name or number
    */
   public static Catalogue of(LimitName... names) {
-    return new Catalogue(List.of(names));
+    return new Catalogue(Arrays.asList(names));
   }
 
   /**
@@ -167,20 +173,26 @@ public final class Catalogue {
    *     another number
    */
   public void requireNoClash(LimitName name) {
-    LimitName sameNumber = byNumber.get(name.number());
+    Integer number = name.number();
+    LimitName sameNumber = number == null ? null : byNumber.get(number);
     if (sameNumber != null && !sameNumber.equals(name)) {
       throw new InvalidRequestException(
           Field.LIMIT,
           "the limit %s has the number %s, which the catalogue gives to %s: their buckets would be shared; choose another number"
-              .formatted(name, name.number(), sameNumber));
+              .formatted(name, number, sameNumber));
     }
     LimitName sameName = byName.get(name.name());
     if (sameName != null && !sameName.equals(name)) {
       throw new InvalidRequestException(
           Field.LIMIT,
-          "the limit %s has the number %s, but in the catalogue it has %s; use the catalogue's, or choose another name"
-              .formatted(name, name.number(), sameName.number()));
+          "found the limit %s %s, but the catalogue has it %s; use the catalogue's, or choose another name"
+              .formatted(name, numbered(name), numbered(sameName)));
     }
+  }
+
+  @Override
+  public String toString() {
+    return "names " + byName.keySet();
   }
 
   /**

@@ -49,6 +49,12 @@ public final class CurrentLimits {
     return new CurrentLimits(limits, requirements);
   }
 
+  /** Returns what the current limits are. */
+  @Override
+  public String toString() {
+    return limits.toString();
+  }
+
   /**
    * Returns the current limits.
    *

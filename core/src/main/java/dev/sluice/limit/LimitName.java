@@ -17,8 +17,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The declaration of a limit: its name, its number in bucket keys, the format of its ids, and the
- * message for denied clients.
+ * The declaration of a limit: its name, perhaps a number, the format of its ids, and the message
+ * for denied clients.
+ *
+ * <p>The bucket keys of a limit begin with its number, or with its name if it has no number. A
+ * limit whose number or name changes has new buckets, which are all full.
  *
  * <p>Immutable and thread-safe. Two names are equal if number and name are.
  */
@@ -30,8 +33,11 @@ public final class LimitName {
   private static final Pattern KNOWN =
       Pattern.compile("burst|count|period|goPeriod|rate|id|id\\.[1-9]");
 
+  /** 0 if there is no number. */
   private final int number;
+
   private final String name;
+  private final String keyStart;
   private final IdFormat id;
   private final IdFormat overrideId;
   private final boolean overridesOnly;
@@ -44,6 +50,7 @@ public final class LimitName {
   private LimitName(Builder builder) {
     this.number = builder.number;
     this.name = builder.name;
+    this.keyStart = (number == 0 ? name : Integer.toString(number)) + ":";
     this.id = builder.id;
     this.overrideId = builder.overrideId == null ? builder.id : builder.overrideId;
     this.overridesOnly = builder.overridesOnly;
@@ -60,24 +67,40 @@ public final class LimitName {
   }
 
   /**
-   * Returns a builder for a limit's name.
+   * Returns a builder for the name of a limit without a number: its bucket keys begin with the
+   * name.
    *
-   * @param number the number in bucket keys, at least 1; must never change
+   * @param name a letter, then up to 99 letters, digits, "_", "." or "-"; must never change
+   * @return a builder
+   * @throws IllegalArgumentException for a name that breaks these rules
+   */
+  public static Builder builder(String name) {
+    return new Builder(0, name);
+  }
+
+  /**
+   * Returns a builder for the name of a limit with a number: its bucket keys begin with the number,
+   * which makes them shorter. The name may then change.
+   *
+   * @param number at least 1; must never change
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
    * @return a builder
    * @throws IllegalArgumentException for a number or name that breaks these rules
    */
   public static Builder builder(int number, String name) {
+    if (number < 1) {
+      throw new IllegalArgumentException("number: found " + number + ", expected at least 1");
+    }
     return new Builder(number, name);
   }
 
   /**
-   * Returns the number used in bucket keys.
+   * Returns the number with which the bucket keys begin.
    *
-   * @return at least 1
+   * @return at least 1, or null if the limit has none and the keys begin with its name
    */
-  public int number() {
-    return number;
+  public @Nullable Integer number() {
+    return number == 0 ? null : number;
   }
 
   /**
@@ -170,10 +193,10 @@ public final class LimitName {
    * Returns the key of a bucket.
    *
    * @param canonicalId an id that {@link #id} has made canonical
-   * @return number, ":" and id
+   * @return the number, or the name if there is none; then ":" and the id
    */
   public String bucketKey(String canonicalId) {
-    return number + ":" + canonicalId;
+    return keyStart + canonicalId;
   }
 
   /**
@@ -185,7 +208,7 @@ public final class LimitName {
    *
    * @param text the id
    * @param strictness whether a text that is not canonical already is refused
-   * @return number, ":" and the canonical id
+   * @return the {@linkplain #bucketKey bucket key}
    * @throws InvalidIdException if the text has neither format
    */
   public String keyOf(String text, Strictness strictness) {
@@ -198,9 +221,9 @@ public final class LimitName {
    * Returns the override's id for a bucket key of a table of overrides; the inverse of {@link
    * #bucketKey}.
    *
-   * @param bucketKey number, ":" and the canonical id of an override
+   * @param bucketKey the key for the canonical id of an override
    * @return the id
-   * @throws InvalidIdException if the key has another number, or an id that is not canonical
+   * @throws InvalidIdException if the key is another limit's, or its id is not canonical
    */
   public String overrideIdOf(String bucketKey) {
     // If an override's id is only spelled differently, its key has the transaction's spelling.
@@ -211,22 +234,21 @@ public final class LimitName {
    * Returns the transaction's id for a bucket key of a table of penalties; the inverse of {@link
    * #bucketKey}.
    *
-   * @param bucketKey number, ":" and the canonical id of a transaction
+   * @param bucketKey the key for the canonical id of a transaction
    * @return the id
-   * @throws InvalidIdException if the key has another number, or an id that is not canonical
+   * @throws InvalidIdException if the key is another limit's, or its id is not canonical
    */
   public String idOf(String bucketKey) {
     return idOf(bucketKey, id);
   }
 
   private String idOf(String bucketKey, IdFormat form) {
-    String prefix = number + ":";
-    if (!bucketKey.startsWith(prefix)) {
+    if (!bucketKey.startsWith(keyStart)) {
       throw new InvalidIdException(
           "found the bucket key %s, expected one of %s, which starts with %s"
-              .formatted(SafeText.quote(bucketKey), name, SafeText.quote(prefix)));
+              .formatted(SafeText.quote(bucketKey), name, SafeText.quote(keyStart)));
     }
-    String found = bucketKey.substring(prefix.length());
+    String found = bucketKey.substring(keyStart.length());
     String canonical = form.canonical(found, Strictness.LENIENT);
     if (!canonical.equals(found)) {
       throw new InvalidIdException(
@@ -334,9 +356,6 @@ public final class LimitName {
     private Duration longestWait = Duration.ZERO;
 
     private Builder(int number, String name) {
-      if (number < 1) {
-        throw new IllegalArgumentException("number: found " + number + ", expected at least 1");
-      }
       if (!NAME.matcher(Objects.requireNonNull(name, "name")).matches()) {
         throw new IllegalArgumentException(
             "name: found %s, expected a letter, then up to 99 letters, digits, \"_\", \".\" or \"-\""
@@ -355,7 +374,7 @@ public final class LimitName {
      */
     @CanIgnoreReturnValue
     public Builder id(IdFormat format) {
-      this.id = format;
+      this.id = Objects.requireNonNull(format, "format");
       return this;
     }
 
@@ -367,7 +386,7 @@ public final class LimitName {
      */
     @CanIgnoreReturnValue
     public Builder overrideId(IdFormat format) {
-      this.overrideId = format;
+      this.overrideId = Objects.requireNonNull(format, "format");
       return this;
     }
 
@@ -405,7 +424,8 @@ public final class LimitName {
      */
     @CanIgnoreReturnValue
     public Builder message(String template) {
-      for (MatchResult placeholder : PLACEHOLDER.matcher(template).results().toList()) {
+      for (MatchResult placeholder :
+          PLACEHOLDER.matcher(Objects.requireNonNull(template, "template")).results().toList()) {
         if (!KNOWN.matcher(placeholder.group(1)).matches()) {
           throw new IllegalArgumentException(
               "message: found %s, expected one of {burst}, {count}, {period}, {rate}, {id}, {id.1} …"
@@ -424,7 +444,7 @@ public final class LimitName {
      */
     @CanIgnoreReturnValue
     public Builder helpLink(String link) {
-      this.helpLink = link;
+      this.helpLink = Objects.requireNonNull(link, "link");
       return this;
     }
 
@@ -460,6 +480,7 @@ public final class LimitName {
      */
     @CanIgnoreReturnValue
     public Builder longestWait(Duration longest) {
+      Objects.requireNonNull(longest, "longest");
       if (longest.isNegative() || longest.compareTo(Duration.ofNanos(Long.MAX_VALUE)) > 0) {
         throw new IllegalArgumentException(
             "longestWait: found " + longest + ", expected 0 to about 292 years, such as 30s");

@@ -5,6 +5,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
@@ -16,6 +17,21 @@ import java.util.stream.Collectors;
  * @param comment what a person noted beside it, may be empty
  */
 public record LimitOverride(LimitName name, String id, Quota quota, String comment) {
+
+  /**
+   * Makes an override.
+   *
+   * @param name the limit's name
+   * @param id the id as the name's override form has it, canonical
+   * @param quota how much may pass
+   * @param comment a note by a person, may be empty
+   */
+  public LimitOverride {
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(id, "id");
+    Objects.requireNonNull(quota, "quota");
+    Objects.requireNonNull(comment, "comment");
+  }
 
   /**
    * Thrown when a change would lower overrides that nobody asked to lower: to a lower rate, or to a

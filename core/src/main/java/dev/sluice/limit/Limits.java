@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +37,8 @@ public final class Limits {
 
   /** The most bursts that a bucket may owe. */
   public static final int DEEPEST_DEBT = 10;
+
+  private static final int SHOWN = 10;
 
   private final Catalogue catalogue;
   private final Map<String, Quota> defaults;
@@ -343,6 +346,34 @@ public final class Limits {
     return Objects.hash(defaults, unlimited, overrides.keySet());
   }
 
+  /** Returns the configured names with their defaults, and only the number of overrides. */
+  @Override
+  public String toString() {
+    List<LimitName> names = configured();
+    String shown =
+        names.stream()
+            .limit(SHOWN)
+            .map(name -> name + " (" + describe(name) + ")")
+            .collect(Collectors.joining(", "));
+    int more = names.size() - SHOWN;
+    return names.isEmpty()
+        ? "no limits"
+        : "limits " + shown + (more > 0 ? ", " + more + " more" : "");
+  }
+
+  /** Describes what applies to a name, such as "burst 10, 10 per PT1M, 2 overrides". */
+  private String describe(LimitName name) {
+    Quota quota = defaultFor(name);
+    int overridden = overridesOf(name).size();
+    String ofDefault =
+        quota == null
+            ? coverage(name) == Coverage.UNLIMITED ? "unlimited" : "no default"
+            : quota.toString();
+    return overridden == 0
+        ? ofDefault
+        : "%s, %s override%s".formatted(ofDefault, overridden, overridden == 1 ? "" : "s");
+  }
+
   /** Makes {@link Limits}. Not thread-safe. */
   public static final class Builder {
     private final Catalogue catalogue;
@@ -440,7 +471,8 @@ public final class Limits {
     @CanIgnoreReturnValue
     public Builder override(String name, String id, Quota quota) {
       LimitName known = catalogue.get(name);
-      String canonical = known.overrideId().canonical(id, Strictness.LENIENT);
+      String canonical =
+          known.overrideId().canonical(Objects.requireNonNull(id, "id"), Strictness.LENIENT);
       return override(new LimitOverride(known, canonical, quota, ""));
     }
 
@@ -454,6 +486,7 @@ public final class Limits {
      */
     @CanIgnoreReturnValue
     public Builder override(LimitOverride override) {
+      Objects.requireNonNull(override, "override");
       LimitName known = catalogue.get(override.name().name());
       LimitOverride before =
           overrides

@@ -299,7 +299,8 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * The instant from which a refund gives nothing back, or the TAT that a withdrawal expects.
+     * The instant from which a refund gives nothing back, the TAT that a withdrawal expects, or the
+     * emission interval of a spend of up to some tokens.
      *
      * @return the effect's end, unsigned
      */

@@ -21,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  * So the TAT may be newer than the clock reading, if another thread charged the bucket in between.
  * A spend that fits at the older reading fits at every later moment, and leaves the same TAT as it
  * would right after that other charge. That moment lies within the call, so the decision is correct
- * at that moment. In three cases the clock is read again after the TAT: a spend that does not fit
+ * at that moment. In four cases the clock is read again after the TAT: a spend that does not fit
  * might fit by now; a TAT beyond now + tau would be lowered; a refund with an end gives back less,
- * the later it is. So the clock reading of a denial is never older than its TAT.
+ * and a spend of up to some tokens takes more, the later it is. So the clock reading of a denial is never older than its TAT.
  */
 
 /** All buckets of a memory store, in segments; decides on one bucket. Thread-safe. */

@@ -2,6 +2,7 @@
 package dev.sluice.gcra;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect.Op;
 import org.junit.jupiter.api.Test;
@@ -78,13 +79,62 @@ class EffectTest {
     assertThat(forgive.tatAfterNanos(NOW, NOW + 30, true)).isEqualTo(NOW + 40);
   }
 
+  private static Effect upTo(long incrementNanos, long offsetNanos, long intervalNanos) {
+    return new Effect(Op.SPEND_UP_TO, incrementNanos, offsetNanos, intervalNanos);
+  }
+
+  @Test
+  void spendUpTo_takesTheWholeTokensThatFit() {
+    Effect upTo = upTo(30, OFFSET, 10);
+    assertThat(upTo.tatAfterNanos(NOW, Gcra.NO_TAT, true)).as("all").isEqualTo(NOW + 30);
+    assertThat(upTo.tatAfterNanos(NOW, NOW + 20, true)).as("just all").isEqualTo(NOW + 50);
+    assertThat(upTo.tatAfterNanos(NOW, NOW + 21, true)).as("two of 29").isEqualTo(NOW + 41);
+    assertThat(upTo.tatAfterNanos(NOW, NOW + 40, true)).as("the last").isEqualTo(NOW + 50);
+    assertThat(upTo.asSpend(NOW, NOW + 21)).isEqualTo(Effect.of(Op.SPEND, 20, OFFSET));
+  }
+
+  @Test
+  void spendUpTo_withoutAWholeToken_isADenialOfOne() {
+    Effect upTo = upTo(30, OFFSET, 10);
+    for (long aheadNanos : new long[] {41, 50, 51, 1_000, Long.MAX_VALUE}) {
+      long tatNanos = NOW + aheadNanos;
+      assertThat(upTo.passes(NOW, tatNanos)).as("%s", aheadNanos).isFalse();
+      assertThat(upTo.tatAfterNanos(NOW, tatNanos, false)).isEqualTo(tatNanos);
+      assertThat(upTo.asSpend(NOW, tatNanos)).isEqualTo(Effect.of(Op.SPEND, 10, OFFSET));
+      assertThat(upTo.roomNanos(NOW, tatNanos))
+          .isEqualTo(Effect.of(Op.SPEND, 10, OFFSET).roomNanos(NOW, tatNanos));
+    }
+  }
+
+  @Test
+  void spendUpTo_ofTheLargestNumbers_doesNotOverflow() {
+    Effect upTo = upTo(Long.MAX_VALUE, Long.MAX_VALUE, Long.MAX_VALUE);
+    assertThat(upTo.tatAfterNanos(NOW, Gcra.NO_TAT, true)).isEqualTo(NOW + upTo.offsetNanos());
+    assertThat(upTo.passes(NOW, NOW + 1)).isFalse();
+    assertThat(upTo(Long.MAX_VALUE - 1, Long.MAX_VALUE - 1, 2).asSpend(NOW, NOW + 1))
+        .isEqualTo(Effect.of(Op.SPEND, Long.MAX_VALUE - 3, Long.MAX_VALUE - 1));
+  }
+
+  @Test
+  void spendUpTo_lessThanOneToken_isRefused() {
+    for (long intervalNanos : new long[] {0, Effect.NO_END, 31}) {
+      assertThatThrownBy(() -> upTo(30, OFFSET, intervalNanos))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining("emission interval of " + intervalNanos + " ns");
+    }
+  }
+
   @Test
   void operations_sayWhatTheyMayDo() {
-    assertThat(Op.values()).filteredOn(Op::votes).containsExactly(Op.CHECK, Op.SPEND, Op.FORGIVE);
+    assertThat(Op.values())
+        .filteredOn(Op::votes)
+        .containsExactly(Op.CHECK, Op.SPEND, Op.FORGIVE, Op.SPEND_UP_TO);
     assertThat(Op.values()).filteredOn(op -> !op.writes()).containsExactly(Op.CHECK);
     assertThat(Op.values())
         .filteredOn(Op::loosens)
         .containsExactly(Op.FORGIVE, Op.REFUND, Op.RESET, Op.WITHDRAW);
-    assertThat(Op.values()).filteredOn(Op::hasEnd).containsExactly(Op.REFUND, Op.WITHDRAW);
+    assertThat(Op.values())
+        .filteredOn(Op::hasEnd)
+        .containsExactly(Op.REFUND, Op.WITHDRAW, Op.SPEND_UP_TO);
   }
 }

@@ -16,7 +16,7 @@ class QuotaTest {
 
   @Test
   void of_seedDefaults_derivesIntervalAndOffset() {
-    Quota quota = Quota.of(300, 300, Duration.ofHours(3));
+    Quota quota = Quota.per(300, Duration.ofHours(3));
     assertThat(quota.intervalNanos()).isEqualTo(36_000_000_000L);
     assertThat(quota.offsetNanos()).isEqualTo(10_800_000_000_000L);
     assertThat(quota.incrementNanos(7)).isEqualTo(252_000_000_000L);
@@ -27,7 +27,7 @@ class QuotaTest {
 
   @Test
   void of_periodNotDivisible_roundsTheIntervalDown() {
-    assertThat(Quota.of(1, 3, Duration.ofNanos(10)).intervalNanos()).isEqualTo(3);
+    assertThat(Quota.burst(1).refill(3, Duration.ofNanos(10)).intervalNanos()).isEqualTo(3);
   }
 
   @Test
@@ -53,14 +53,14 @@ class QuotaTest {
     Duration period = Duration.ofNanos(periodNanos);
     assertThat(Quota.faults(burst, count, period).isEmpty()).as(what).isEqualTo(valid);
     if (!valid) {
-      assertThatThrownBy(() -> Quota.of(burst, count, period))
+      assertThatThrownBy(() -> Quota.burst(burst).refill(count, period))
           .as(what)
           .isInstanceOf(IllegalArgumentException.class)
           .hasMessageContaining("found")
           .hasMessageContaining("expected");
       return;
     }
-    Quota quota = Quota.of(burst, count, period);
+    Quota quota = Quota.burst(burst).refill(count, period);
     assertThat(quota.intervalNanos()).as(what).isEqualTo(interval.longValueExact());
     assertThat(quota.offsetNanos()).as(what).isEqualTo(offset.longValueExact());
     for (long cost : EDGES) {
@@ -74,11 +74,11 @@ class QuotaTest {
 
   @Test
   void of_severalMistakes_namesEach() {
-    assertThatThrownBy(() -> Quota.of(0, -3, Duration.ZERO))
+    assertThatThrownBy(() -> Quota.burst(0).refill(-3, Duration.ZERO))
         .hasMessageContaining("burst: found 0, expected a whole number > 0")
         .hasMessageContaining("count: found -3, expected a whole number > 0")
         .hasMessageContaining("period: found PT0S, expected a duration > 0");
-    assertThatThrownBy(() -> Quota.of(0, 1_000_000_001, Duration.ofSeconds(1)))
+    assertThatThrownBy(() -> Quota.burst(0).refill(1_000_000_001, Duration.ofSeconds(1)))
         .hasMessageContaining("burst: found 0, expected a whole number > 0")
         .hasMessageContaining("count: found 1000000001 in 1000000000 ns, expected at most one");
   }
@@ -92,43 +92,43 @@ class QuotaTest {
 
   @Test
   void of_offsetThatOverflows_namesTheLargestBurst() {
-    assertThatThrownBy(() -> Quota.of(MAX, 1, Duration.ofDays(7)))
+    assertThatThrownBy(() -> Quota.burst(MAX).refill(1, Duration.ofDays(7)))
         .hasMessageContaining("burst: found 9223372036854775807, expected at most 15250");
-    assertThat(Quota.of(15_250, 1, Duration.ofDays(7)).offsetNanos()).isPositive();
-    assertThatThrownBy(() -> Quota.of(15_251, 1, Duration.ofDays(7)))
+    assertThat(Quota.burst(15_250).refill(1, Duration.ofDays(7)).offsetNanos()).isPositive();
+    assertThatThrownBy(() -> Quota.burst(15_251).refill(1, Duration.ofDays(7)))
         .hasMessageContaining("overflows");
   }
 
   @Test
   void of_periodBeyondTheRange_isRefused() {
-    assertThat(Quota.of(1, 1, Duration.ofNanos(MAX)).offsetNanos()).isEqualTo(MAX);
-    assertThatThrownBy(() -> Quota.of(1, 1, Duration.ofNanos(MAX).plusNanos(1)))
+    assertThat(Quota.per(1, Duration.ofNanos(MAX)).offsetNanos()).isEqualTo(MAX);
+    assertThatThrownBy(() -> Quota.per(1, Duration.ofNanos(MAX).plusNanos(1)))
         .hasMessageContaining("period: found");
-    assertThatThrownBy(() -> Quota.of(1, 1, Duration.ofSeconds(MAX)))
+    assertThatThrownBy(() -> Quota.per(1, Duration.ofSeconds(MAX)))
         .hasMessageContaining("period: found");
-    assertThatThrownBy(() -> Quota.of(1, 1, Duration.ofSeconds(-MAX)))
+    assertThatThrownBy(() -> Quota.per(1, Duration.ofSeconds(-MAX)))
         .hasMessageContaining("period: found");
   }
 
   @Test
   void equals_sameNumbers_areEqual() {
-    Quota quota = Quota.of(5, 2, Duration.ofSeconds(1));
+    Quota quota = Quota.burst(5).refill(2, Duration.ofSeconds(1));
     assertThat(quota)
-        .isEqualTo(Quota.of(5, 2, Duration.parse("PT1.000S")))
-        .hasSameHashCodeAs(Quota.of(5, 2, Duration.parse("PT1.000S")))
-        .isNotEqualTo(Quota.of(5, 4, Duration.ofSeconds(2)))
+        .isEqualTo(Quota.burst(5).refill(2, Duration.parse("PT1.000S")))
+        .hasSameHashCodeAs(Quota.burst(5).refill(2, Duration.parse("PT1.000S")))
+        .isNotEqualTo(Quota.burst(5).refill(4, Duration.ofSeconds(2)))
         .hasToString("burst 5, 2 per PT1S");
   }
 
   @Test
   void isLowerThan_comparesRatesFirst_thenBursts() {
-    Quota quota = Quota.of(10, 10, Duration.ofMinutes(1));
-    assertThat(Quota.of(10, 600, Duration.ofHours(1)).isLowerThan(quota)).isFalse();
-    assertThat(Quota.of(9, 600, Duration.ofHours(1)).isLowerThan(quota)).isTrue();
-    assertThat(Quota.of(900, 599, Duration.ofHours(1)).isLowerThan(quota)).isTrue();
-    assertThat(Quota.of(1, 601, Duration.ofHours(1)).isLowerThan(quota)).isFalse();
-    Quota slowest = Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE));
-    Quota next = Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE - 1));
+    Quota quota = Quota.per(10, Duration.ofMinutes(1));
+    assertThat(Quota.burst(10).refill(600, Duration.ofHours(1)).isLowerThan(quota)).isFalse();
+    assertThat(Quota.burst(9).refill(600, Duration.ofHours(1)).isLowerThan(quota)).isTrue();
+    assertThat(Quota.burst(900).refill(599, Duration.ofHours(1)).isLowerThan(quota)).isTrue();
+    assertThat(Quota.burst(1).refill(601, Duration.ofHours(1)).isLowerThan(quota)).isFalse();
+    Quota slowest = Quota.per(1, Duration.ofNanos(Long.MAX_VALUE));
+    Quota next = Quota.per(1, Duration.ofNanos(Long.MAX_VALUE - 1));
     assertThat(slowest.isLowerThan(next)).isTrue();
     assertThat(next.isLowerThan(slowest)).isFalse();
   }

@@ -28,10 +28,11 @@ final class HashesTest {
 
   @Test
   void quotasAndLimits_areSpread() {
-    requireSpread(i -> Quota.of(i, 1, SECOND));
-    requireSpread(i -> Quota.of(7, i, SECOND));
+    requireSpread(i -> Quota.burst(i).refill(1, SECOND));
+    requireSpread(i -> Quota.burst(7).refill(i, SECOND));
     Catalogue one = Catalogue.of(name(1));
-    requireSpread(i -> Limits.builder(one).limit("Name1", Quota.of(i, 1, SECOND)).build());
+    requireSpread(
+        i -> Limits.builder(one).limit("Name1", Quota.burst(i).refill(1, SECOND)).build());
   }
 
   @Test

@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 
 class LimitNameTest {
 
-  private static final Quota QUOTA = Quota.of(10, 5, Duration.ofDays(7));
+  private static final Quota QUOTA = Quota.burst(10).refill(5, Duration.ofDays(7));
 
   private static LimitName joined(String message) {
     return LimitName.builder(7, "PerUser")
@@ -41,6 +41,21 @@ class LimitNameTest {
   void denial_noMessageDeclared_namesTheLimit() {
     assertThat(LimitName.builder(7, "PerUser").build().denial(QUOTA, "bob"))
         .isEqualTo("denied: at most 5 per 168h, 10 at once (PerUser)");
+  }
+
+  @Test
+  void bucketKey_withoutNumber_beginsWithTheName() {
+    LimitName name = LimitName.builder("PerUser").build();
+    assertThat(name.number()).isNull();
+    assertThat(name.bucketKey("bob")).isEqualTo("PerUser:bob");
+    assertThat(name.idOf("PerUser:bob")).isEqualTo("bob");
+    assertThat(name.keyOf("bob", Strictness.STRICT)).isEqualTo("PerUser:bob");
+    assertThatThrownBy(() -> name.idOf("7:bob"))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("expected one of PerUser, which starts with \"PerUser:\"");
+    assertThat(name)
+        .isEqualTo(LimitName.builder("PerUser").build())
+        .isNotEqualTo(LimitName.builder(7, "PerUser").build());
   }
 
   @Test

@@ -191,10 +191,12 @@ class LimitsTest {
   @Test
   void catalogue_sameNameOrNumberTwice_isRefused() {
     assertThatThrownBy(() -> Catalogue.of(named(1, "A"), named(2, "A")))
-        .hasMessageContaining("found the name A twice (as 1 and 2)");
+        .hasMessageContaining("found the name A twice (with the number 1 and with the number 2)");
     assertThatThrownBy(() -> Catalogue.of(named(1, "A"), named(1, "B")))
         .hasMessageContaining("found the number 1 twice (for A and B)");
     assertThatThrownBy(() -> NAMES.plus(NAMES)).isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> Catalogue.of(named(1, "A"), LimitName.builder("A").build()))
+        .hasMessageContaining("found the name A twice (with the number 1 and without a number)");
   }
 
   @Test

@@ -40,7 +40,9 @@ class BucketTableTest {
 
   /** A limit of {@link #BURST} tokens that come back one a second. */
   private static Charge charge(Op act, long id) {
-    return new Charge("1:" + id, act, SECOND, BURST * SECOND, Effect.NO_END);
+    return act == Op.SPEND_UP_TO
+        ? new Charge("1:" + id, act, 2 * SECOND, BURST * SECOND, SECOND)
+        : new Charge("1:" + id, act, SECOND, BURST * SECOND, Effect.NO_END);
   }
 
   private static boolean spend(BucketStore store, long id) {

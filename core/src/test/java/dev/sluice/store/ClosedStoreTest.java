@@ -85,7 +85,7 @@ final class ClosedStoreTest {
   @Test
   void denial_saysWhatTheLimitIs_andNotWhatWasAskedBefore() {
     assertThat(CALLS.denial(TEN, "a")).isEqualTo("denied: at most 10 per 1m (Calls)");
-    assertThat(CALLS.denial(Quota.of(10, 1, Duration.ofMinutes(90)), "a"))
+    assertThat(CALLS.denial(Quota.burst(10).refill(1, Duration.ofMinutes(90)), "a"))
         .isEqualTo("denied: at most 1 per 1h30m, 10 at once (Calls)");
     assertThatThrownBy(() -> Limit.of(TEN).spend("a", 11))
         .hasMessageContaining("cost 11 exceeds the burst (10) of the limit");

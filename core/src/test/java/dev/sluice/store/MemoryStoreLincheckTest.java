@@ -47,6 +47,11 @@ public class MemoryStoreLincheckTest {
   }
 
   @Operation
+  public List<Long> spendUpTo(@Param(name = "key") int key, @Param(name = "cost") int cost) {
+    return tatsBefore(new Charge("1:" + key, Op.SPEND_UP_TO, cost, OFFSET, 1));
+  }
+
+  @Operation
   public List<Long> check(@Param(name = "key") int key) {
     return tatsBefore(charge(Op.CHECK, key, 1));
   }

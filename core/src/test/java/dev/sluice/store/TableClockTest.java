@@ -61,6 +61,19 @@ class TableClockTest {
     return charge(Op.CHECK, 1).tatNanos();
   }
 
+  /** By the first reading of the clock a token is missing that has refilled by now. */
+  @Test
+  void spendUpTo_takesWhatHasRefilledByNow() {
+    charge(Op.SPEND, BURST);
+    nowNanos += SECOND;
+    after(1, () -> nowNanos += SECOND);
+    Effect upTo = new Effect(Op.SPEND_UP_TO, BURST * SECOND, BURST * SECOND, SECOND);
+    Effect spent =
+        table.charge(TAG, 0, upTo, null, (id, effect, at, tat) -> effect.asSpend(at, tat));
+    assertThat(spent).isEqualTo(Effect.of(Op.SPEND, 2 * SECOND, BURST * SECOND));
+    assertThat(tatNanos()).isEqualTo(nowNanos + BURST * SECOND);
+  }
+
   @Test
   void acts_thatFit_readTheClockOnce() {
     charge(Op.SPEND, 1);

@@ -37,7 +37,7 @@ final class FromBucket4j {
 
   static final class After {
     // begin: bucket4j-after
-    private final Limit exports = Limit.of(Quota.of(20, 10, Duration.ofMinutes(1)));
+    private final Limit exports = Limit.of(Quota.burst(20).refill(10, Duration.ofMinutes(1)));
 
     String export(String customer) {
       Decision decision = exports.spend(customer);

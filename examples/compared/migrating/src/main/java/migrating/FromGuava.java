@@ -22,7 +22,7 @@ final class FromGuava {
 
   static final class After {
     // begin: guava-after
-    private final Limit mails = Limit.of(Quota.of(1, 5, Duration.ofSeconds(1)));
+    private final Limit mails = Limit.of(Quota.burst(1).refill(5, Duration.ofSeconds(1)));
 
     boolean mayMail() throws InterruptedException {
       return mails.acquire("all", Duration.ofSeconds(2)).allowed(); // waits

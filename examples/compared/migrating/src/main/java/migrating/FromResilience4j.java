@@ -37,7 +37,7 @@ final class FromResilience4j {
 
   static final class After {
     // begin: resilience4j-after
-    private final Limit calls = Limit.of(Quota.of(10, 10, Duration.ofSeconds(1)));
+    private final Limit calls = Limit.of(Quota.per(10, Duration.ofSeconds(1)));
 
     String call(Supplier<String> partner) throws InterruptedException {
       try {

@@ -44,7 +44,7 @@ class PacedGrpcTest {
   private static final Duration TOKEN = Duration.ofMillis(100);
 
   private final ManualTime time = new ManualTime();
-  private final Limit limit = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1)), time);
+  private final Limit limit = Limit.of(Quota.burst(1).refill(10, Duration.ofSeconds(1)), time);
   private Echo echo;
   private ManagedChannel channel;
 
@@ -215,7 +215,7 @@ class PacedGrpcTest {
   void call_afterADenial_waitsAsTheServerAsked() throws Exception {
     Limits limits =
         Limits.builder(Catalogue.of(LimitName.builder(1001, "AllCalls").build()))
-            .limit("AllCalls", Quota.of(1, 1, Duration.ofSeconds(30)))
+            .limit("AllCalls", Quota.per(1, Duration.ofSeconds(30)))
             .build();
     try (RequestLimiter theirs =
         RequestLimiter.builder(Limiter.of(limits, BucketStore.inMemory(time)))

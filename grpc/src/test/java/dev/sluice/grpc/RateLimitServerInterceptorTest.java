@@ -61,7 +61,7 @@ class RateLimitServerInterceptorTest {
   private void start(BucketStore store, Rule... rules) throws Exception {
     Limits limits =
         Limits.builder(Catalogue.of(LimitName.builder(1001, "CallsPerKey").build()))
-            .limit("CallsPerKey", Quota.of(2, 1, Duration.ofMillis(1_500)))
+            .limit("CallsPerKey", Quota.burst(2).refill(1, Duration.ofMillis(1_500)))
             .build();
     RequestLimiter.Builder builder =
         RequestLimiter.builder(

@@ -36,7 +36,7 @@ class LimitersTest {
         Limiter.builder(
                 CurrentLimits(
                     Limits.builder(Catalogue.of(calls))
-                        .limit("Calls", Quota.of(2, 1, Duration.ofSeconds(1)))
+                        .limit("Calls", Quota.burst(2).refill(1, Duration.ofSeconds(1)))
                         .build()),
                 BucketStore.inMemory(time))
             .time(time)
@@ -69,7 +69,7 @@ class LimitersTest {
 
     @Test
     fun `awaitSpend, of a batch, spends from all or from none`() = runBlocking {
-        val quota = Quota.of(1, 1, Duration.ofSeconds(1))
+        val quota = Quota.per(1, Duration.ofSeconds(1))
         fun batch() =
             listOf(
                 limiter.transaction("Calls", "ann"),
@@ -83,7 +83,7 @@ class LimitersTest {
     @Test
     @OptIn(ExperimentalCoroutinesApi::class)
     fun `awaitAcquire suspends, and blocks no thread`() = runBlocking {
-        val limit = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1)), time)
+        val limit = Limit.of(Quota.burst(1).refill(10, Duration.ofSeconds(1)), time)
         val turns =
             List(3) {
                 async(start = CoroutineStart.UNDISPATCHED) { limit.awaitAcquire("host", 1.seconds) }

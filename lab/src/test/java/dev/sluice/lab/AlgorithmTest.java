@@ -184,7 +184,7 @@ final class AlgorithmTest {
         100,
         random -> {
           int burst = 1 + random.nextInt(20);
-          Quota quota = Quota.of(burst, 1 + random.nextInt(20), Duration.ofSeconds(7));
+          Quota quota = Quota.burst(burst).refill(1 + random.nextInt(20), Duration.ofSeconds(7));
           ManualTime time = new ManualTime(0);
           Limiter limiter =
               Limiter.of(

@@ -49,6 +49,6 @@ final class FormatTest {
         "7 | 7 | PT168H | 7/168h"
       })
   void quota_isWrittenAsPeopleTypeIt(long burst, long count, Duration period, String text) {
-    assertThat(Format.quota(Quota.of(burst, count, period))).isEqualTo(text);
+    assertThat(Format.quota(Quota.burst(burst).refill(count, period))).isEqualTo(text);
   }
 }

@@ -115,7 +115,7 @@ final class ReportPageTest {
     String[] parts = text.split("/|,burst=", -1);
     long count = Long.parseLong(parts[0]);
     long burst = parts.length == 3 ? Long.parseLong(parts[2]) : count;
-    return Quota.of(burst, count, GoDuration.parse(parts[1]));
+    return Quota.burst(burst).refill(count, GoDuration.parse(parts[1]));
   }
 
   /** Long names, large numbers, days instead of hours; and runs with almost no requests. */

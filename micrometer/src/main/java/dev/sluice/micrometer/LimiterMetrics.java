@@ -41,9 +41,11 @@ import org.jspecify.annotations.Nullable;
  * ratelimits_live_buckets}, and of the limit files {@code
  * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and {@code
  * ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total} counts
- * reservations that stay spent because too many are open. Limits that callers may wait for have
- * {@code ratelimits_waiting{limit}}, {@code ratelimits_wait_duration{limit,ending}}, a histogram in
- * seconds, and {@code ratelimits_waits_refused_total{limit}}.
+ * reservations that stay spent because too many are open, {@code
+ * ratelimits_quota_failures_total{limit}} requests whose quota the application could not supply.
+ * Limits that callers may wait for have {@code ratelimits_waiting{limit}}, {@code
+ * ratelimits_wait_duration{limit,ending}}, a histogram in seconds, and {@code
+ * ratelimits_waits_refused_total{limit}}.
  *
  * <p>A label is a limit's name or a word of a closed set, never an id or a quota. The series of a
  * limit appear with its first use, those of its overrides and penalties when there are some. So the
@@ -231,6 +233,15 @@ public final class LimiterMetrics implements LimiterObserver {
   @Override
   public void settledEarly(int most) {
     settledEarly.increment();
+  }
+
+  @Override
+  public void quotaFailed(LimitName limit, Throwable failure) {
+    Counter.builder("ratelimits.quota.failures")
+        .description("Requests that were refused because the application could not supply a quota")
+        .tag("limit", limit.name())
+        .register(registry)
+        .increment();
   }
 
   @Override

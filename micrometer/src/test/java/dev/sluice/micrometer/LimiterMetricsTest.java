@@ -266,6 +266,16 @@ class LimiterMetricsTest {
   }
 
   @Test
+  void quotasThatTheApplicationCouldNotSupply_areCounted() {
+    LimitName calls = LimitName.builder(1, "Calls").build();
+
+    watched.metrics.quotaFailed(calls, new IllegalStateException());
+    watched.metrics.quotaFailed(calls, new IllegalStateException());
+
+    assertThat(value("ratelimits_quota_failures_total{limit=\"Calls\"}")).isEqualTo("2.0");
+  }
+
+  @Test
   void limitsThatNobodyMayWaitFor_haveNoMetersOfWaits() {
     watched.everything();
 

@@ -40,7 +40,7 @@ class PacedHttpClientTest {
   private static final Duration TOKEN = Duration.ofMillis(100);
 
   private final ManualTime time = new ManualTime();
-  private final Limit limit = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1)), time);
+  private final Limit limit = Limit.of(Quota.burst(1).refill(10, Duration.ofSeconds(1)), time);
   private final AtomicInteger arrived = new AtomicInteger();
   private final ConcurrentLinkedQueue<Map<String, String>> refusals = new ConcurrentLinkedQueue<>();
   private HttpServer server;

@@ -25,7 +25,7 @@ class PacerTest {
   private static final Duration HOUR = Duration.ofHours(1);
 
   private final ManualTime time = new ManualTime();
-  private final Limit limit = Limit.of(Quota.of(1, 1, HOUR), time);
+  private final Limit limit = Limit.of(Quota.per(1, HOUR), time);
   private final Pacer pacer = Pacer.builder(limit, Duration.ofSeconds(2)).time(time).build();
 
   /** The clock leaps, as that of a process which stood still: the alarm rings late. */

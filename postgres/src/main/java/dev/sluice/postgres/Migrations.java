@@ -22,7 +22,10 @@ import java.util.List;
 final class Migrations {
 
   private static final List<String> FILES =
-      List.of("001-rate-limit-overrides.sql", "002-rate-limit-penalties.sql");
+      List.of(
+          "001-rate-limit-overrides.sql",
+          "002-rate-limit-penalties.sql",
+          "003-limits-without-a-number.sql");
 
   /** "sluice" in ASCII: a number that nobody else takes for a lock by chance. */
   private static final long LOCK = 0x736c75696365L;

@@ -11,8 +11,8 @@ import java.time.Instant;
 /**
  * A row of the table as it stands there, not checked: others may write it too.
  *
- * @param limitNumber the number of the limit's name
- * @param bucketKey the number, ":" and the canonical id
+ * @param limitNumber the number of the limit, 0 if it has none
+ * @param bucketKey the key of the bucket: the number or name, ":" and the canonical id
  * @param burst capacity of the bucket
  * @param count tokens added every period
  * @param periodNanos the period, in nanoseconds
@@ -38,14 +38,23 @@ public record OverrideRow(
    * @throws IllegalArgumentException if it can't be one, saying what was found and expected
    */
   public LimitOverride check(Catalogue catalogue) {
-    LimitName name = limit(limitNumber, catalogue);
+    LimitName name = limit(limitNumber, bucketKey, catalogue);
     String id = name.overrideIdOf(bucketKey);
     return new LimitOverride(
-        name, id, Quota.of(burst, count, Duration.ofNanos(periodNanos)), comment);
+        name, id, Quota.burst(burst).refill(count, Duration.ofNanos(periodNanos)), comment);
   }
 
-  /** The limit of a row; an {@link IllegalArgumentException} if there is none of that number. */
-  static LimitName limit(int number, Catalogue catalogue) {
+  /** The number of a limit as rows have it. */
+  static int numberOf(LimitName name) {
+    Integer number = name.number();
+    return number == null ? 0 : number;
+  }
+
+  /** The limit of a row; an {@link IllegalArgumentException} if there is no such limit. */
+  static LimitName limit(int number, String bucketKey, Catalogue catalogue) {
+    if (number == 0) {
+      return catalogue.get(bucketKey.substring(0, Math.max(bucketKey.indexOf(':'), 0)));
+    }
     LimitName name = catalogue.find(number);
     if (name == null) {
       throw new IllegalArgumentException(

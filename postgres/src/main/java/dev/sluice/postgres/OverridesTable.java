@@ -190,7 +190,7 @@ public final class OverridesTable {
             SELECT burst, count, period_ns FROM rate_limit_overrides
             WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""")) {
       for (LimitOverride override : inOrder) {
-        look.setInt(1, override.name().number());
+        look.setInt(1, OverrideRow.numberOf(override.name()));
         look.setString(2, keyOf(override));
         try (ResultSet row = look.executeQuery()) {
           Quota present = row.next() ? quota(row.getLong(1), row.getLong(2), row.getLong(3)) : null;
@@ -208,12 +208,14 @@ public final class OverridesTable {
   /** Returns the quota of a row, null if the row, written by others, is not a valid quota. */
   private static @Nullable Quota quota(long burst, long count, long periodNanos) {
     Duration period = Duration.ofNanos(periodNanos);
-    return Quota.faults(burst, count, period).isEmpty() ? Quota.of(burst, count, period) : null;
+    return Quota.faults(burst, count, period).isEmpty()
+        ? Quota.burst(burst).refill(count, period)
+        : null;
   }
 
   private static void fill(PreparedStatement upsert, LimitOverride override) throws SQLException {
     Quota quota = override.quota();
-    upsert.setInt(1, override.name().number());
+    upsert.setInt(1, OverrideRow.numberOf(override.name()));
     upsert.setString(2, keyOf(override));
     upsert.setLong(3, quota.burst());
     upsert.setLong(4, quota.count());
@@ -245,7 +247,7 @@ public final class OverridesTable {
                   UPDATE rate_limit_overrides SET enabled = ?, updated_at = now()
                   WHERE limit_number = ? AND bucket_key = ?""")) {
             update.setBoolean(1, enabled);
-            update.setInt(2, name.number());
+            update.setInt(2, OverrideRow.numberOf(name));
             update.setString(3, name.bucketKey(overrideId));
             return update.executeUpdate() == 1;
           }

@@ -98,7 +98,7 @@ public final class PenaltiesTable {
   }
 
   private static Penalty penalty(ResultSet row, String key, Catalogue names) throws SQLException {
-    LimitName name = OverrideRow.limit(row.getInt("limit_number"), names);
+    LimitName name = OverrideRow.limit(row.getInt("limit_number"), key, names);
     long untilNanos = row.getLong("until_ns");
     Instant until =
         Instant.ofEpochSecond(untilNanos / NANOS_PER_SECOND, untilNanos % NANOS_PER_SECOND);
@@ -130,13 +130,13 @@ public final class PenaltiesTable {
                       ON CONFLICT (limit_number, bucket_key) DO UPDATE
                         SET until_ns = excluded.until_ns, owed = excluded.owed,
                             comment = excluded.comment, updated_at = now()""")) {
-                upsert.setInt(1, penalty.name().number());
+                upsert.setInt(1, OverrideRow.numberOf(penalty.name()));
                 upsert.setString(2, penalty.name().bucketKey(penalty.id()));
                 upsert.setLong(3, penalty.untilNanos());
                 upsert.setLong(4, penalty.owed());
                 upsert.setString(5, penalty.comment());
                 upsert.setInt(6, mostRows);
-                upsert.setInt(7, penalty.name().number());
+                upsert.setInt(7, OverrideRow.numberOf(penalty.name()));
                 upsert.setString(8, penalty.name().bucketKey(penalty.id()));
                 return upsert.executeUpdate();
               }
@@ -163,7 +163,7 @@ public final class PenaltiesTable {
           try (PreparedStatement delete =
               connection.prepareStatement(
                   "DELETE FROM rate_limit_penalties WHERE limit_number = ? AND bucket_key = ?")) {
-            delete.setInt(1, name.number());
+            delete.setInt(1, OverrideRow.numberOf(name));
             delete.setString(2, name.bucketKey(id));
             return delete.executeUpdate() == 1;
           }

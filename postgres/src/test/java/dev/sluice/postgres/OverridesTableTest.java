@@ -77,6 +77,23 @@ class OverridesTableTest {
   }
 
   @Test
+  void overrideOfALimitWithoutANumber_isKeptUnderItsName() throws SQLException {
+    LimitName own = LimitName.builder("Own").build();
+    table = new OverridesTable(source, Catalogue.of(own));
+    table.migrate();
+    LimitOverride one = new LimitOverride(own, "a:b", Quota.per(9, Duration.ofHours(1)), "");
+    assertThat(table.put(List.of(one))).isEqualTo(new PutResult(1, 0, 0));
+    assertThat(table.load().overrides()).containsExactly(one);
+    assertThat(table.rows()).singleElement().returns("Own:a:b", OverrideRow::bucketKey);
+    assertThat(table.setEnabled(own, "a:b", false)).isTrue();
+    assertThat(new OverridesTable(source, CATALOGUE).load().bad()).isEmpty();
+    assertThat(table.setEnabled(own, "a:b", true)).isTrue();
+    assertThat(new OverridesTable(source, CATALOGUE).load().bad())
+        .singleElement()
+        .returns("Own:a:b", BadRow::bucketKey);
+  }
+
+  @Test
   void put_again_changesTheQuota_andKeepsItDisabled() throws SQLException {
     table.migrate();
     assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old"))))
@@ -112,12 +129,12 @@ class OverridesTableTest {
     LimitOverride b = override("NewOrdersPerAccount", "18", "ticket 2");
     table.put(List.of(a, b));
     LimitOverride lowerRate =
-        new LimitOverride(a.name(), "17", Quota.of(99, 1, Duration.ofDays(300)), "");
+        new LimitOverride(a.name(), "17", Quota.burst(99).refill(1, Duration.ofDays(300)), "");
     LimitOverride smallerBurst =
         new LimitOverride(
             b.name(),
             "18",
-            Quota.of(b.quota().burst() - 1, b.quota().count(), b.quota().period()),
+            Quota.burst(b.quota().burst() - 1).refill(b.quota().count(), b.quota().period()),
             "");
     LimitOverride added = override("NewOrdersPerAccount", "19", "");
 
@@ -292,7 +309,7 @@ class OverridesTableTest {
     for (CompletableFuture<Integer> one : all) {
       applied += one.get();
     }
-    assertThat(applied).isEqualTo(2);
+    assertThat(applied).isEqualTo(3);
     assertThat(table.migrate()).isZero();
   }
 
@@ -326,7 +343,7 @@ class OverridesTableTest {
     return new LimitOverride(
         name,
         name.overrideId().canonical(id, Strictness.LENIENT),
-        Quota.of(20, 40, Duration.ofHours(3)),
+        Quota.burst(20).refill(40, Duration.ofHours(3)),
         comment);
   }
 }

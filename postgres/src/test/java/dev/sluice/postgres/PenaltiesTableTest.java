@@ -56,6 +56,16 @@ final class PenaltiesTableTest {
     assertThat(table.load(NAMES, NOW)).isEmpty();
   }
 
+  @Test
+  void penaltyOfALimitWithoutANumber_isKeptUnderItsName() throws SQLException {
+    LimitName own = LimitName.builder("Own").build();
+    Penalty ban = new Penalty(own, "a:b", NOW.plusSeconds(60), 0, "");
+    table.put(ban);
+    assertThat(table.load(Catalogue.of(own, CALLS), NOW)).containsExactly(ban);
+    assertThat(table.load(NAMES, NOW)).isEmpty();
+    assertThat(table.remove(own, "a:b")).isTrue();
+  }
+
   /** More than are read would take all of them out of force at the next start. */
   @Test
   void fullTable_takesNoOtherPenalty_andStillReplacesAndRemoves() throws SQLException {

@@ -22,7 +22,7 @@ final class ScriptModel {
   private static final int SPENDS = 0; // the forms of a group of charges
   private static final int LONG = 2;
   private static final Op[] ACTS = {
-    Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.RESET, Op.FORGIVE, Op.WITHDRAW
+    Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.RESET, Op.FORGIVE, Op.WITHDRAW, Op.SPEND_UP_TO
   };
 
   private ScriptModel() {}

@@ -42,10 +42,10 @@ final class SimulatedLimits {
 
   private static Limits limits(int burstOfA, int millisOfA, int burstOfB, int millisOfB) {
     return Limits.builder(CATALOGUE)
-        .limit("A", Quota.of(burstOfA, 1, Duration.ofMillis(millisOfA)))
-        .limit("B", Quota.of(burstOfB, 1, Duration.ofMillis(millisOfB)))
-        .limit("Z", Quota.of(1, 1, Duration.ofHours(1)))
-        .limit("W", Quota.of(3, 1, Duration.ofMillis(40)))
+        .limit("A", Quota.burst(burstOfA).refill(1, Duration.ofMillis(millisOfA)))
+        .limit("B", Quota.burst(burstOfB).refill(1, Duration.ofMillis(millisOfB)))
+        .limit("Z", Quota.per(1, Duration.ofHours(1)))
+        .limit("W", Quota.burst(3).refill(1, Duration.ofMillis(40)))
         .build();
   }
 
@@ -77,6 +77,6 @@ final class SimulatedLimits {
 
   /** Returns an override of A. */
   static LimitOverride override(String id, int burst) {
-    return new LimitOverride(A, id, Quota.of(burst, 1, Duration.ofMillis(10)), "");
+    return new LimitOverride(A, id, Quota.burst(burst).refill(1, Duration.ofMillis(10)), "");
   }
 }

@@ -197,6 +197,10 @@ final class ScriptModelTest {
     }
     long offset = dice.between(1, base) + (base < (1L << 60) ? base * dice.below(3) : 0);
     long increment = dice.chance(25) ? 0 : dice.between(0, offset);
+    if (act == Op.SPEND_UP_TO) {
+      long token = dice.between(1, offset);
+      return new Charge(key, act, Math.max(increment, token), offset, token);
+    }
     Stored known = model.keys.get(key);
     if (act == Op.WITHDRAW && known != null && dice.chance(50)) { // else it never finds its TAT
       return new Charge(key, act, increment, offset, Long.parseUnsignedLong(known.value));

@@ -134,7 +134,7 @@ final class ChargeScript {
     boolean spendsOrLooks =
         switch (charge.op()) {
           case CHECK, SPEND, SPEND_ONLY -> true;
-          case REFUND, RESET, FORGIVE, WITHDRAW -> false;
+          case REFUND, RESET, FORGIVE, WITHDRAW, SPEND_UP_TO -> false;
         };
     return spendsOrLooks
         && charge.incrementNanos() < SHORT_BELOW_NANOS
@@ -151,6 +151,7 @@ final class ChargeScript {
       case RESET -> 4;
       case FORGIVE -> 5;
       case WITHDRAW -> 6;
+      case SPEND_UP_TO -> 7;
     };
   }
 

@@ -65,7 +65,7 @@ final class DenialMemory {
 
   /** Returns the reading of a certain denial; null if the store must be asked. */
   @Nullable Reading denial(Charge charge) {
-    boolean mayAnswer = charge.op() == Op.CHECK || charge.op() == Op.SPEND;
+    boolean mayAnswer = charge.op().votes() && charge.op() != Op.FORGIVE;
     if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {
       return null;
     }

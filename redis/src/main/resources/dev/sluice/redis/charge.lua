@@ -9,10 +9,10 @@
 --              form, n          and n charges in this form:
 --              SPENDS           n batches, each of them one spend of more than nothing: inc, off
 --              SHORT            one batch of checks and spends: act, inc, off
---              LONG             one batch: act, incS, incN, offS, offN, and for a refund or a
---                               withdrawal untilS, untilN
---            with the increment, the burst offset, and the end of what can be given back or the TAT
---            that the bucket must still have
+--              LONG             one batch: act, incS, incN, offS, offN, and for a refund, a
+--                               withdrawal or a spend of up to some tokens untilS, untilN
+--            with the increment, the burst offset, and the end of what can be given back, the TAT
+--            that the bucket must still have, or the emission interval
 -- Answers  nowS, nowN, then for each charge the TAT that was found, as it is stored, 0 for none;
 --          for each charge of a batch that the server refused "!" and the reason; "?" instead of "!"
 --          where a part of the batch had been written before.
@@ -31,7 +31,7 @@
 -- The law is that of dev.sluice.store.BucketStore.Charge, act by act; a test holds the two together.
 
 local SPENDS, SHORT, LONG = 0, 1, 2
-local CHECK, SPEND, SPEND_ONLY, REFUND, RESET, FORGIVE, WITHDRAW = 0, 1, 2, 3, 4, 5, 6
+local CHECK, SPEND, SPEND_ONLY, REFUND, RESET, FORGIVE, WITHDRAW, UP_TO = 0, 1, 2, 3, 4, 5, 6, 7
 local G = 1000000000
 
 -- Nothing below is shared in functions that each charge would call: a call of Lua costs as much as
@@ -66,6 +66,39 @@ local function unusual(value)
     return nil, 'GARBAGE ' .. value
   end
   return tatS, tatN
+end
+
+-- Returns the whole tokens that fit into what is free, at least one and at most inc. The rest of a
+-- division of numbers of this size is found by doubling.
+local function whole(freeS, freeN, incS, incN, tokenS, tokenN)
+  if freeN < 0 then
+    freeS, freeN = freeS - 1, freeN + G
+  end
+  if freeS > incS or (freeS == incS and freeN >= incN) then
+    return incS, incN
+  elseif freeS < tokenS or (freeS == tokenS and freeN < tokenN) then
+    return tokenS, tokenN
+  end
+  local s, n, d = {tokenS}, {tokenN}, 1
+  while s[d] < freeS or (s[d] == freeS and n[d] <= freeN) do
+    local carry = 2 * n[d] >= G and 1 or 0
+    s[d + 1], n[d + 1] = 2 * s[d] + carry, 2 * n[d] - carry * G
+    d = d + 1
+  end
+  local restS, restN = freeS, freeN
+  for i = d - 1, 1, -1 do
+    if s[i] < restS or (s[i] == restS and n[i] <= restN) then
+      restS, restN = restS - s[i], restN - n[i]
+      if restN < 0 then
+        restS, restN = restS - 1, restN + G
+      end
+    end
+  end
+  local s1, n1 = freeS - restS, freeN - restN
+  if n1 < 0 then
+    s1, n1 = s1 - 1, n1 + G
+  end
+  return s1, n1
 end
 
 local reply, replied = {nowS, nowN}, 2
@@ -142,7 +175,7 @@ while p <= count do
       for i = 1, n do
         local act, incS, incN, offS, offN = a[p], a[p + 1], a[p + 2], a[p + 3], a[p + 4]
         at[i] = p
-        p = p + ((act == REFUND or act == WITHDRAW) and 7 or 5)
+        p = p + ((act == REFUND or act >= WITHDRAW) and 7 or 5)
         local value = pcall_('GET', KEYS[k + i - 1])
         local tatS, tatN
         if value and #value == 19 and not find(value, '%D') then
@@ -168,6 +201,12 @@ while p <= count do
           aS, aN = offS, offN
         end
         aheads[i], aheadn[i] = aS, aN
+        if act == UP_TO then -- from here on a spend of what fits
+          local o = at[i]
+          incS, incN = whole(offS - aS, offN - aN, incS, incN, a[o + 5], a[o + 6])
+          a[o], a[o + 1], a[o + 2] = SPEND, incS, incN
+          act = SPEND
+        end
         if act <= SPEND_ONLY or act == FORGIVE then
           local sumS, sumN = aS + incS, aN + incN
           if sumN >= G then

@@ -76,7 +76,7 @@ final class ClientClockTest {
    */
   @Test
   void apartByTheSkew_theOneBehindFirst_grantsTheDifferenceOnce() {
-    Quota quota = Quota.of(100, 1, Duration.ofMinutes(1));
+    Quota quota = Quota.burst(100).refill(1, Duration.ofMinutes(1));
     Limits limits = Limits.builder(Spending.LIMITS.catalogue()).limit(LIMIT, quota).build();
     try (RedisStore slow = builder("first-", "").clock(time).skew(SKEW).open();
         RedisStore fast = builder("first-", "").clock(ahead(SKEW)).skew(SKEW).open()) {

@@ -40,7 +40,7 @@ final class ScriptAgainstLawTest {
       List.of(7L, 50_000_000L, 86_400_000_000_000L, 1L << 51, 1L << 53, 1L << 59);
 
   private static final List<Op> ACTS =
-      List.of(Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.WITHDRAW);
+      List.of(Op.CHECK, Op.SPEND, Op.SPEND_ONLY, Op.REFUND, Op.WITHDRAW, Op.SPEND_UP_TO);
 
   /** Bases: by what the times of a history are measured, from nanoseconds to centuries. */
   @ParameterizedTest
@@ -162,6 +162,10 @@ final class ScriptAgainstLawTest {
           case 1 -> offset;
           default -> random.nextLong(offset);
         };
+    if (act == Op.SPEND_UP_TO) {
+      long token = 1 + random.nextLong(random.nextBoolean() ? offset : Math.min(offset, 1_000));
+      return new Charge(key, act, Math.max(increment, token), offset, token);
+    }
     long until =
         act == Op.WITHDRAW && random.nextInt(4) > 0
             ? tat

@@ -21,8 +21,8 @@ final class Spending {
               Catalogue.of(
                   LimitName.builder(1, LIMIT).id(IdFormat.string()).build(),
                   LimitName.builder(2, "Other").id(IdFormat.string()).build()))
-          .limit(LIMIT, Quota.of(BURST, 1, Duration.ofHours(1)))
-          .limit("Other", Quota.of(BURST, 1, Duration.ofHours(1)))
+          .limit(LIMIT, Quota.burst(BURST).refill(1, Duration.ofHours(1)))
+          .limit("Other", Quota.burst(BURST).refill(1, Duration.ofHours(1)))
           .build();
 
   /** Beyond a time-out: the machine may be busy. A call without a time-out takes even longer. */

@@ -25,7 +25,7 @@ final class SpendingProcess {
   static final int BOULDER_BUCKETS = 10; // with a tenth of the burst each
 
   private static final int TOGETHER = 100;
-  private static final Quota QUOTA = Quota.of(BURST, 1, Duration.ofHours(1));
+  private static final Quota QUOTA = Quota.burst(BURST).refill(1, Duration.ofHours(1));
 
   private SpendingProcess() {}
 

@@ -29,7 +29,7 @@ final class StoredValuesTest {
                   LimitName.builder(3, LIMIT).id(IdFormat.string()).build(),
                   LimitName.builder(4, "Slow").id(IdFormat.string()).build()))
           .limit(LIMIT, Quota.per(20, Duration.ofMinutes(10)))
-          .limit("Slow", Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE)))
+          .limit("Slow", Quota.per(1, Duration.ofNanos(Long.MAX_VALUE)))
           .build();
   private static final long INTERVAL_NANOS = TimeUnit.SECONDS.toNanos(30);
 

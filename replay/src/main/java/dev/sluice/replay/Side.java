@@ -96,7 +96,7 @@ final class Side {
 
     /** Spends; null if it is allowed. */
     @Nullable Decision spend() {
-      return limit.trySpend(utf8Id, cost) ? null : limit.check(id, cost);
+      return limit.trySpendUtf8(utf8Id, cost) ? null : limit.check(id, cost);
     }
   }
 

@@ -166,7 +166,8 @@ final class MethodParser {
 
   private @Nullable Spend spend(RateLimited annotation) {
     int before = problems.size();
-    LimitName name = name(annotation.limit());
+    boolean hasQuota = !annotation.quota().isEmpty();
+    LimitName name = name(annotation.limit(), needsDefaults && !hasQuota);
     List<Expression> id = new ArrayList<>();
     for (String part : annotation.id()) {
       Expression parsed = expression("id", part);
@@ -175,6 +176,7 @@ final class MethodParser {
       }
     }
     Expression cost = expression("cost", annotation.cost());
+    Expression quota = hasQuota ? expression("quota", annotation.quota()) : null;
     if (name != null && problems.size() == before) {
       checkId(name, id);
     }
@@ -182,20 +184,20 @@ final class MethodParser {
     if (cost instanceof SpelExpression spel && spel.getAST() instanceof Literal literal) {
       Long tokens = tokens(literal.getLiteralValue().getValue());
       cost = null;
-      Quota quota = name == null ? null : limits.defaultFor(name);
+      Quota own = name == null || hasQuota ? null : limits.defaultFor(name);
       if (tokens == null || tokens < 0) {
         problem("cost: found %s, expected a whole number".formatted(annotation.cost()));
-      } else if (quota != null && tokens > quota.burst()) {
+      } else if (own != null && tokens > own.burst()) {
         problem(
             "cost %s exceeds the burst (%s) of %s: no call could ever pass"
-                .formatted(tokens, quota.burst(), name));
+                .formatted(tokens, own.burst(), name));
       } else {
         fixed = tokens;
       }
     }
     return problems.size() > before
         ? null
-        : new Spend(annotation.limit(), id, cost, fixed, List.of(annotation.countOnlyOn()));
+        : new Spend(annotation.limit(), id, cost, fixed, quota, List.of(annotation.countOnlyOn()));
   }
 
   /** A cost; null unless it is a whole number of any type, or a text of one. */
@@ -210,10 +212,10 @@ final class MethodParser {
     }
   }
 
-  private @Nullable LimitName name(String limit) {
+  private @Nullable LimitName name(String limit, boolean needsDefault) {
     try {
       LimitName name = limits.catalogue().get(limit);
-      if (needsDefaults && !name.overridesOnly() && !limits.hasDefault(name)) {
+      if (needsDefault && !name.overridesOnly() && !limits.hasDefault(name)) {
         problem("the limit %s has no default".formatted(name));
       }
       return name;

@@ -7,16 +7,21 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitPropertiesException;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.context.properties.bind.AbstractBindHandler;
 import org.springframework.boot.context.properties.bind.BindContext;
 import org.springframework.boot.context.properties.bind.BindHandler;
@@ -25,6 +30,7 @@ import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.core.env.Environment;
 import org.springframework.core.io.DefaultResourceLoader;
+import org.springframework.util.ClassUtils;
 
 /**
  * Finds what is wrong below {@code sluice} after a start has failed. A bean that fails stops those
@@ -47,15 +53,17 @@ final class Mistakes {
 
   private final SluiceProperties properties;
   private final Environment environment;
+  private final BeanFactory beans;
   private final List<String> found = new ArrayList<>();
 
-  private Mistakes(SluiceProperties properties, Environment environment) {
+  private Mistakes(SluiceProperties properties, Environment environment, BeanFactory beans) {
     this.properties = properties;
     this.environment = environment;
+    this.beans = beans;
   }
 
-  /** All mistakes in limits, failure rules and rules of the filter, one a line. */
-  static List<String> in(Environment environment) {
+  /** All mistakes in limits, failure rules, rules of the filter and annotations, one a line. */
+  static List<String> in(Environment environment, BeanFactory beans) {
     SluiceProperties properties =
         Binder.get(environment)
             .bind(SluiceProperties.PREFIX, Bindable.of(SluiceProperties.class), LENIENT)
@@ -63,16 +71,26 @@ final class Mistakes {
     if (properties == null || !properties.enabled()) {
       return List.of();
     }
-    Mistakes mistakes = new Mistakes(properties, environment);
+    Mistakes mistakes = new Mistakes(properties, environment, beans);
     mistakes.find();
     return mistakes.found.stream().flatMap(String::lines).toList();
   }
 
   private void find() {
+    findInStore();
+    result(
+        () -> {
+          LimitReload.start(null, null, properties.files().reload(), null).close();
+          return null;
+        });
     LimitSource source = result(this::source);
     Limits limits = source == null ? null : result(source::load);
     if (limits == null) {
-      findInRules(source == null ? List.of() : source.names(), rule -> {});
+      List<String> names = source == null ? List.of() : source.names();
+      findInRules(names, rule -> {});
+      if (!names.isEmpty()) {
+        eachAnnotated((method, type) -> findUnknown(names, method, type));
+      }
       return;
     }
     try (BucketStore store = BucketStore.inMemory()) {
@@ -93,6 +111,41 @@ final class Mistakes {
           rule -> {
             var unused = RequestLimiter.builder(checking).rule(rule).build();
           });
+    }
+    boolean needsDefaults = properties.missingDefault() == MissingDefault.REFUSE;
+    eachAnnotated(
+        (method, type) -> {
+          var unused = new MethodParser(limits, needsDefaults, beans, method, type, found).parse();
+        });
+  }
+
+  private void eachAnnotated(BiConsumer<Method, Class<?>> action) {
+    if (properties.annotation().enabled() && beans instanceof ConfigurableListableBeanFactory all) {
+      RateLimitedMethods.each(all, action);
+    }
+  }
+
+  /** Finds names of limits that could not be loaded, and are wrong in any case. */
+  private void findUnknown(List<String> names, Method method, Class<?> type) {
+    for (RateLimited annotation : RateLimitedMethods.annotations(method, type)) {
+      String limit = annotation.limit();
+      if (!names.contains(limit)) {
+        found.add(
+            "@RateLimited on %s.%s: no limit has the name %s%s"
+                .formatted(
+                    type.getName(),
+                    method.getName(),
+                    SafeText.quote(limit),
+                    Suggestion.didYouMean(limit, names)));
+      }
+    }
+  }
+
+  private void findInStore() {
+    String address = properties.store();
+    if (!address.equals(SluiceProperties.MEMORY)
+        && ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
+      result(() -> SluiceAutoConfiguration.Redis.builder(address, environment));
     }
   }
 

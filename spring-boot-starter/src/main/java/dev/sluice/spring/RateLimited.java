@@ -24,7 +24,7 @@ import java.lang.annotation.Target;
  * <p>Expressions are Spring's (SpEL): {@code #name} is a parameter, {@code #p0} the first one,
  * {@code @bean} a bean; names are those of the bean's class. They are parsed once. At start the
  * application is refused if one does not parse or names a parameter that does not exist, and if a
- * limit is unknown or has no default.
+ * limit is unknown or has neither a default nor an expression for its quota.
  *
  * <p>As with all annotations of Spring, calls within one object do not pass the proxy, and are not
  * limited. Private, static and final methods are refused at start.
@@ -60,6 +60,20 @@ public @interface RateLimited {
    * @return an expression
    */
   String cost() default "1";
+
+  /**
+   * The quota of the id, as an expression, for plans of the application's: {@code
+   * "@plans.of(#key)"}. It gives a {@link dev.sluice.gcra.Quota}, or a {@link
+   * java.util.concurrent.CompletionStage} of one; null means the limit's own quota. For a method
+   * that returns a publisher or a stage, it must not block.
+   *
+   * <p>If the expression or its stage fails, the call fails with a {@link
+   * dev.sluice.web.QuotaFailedException}, spends nothing, and is counted in {@code
+   * ratelimits_quota_failures_total}.
+   *
+   * @return an expression, empty for the limit's own quota
+   */
+  String quota() default "";
 
   /**
    * The exceptions that count, such as those of failed logins: the cost is spent at once, and given

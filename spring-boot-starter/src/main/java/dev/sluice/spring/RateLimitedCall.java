@@ -6,14 +6,19 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
+import dev.sluice.internal.text.LogPace;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.spring.RateLimitedMethod.Fallback;
 import dev.sluice.spring.RateLimitedMethod.Spend;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.Batch;
+import dev.sluice.web.QuotaFailedException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.reflect.InvocationTargetException;
@@ -21,6 +26,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -43,6 +49,8 @@ import org.springframework.expression.spel.SpelMessage;
 final class RateLimitedCall {
 
   private static final Logger LOG = System.getLogger(RateLimitedCall.class.getName());
+
+  private static final LogPace FAILED_QUOTAS = new LogPace(System::nanoTime);
 
   /** What no arguments of a caller can cause, only an expression or a bean. */
   private static final Set<SpelMessage> MISTAKES =
@@ -90,21 +98,35 @@ final class RateLimitedCall {
     LOG.log(Level.WARNING, "tokens were not given back: {0}", failure.getMessage());
   }
 
-  /** Evaluates the expressions. */
-  Batch<Throwable> batch(Limits limits) {
+  /** What a call spends under an annotation, once the quota is known. */
+  private record Spent(
+      Spend spend, String id, long tokens, CompletableFuture<@Nullable Quota> quota) {}
+
+  /** Evaluates the expressions; completes when the quotas are known that they give. */
+  private CompletableFuture<Batch<Throwable>> batch(Limiter limiter) {
+    Limits limits = limiter.limits().get();
     MethodBasedEvaluationContext context =
         new MethodBasedEvaluationContext(
             call.getThis(), method.method(), call.getArguments(), MethodParser.NAMES);
     context.setBeanResolver(beans);
-    Batch<Throwable> batch = new Batch<>();
-    for (Spend spend : method.spends()) {
-      batch.add(transaction(spend, context, limits), spend.isConditional() ? spend::counts : null);
-    }
-    return batch;
+    List<Spent> spent =
+        method.spends().stream().map(spend -> spent(spend, context, limits)).toList();
+    return CompletableFuture.allOf(
+            spent.stream().map(Spent::quota).toArray(CompletableFuture<?>[]::new))
+        .handle(
+            (done, failure) -> {
+              Batch<Throwable> batch = new Batch<>();
+              for (Spent one : spent) {
+                Spend spend = one.spend;
+                batch.add(
+                    transaction(one, limits, limiter),
+                    spend.isConditional() ? spend::counts : null);
+              }
+              return batch;
+            });
   }
 
-  private Transaction transaction(
-      Spend spend, MethodBasedEvaluationContext context, Limits limits) {
+  private Spent spent(Spend spend, MethodBasedEvaluationContext context, Limits limits) {
     List<String> parts = new ArrayList<>(spend.id().size());
     for (Expression part : spend.id()) {
       Object value = value(spend, part, context);
@@ -116,13 +138,70 @@ final class RateLimitedCall {
     Expression cost = spend.cost();
     long tokens = cost == null ? spend.fixedCost() : tokens(spend, cost, context);
     try {
+      IdFormat format = limits.catalogue().get(spend.limit()).id();
       String id =
           parts.size() == 1
-              ? parts.get(0)
-              : limits.catalogue().get(spend.limit()).id().join(parts, Strictness.LENIENT);
-      return Transaction.of(limits, spend.limit(), id).withCost(tokens);
+              ? format.canonical(parts.get(0), Strictness.LENIENT)
+              : format.join(parts, Strictness.LENIENT);
+      return new Spent(spend, id, tokens, quota(spend, context));
     } catch (InvalidRequestException e) {
       throw unusable(spend, String.valueOf(e.getMessage()));
+    }
+  }
+
+  /**
+   * The quota that the application supplies; null in it, and for no expression, the limit's own.
+   */
+  private static CompletableFuture<@Nullable Quota> quota(
+      Spend spend, MethodBasedEvaluationContext context) {
+    Object found;
+    try {
+      found = spend.quota() == null ? null : spend.quota().getValue(context);
+    } catch (RuntimeException e) { // of the bean, or of the expression
+      return CompletableFuture.failedFuture(e);
+    }
+    return found instanceof CompletionStage<?> stage
+        ? stage.thenApply(RateLimitedCall::asQuota).toCompletableFuture()
+        : CompletableFuture.completedFuture(found).thenApply(RateLimitedCall::asQuota);
+  }
+
+  private static @Nullable Quota asQuota(@Nullable Object found) {
+    if (found != null && !(found instanceof Quota)) {
+      throw new IllegalStateException(
+          "found %s, expected a Quota, or a CompletionStage of one"
+              .formatted(found.getClass().getName()));
+    }
+    return (Quota) found;
+  }
+
+  private Transaction transaction(Spent spent, Limits limits, Limiter limiter) {
+    Spend spend = spent.spend;
+    try {
+      LimitName name = limits.catalogue().get(spend.limit());
+      Quota supplied = supplied(spent, name, limiter);
+      Transaction one =
+          supplied == null
+              ? Transaction.of(limits, spend.limit(), spent.id)
+              : Transaction.of(name, supplied, spent.id);
+      return one.withCost(spent.tokens);
+    } catch (InvalidRequestException e) {
+      throw unusable(spend, String.valueOf(e.getMessage()));
+    }
+  }
+
+  private @Nullable Quota supplied(Spent spent, LimitName name, Limiter limiter) {
+    try {
+      return spent.quota.join();
+    } catch (CompletionException | CancellationException e) {
+      Throwable cause = Objects.requireNonNullElse(cause(e), e);
+      QuotaFailedException failure =
+          new QuotaFailedException(name, "@RateLimited on %s: %s".formatted(method, cause), cause);
+      limiter.observer().quotaFailed(name, cause);
+      String more = FAILED_QUOTAS.next();
+      if (more != null) {
+        LOG.log(Level.WARNING, failure.getMessage() + more, cause);
+      }
+      throw failure;
     }
   }
 
@@ -161,7 +240,7 @@ final class RateLimitedCall {
 
   /** Waits for the store in the caller's thread, and runs the method there. */
   @Nullable Object block(Limiter limiter) throws Throwable {
-    Batch<Throwable> batch = batch(limiter.limits().get());
+    Batch<Throwable> batch = known(batch(limiter));
     Decision decision = batch.spend(limiter);
     if (decision.denied()) {
       return denied(decision);
@@ -177,11 +256,38 @@ final class RateLimitedCall {
     return result;
   }
 
-  /** Decides without blocking. */
-  CompletableFuture<Admission> admit(AsyncLimiter limiter, Batch<Throwable> batch) {
+  /** Waits for the quotas of a batch. */
+  private static Batch<Throwable> known(CompletableFuture<Batch<Throwable>> batch) {
+    try {
+      return batch.join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof RuntimeException cause ? cause : e;
+    }
+  }
+
+  /** Decides without blocking; throws what is wrong with the arguments. */
+  CompletableFuture<Admission> admit(Limiter limiter) {
+    CompletableFuture<Admission> admitted = new CompletableFuture<>();
+    Stages.onEnd(
+        batch(limiter),
+        (batch, failure) -> {
+          if (batch == null) {
+            admitted.completeExceptionally(Objects.requireNonNull(cause(failure)));
+          } else if (!admitted.isDone()) { // unless the caller gave up
+            try {
+              admit(limiter.async(), batch, admitted);
+            } catch (RuntimeException e) {
+              admitted.completeExceptionally(e);
+            }
+          }
+        });
+    return admitted;
+  }
+
+  private static void admit(
+      AsyncLimiter limiter, Batch<Throwable> batch, CompletableFuture<Admission> admitted) {
     CompletableFuture<Decision> decided =
         batch.spendAsync(limiter, late -> late.settleAsync(null, RateLimitedCall::notGivenBack));
-    CompletableFuture<Admission> admitted = new CompletableFuture<>();
     Stages.onEnd(
         decided,
         (decision, failure) -> {
@@ -194,10 +300,11 @@ final class RateLimitedCall {
             }
           }
         });
-    return linked(decided, admitted);
+    linked(decided, admitted);
   }
 
   /** A caller that gives up the outcome gives up the charge, if it was not sent yet. */
+  @CanIgnoreReturnValue
   private static <T> CompletableFuture<T> linked(
       CompletableFuture<?> asked, CompletableFuture<T> outcome) {
     Stages.onEnd(
@@ -211,10 +318,10 @@ final class RateLimitedCall {
   }
 
   /** Answers at once; the method runs when the store has decided. */
-  CompletableFuture<Object> stage(AsyncLimiter limiter, Executor executor, Limits limits) {
+  CompletableFuture<Object> stage(Limiter limiter, Executor executor) {
     CompletableFuture<Admission> admitted;
     try {
-      admitted = admit(limiter, batch(limits));
+      admitted = admit(limiter);
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }

@@ -5,8 +5,12 @@ import dev.sluice.Decision;
 import dev.sluice.Decision.DeniedException;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
+import dev.sluice.web.QuotaFailedException;
 import dev.sluice.web.Refusal;
+import dev.sluice.web.RefusalHook;
+import dev.sluice.web.WebRequest;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Thrown when a limit denies a call of a {@link RateLimited} method. Spring MVC and WebFlux answer
@@ -34,12 +38,22 @@ public final class RateLimitedException extends RuntimeException {
   }
 
   /** The response for an exception of a {@link RateLimited} method. */
-  static Refusal refusal(RuntimeException failure, HeaderProfile profile) {
-    if (failure instanceof RateLimitedException denial) {
-      return Refusal.denied(denial.decision(), profile);
+  static Refusal refusal(
+      RuntimeException failure, HeaderProfile profile, WebRequest request, RefusalHook hook) {
+    Decision decision =
+        failure instanceof RateLimitedException denial
+            ? denial.decision()
+            : failure instanceof DeniedException denial ? denial.decision() : null;
+    return hook.refuse(request, decision, refusal(failure, decision, profile));
+  }
+
+  private static Refusal refusal(
+      RuntimeException failure, @Nullable Decision decision, HeaderProfile profile) {
+    if (decision != null) {
+      return Refusal.denied(decision, profile);
     }
-    if (failure instanceof DeniedException denial) {
-      return Refusal.denied(denial.decision(), profile);
+    if (failure instanceof QuotaFailedException) {
+      return Refusal.quotaFailed();
     }
     if (failure instanceof UnusableIdException) {
       // The message may have what the client sent, and names the method.

@@ -31,6 +31,7 @@ record RateLimitedMethod(
    * @param id gives each part of the id
    * @param cost gives the tokens; null for one that is always the same
    * @param fixedCost the tokens, if always the same
+   * @param quota gives the quota; null where the limits have it
    * @param countOnlyOn the exceptions that count; empty for every call
    */
   record Spend(
@@ -38,6 +39,7 @@ record RateLimitedMethod(
       List<Expression> id,
       @Nullable Expression cost,
       long fixedCost,
+      @Nullable Expression quota,
       List<Class<? extends Throwable>> countOnlyOn) {
 
     boolean isConditional() {

@@ -2,18 +2,21 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.spring.RateLimitedMethod.Spend;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
+import java.util.function.BiConsumer;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
@@ -57,13 +60,21 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
   @Override
   public void afterSingletonsInstantiated() {
     List<String> problems = new ArrayList<>();
-    Map<Class<?>, Boolean> seen = new LinkedHashMap<>();
-    for (String name : beans.getBeanNamesForType(Object.class, true, false)) {
-      Class<?> type = AutoProxyUtils.determineTargetClass(beans, name);
-      if (type != null && seen.putIfAbsent(ClassUtils.getUserClass(type), true) == null) {
-        check(ClassUtils.getUserClass(type), problems);
-      }
-    }
+    each(
+        beans,
+        (method, type) -> {
+          RateLimitedMethod parsed = check(method, type, problems);
+          if (parsed != null) {
+            parsed.spends().stream()
+                .filter(spend -> spend.quota() == null || hasDefault(spend.limit()))
+                .map(Spend::limit)
+                .map(
+                    limit ->
+                        new Requirement(
+                            limit, "@RateLimited on " + parsed, limiter.missingDefault()))
+                .forEach(required::add);
+          }
+        });
     if (!problems.isEmpty()) {
       throw new SluiceConfigurationException(
           problems,
@@ -73,33 +84,35 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     limiter.limits().require(required);
   }
 
-  private void check(Class<?> type, List<String> problems) {
-    if (!AnnotationUtils.isCandidateClass(type, RateLimited.class)) {
-      return;
-    }
-    Map<Method, Set<RateLimited>> annotated =
+  /** Whether the limits have a default now, on which the application may rely. */
+  private boolean hasDefault(String limit) {
+    Limits now = limiter.limits().get();
+    LimitName name = now.catalogue().find(limit);
+    return name != null && now.hasDefault(name);
+  }
+
+  /** Calls an action for each limited method of all beans, without making a bean. */
+  static void each(ConfigurableListableBeanFactory beans, BiConsumer<Method, Class<?>> action) {
+    Set<Class<?>> seen = new HashSet<>();
+    for (String name : beans.getBeanNamesForType(Object.class, true, false)) {
+      Class<?> found = AutoProxyUtils.determineTargetClass(beans, name);
+      Class<?> type = found == null ? null : ClassUtils.getUserClass(found);
+      if (type != null
+          && seen.add(type)
+          && AnnotationUtils.isCandidateClass(type, RateLimited.class)) {
         MethodIntrospector.selectMethods(
-            type,
-            (MethodIntrospector.MetadataLookup<Set<RateLimited>>)
-                method -> {
-                  Set<RateLimited> found = annotations(method, type);
-                  return found.isEmpty() ? null : found;
-                });
-    annotated.keySet().stream()
-        .sorted((one, other) -> one.toString().compareTo(other.toString()))
-        .forEach(
-            method -> {
-              RateLimitedMethod parsed = check(method, type, problems);
-              if (parsed != null) {
-                parsed.spends().stream()
-                    .map(Spend::limit)
-                    .map(
-                        limit ->
-                            new Requirement(
-                                limit, "@RateLimited on " + parsed, limiter.missingDefault()))
-                    .forEach(required::add);
-              }
-            });
+                type,
+                (MethodIntrospector.MetadataLookup<Set<RateLimited>>)
+                    method -> {
+                      Set<RateLimited> annotations = annotations(method, type);
+                      return annotations.isEmpty() ? null : annotations;
+                    })
+            .keySet()
+            .stream()
+            .sorted((one, other) -> one.toString().compareTo(other.toString()))
+            .forEach(method -> action.accept(method, type));
+      }
+    }
   }
 
   @Override
@@ -123,7 +136,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     RateLimitedCall limited = new RateLimitedCall(method, call, resolver);
     return switch (method.kind()) {
       case BLOCKING -> limited.block(limiter);
-      case STAGE -> limited.stage(limiter.async(), executor(), limiter.limits().get());
+      case STAGE -> limited.stage(limiter, executor());
       case PUBLISHER -> ReactiveCall.publisher(limited, method, limiter);
     };
   }

@@ -17,7 +17,7 @@ final class ReactiveCall {
 
   static Publisher<?> publisher(RateLimitedCall call, RateLimitedMethod method, Limiter limiter) {
     Mono<Admission> admitted =
-        Mono.defer(() -> answer(call.admit(limiter.async(), call.batch(limiter.limits().get()))))
+        Mono.defer(() -> answer(call.admit(limiter)))
             .doOnDiscard(Admission.class, Admission::neverRan);
     return method.method().getReturnType() == Mono.class
         ? admitted.flatMap(admission -> mono(call, admission))

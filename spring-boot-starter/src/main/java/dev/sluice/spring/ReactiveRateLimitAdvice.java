@@ -4,6 +4,8 @@ package dev.sluice.spring;
 import dev.sluice.Decision.DeniedException;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.QuotaFailedException;
+import dev.sluice.web.RefusalHook;
 import dev.sluice.webflux.RateLimitWebFilter;
 import org.springframework.core.annotation.Order;
 import org.springframework.web.bind.annotation.ControllerAdvice;
@@ -22,19 +24,25 @@ import reactor.core.publisher.Mono;
 class ReactiveRateLimitAdvice implements WebExceptionHandler {
 
   private final HeaderProfile profile;
+  private final RefusalHook hook;
 
-  ReactiveRateLimitAdvice(HeaderProfile profile) {
+  ReactiveRateLimitAdvice(HeaderProfile profile, RefusalHook hook) {
     this.profile = profile;
+    this.hook = hook.guarded();
   }
 
   @ExceptionHandler({
     RateLimitedException.class,
     DeniedException.class,
     UnusableIdException.class,
+    QuotaFailedException.class,
     StoreException.class
   })
   Mono<Void> refuse(RuntimeException failure, ServerWebExchange exchange) {
-    return RateLimitWebFilter.refuse(exchange, RateLimitedException.refusal(failure, profile));
+    return RateLimitWebFilter.refuse(
+        exchange,
+        RateLimitedException.refusal(
+            failure, profile, RateLimitWebFilter.webRequest(exchange), hook));
   }
 
   @Override
@@ -43,6 +51,7 @@ class ReactiveRateLimitAdvice implements WebExceptionHandler {
             && (failure instanceof RateLimitedException
                 || failure instanceof DeniedException
                 || failure instanceof UnusableIdException
+                || failure instanceof QuotaFailedException
                 || failure instanceof StoreException)
         ? refuse((RuntimeException) failure, exchange)
         : Mono.error(failure);

@@ -5,6 +5,9 @@ import dev.sluice.Decision.DeniedException;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.QuotaFailedException;
+import dev.sluice.web.RefusalHook;
+import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 import org.springframework.core.annotation.Order;
@@ -20,18 +23,24 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 class ServletRateLimitAdvice {
 
   private final HeaderProfile profile;
+  private final RefusalHook hook;
 
-  ServletRateLimitAdvice(HeaderProfile profile) {
+  ServletRateLimitAdvice(HeaderProfile profile, RefusalHook hook) {
     this.profile = profile;
+    this.hook = hook.guarded();
   }
 
   @ExceptionHandler({
     RateLimitedException.class,
     DeniedException.class,
     UnusableIdException.class,
+    QuotaFailedException.class,
     StoreException.class
   })
-  void refuse(RuntimeException failure, HttpServletResponse response) throws IOException {
-    RateLimitFilter.refuse(response, RateLimitedException.refusal(failure, profile));
+  void refuse(RuntimeException failure, HttpServletRequest request, HttpServletResponse response)
+      throws IOException {
+    RateLimitFilter.refuse(
+        response,
+        RateLimitedException.refusal(failure, profile, RateLimitFilter.webRequest(request), hook));
   }
 }

@@ -32,10 +32,17 @@ class SluiceActuatorAutoConfiguration {
     @Bean
     @ConditionalOnMissingBean
     @ConditionalOnAvailableEndpoint(endpoint = SluiceEndpoint.class)
-    SluiceEndpoint sluiceEndpoint(Limiter limiter, SluiceProperties properties) {
+    SluiceEndpoint sluiceEndpoint(
+        Limiter limiter, SluiceProperties properties, SuppliedQuotas quotas) {
       return properties.endpoint().reset()
-          ? new SluiceEndpoint.Resetting(limiter)
-          : new SluiceEndpoint(limiter);
+          ? new SluiceEndpoint.Resetting(limiter, quotas)
+          : new SluiceEndpoint(limiter, quotas);
+    }
+
+    @Bean
+    @ConditionalOnAvailableEndpoint(endpoint = SluiceEndpoint.class)
+    SuppliedQuotas sluiceSuppliedQuotas() {
+      return new SuppliedQuotas();
     }
   }
 

@@ -153,10 +153,7 @@ class SluiceAutoConfiguration {
         Environment environment,
         ObjectProvider<RedisObserver> observers) {
       try {
-        RedisStoreBuilder builder =
-            address.equals(SluiceProperties.SPRING_DATA_REDIS)
-                ? SpringDataRedis.builder(environment)
-                : RedisStore.builder(address);
+        RedisStoreBuilder builder = builder(address, environment);
         String prefix = prefix(address, redis, environment);
         if (prefix != null) {
           builder.prefix(prefix);
@@ -166,10 +163,25 @@ class SluiceAutoConfiguration {
         greet(store);
         return store;
       } catch (IllegalArgumentException | IllegalStateException e) {
-        throw new SluiceConfigurationException(
-            List.of("sluice.store: " + e.getMessage()),
-            "Write memory, spring.data.redis, or an address such as redis://host:6379/0.");
+        throw mistake(e);
       }
+    }
+
+    /** Reads the address, and connects to nothing. */
+    static RedisStoreBuilder builder(String address, Environment environment) {
+      try {
+        return address.equals(SluiceProperties.SPRING_DATA_REDIS)
+            ? SpringDataRedis.builder(environment)
+            : RedisStore.builder(address);
+      } catch (IllegalArgumentException | IllegalStateException e) {
+        throw mistake(e);
+      }
+    }
+
+    private static SluiceConfigurationException mistake(RuntimeException failure) {
+      return new SluiceConfigurationException(
+          List.of("sluice.store: " + failure.getMessage()),
+          "Write memory, spring.data.redis, or an address such as redis://host:6379/0.");
     }
 
     /**

@@ -5,12 +5,18 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.DeleteOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -23,21 +29,27 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 @Endpoint(id = "sluice")
 class SluiceEndpoint {
 
-  private final Limiter limiter;
+  private static final String SUPPLIED = "supplied by the application";
+  private static final Quota ANY = Quota.per(1, Duration.ofSeconds(1));
+  private static final int MOST_NAMES = 100;
 
-  SluiceEndpoint(Limiter limiter) {
+  private final Limiter limiter;
+  private final SuppliedQuotas quotas;
+
+  SluiceEndpoint(Limiter limiter, SuppliedQuotas quotas) {
     this.limiter = limiter;
+    this.quotas = quotas;
   }
 
   Limiter limiter() {
     return limiter;
   }
 
-  /** All limits that are configured. */
+  /** All limits that are configured, and those whose quotas the application supplies. */
   @ReadOperation
   Map<String, Object> limits() {
     Limits limits = limiter.limits().get();
-    Map<String, Object> shown = new LinkedHashMap<>();
+    Map<String, Map<String, Object>> shown = new LinkedHashMap<>();
     for (LimitName name : limits.configured()) {
       Map<String, Object> limit = new LinkedHashMap<>();
       limit.put("id", name.id().name());
@@ -45,6 +57,13 @@ class SluiceEndpoint {
       limit.put("coverage", limits.coverage(name).name());
       limit.put("overrides", limits.overridesOf(name).size());
       shown.put(name.name(), limit);
+    }
+    for (Transaction latest : quotas.latest()) {
+      LimitName name = latest.name();
+      shown
+          .computeIfAbsent(
+              name.name(), limit -> new LinkedHashMap<>(Map.of("id", name.id().name())))
+          .put("quota", SUPPLIED);
     }
     return Map.of("limits", shown);
   }
@@ -61,15 +80,23 @@ class SluiceEndpoint {
     if (unknown != null) {
       return notFound(unknown);
     }
-    String limit = path[0];
-    String id = id(path);
     try {
-      Decision decision = limiter.check(limiter.transaction(limit, id).withCost(0));
+      Transaction bucket = bucketOf(path);
+      Transaction latest = quotas.latest(bucket);
+      if (latest == null && bucket.supplied()) {
+        return notFound(
+            "this process has not seen the id %s of %s, whose quotas the application supplies"
+                .formatted(bucket.id(), bucket.name()));
+      }
+      Decision decision = limiter.check((latest == null ? bucket : latest).withCost(0));
       Map<String, Object> shown = new LinkedHashMap<>();
-      shown.put("limit", limit);
-      shown.put("id", id);
+      shown.put("limit", path[0]);
+      shown.put("id", id(path));
       Transaction transaction = decision.transaction();
       putQuota(transaction == null ? null : transaction.quota(), shown);
+      if (latest != null) {
+        shown.put("quota", SUPPLIED);
+      }
       shown.put("limited", decision.limited());
       if (decision.limited()) {
         shown.put("remaining", decision.remaining());
@@ -81,16 +108,37 @@ class SluiceEndpoint {
     }
   }
 
+  /** A transaction on a bucket; where only the application knows the limit, with any quota. */
+  Transaction bucketOf(String[] path) {
+    Transaction supplied = quotas.latest(path[0]);
+    return supplied == null || limiter.limits().get().catalogue().find(path[0]) != null
+        ? limiter.transaction(path[0], id(path))
+        : Transaction.of(supplied.name(), ANY, id(path));
+  }
+
   /** What is wrong with a path that names no bucket; null if there is one. */
   @Nullable String unknown(String[] path) {
-    try {
-      LimitName name = limiter.limits().get().catalogue().get(path[0]);
-      return path.length > 1
-          ? null
-          : "found no id after %s, expected one of the form %s".formatted(name, name.id().name());
-    } catch (IllegalArgumentException e) {
-      return e.getMessage();
+    Limits limits = limiter.limits().get();
+    Transaction supplied = quotas.latest(path[0]);
+    LimitName name = supplied == null ? limits.catalogue().find(path[0]) : supplied.name();
+    if (name == null) {
+      List<String> names =
+          Stream.concat(
+                  limits.configured().stream(), quotas.latest().stream().map(Transaction::name))
+              .map(LimitName::name)
+              .distinct()
+              .sorted()
+              .toList();
+      return "no limit has the name %s, expected one of %s%s%s"
+          .formatted(
+              SafeText.quote(path[0]),
+              names.stream().limit(MOST_NAMES).collect(Collectors.joining(", ")),
+              names.size() > MOST_NAMES ? " and %s more".formatted(names.size() - MOST_NAMES) : "",
+              Suggestion.didYouMean(path[0], names));
     }
+    return path.length > 1
+        ? null
+        : "found no id after %s, expected one of the form %s".formatted(name, name.id().name());
   }
 
   static String id(String[] path) {
@@ -122,8 +170,8 @@ class SluiceEndpoint {
   @Endpoint(id = "sluice")
   static final class Resetting extends SluiceEndpoint {
 
-    Resetting(Limiter limiter) {
-      super(limiter);
+    Resetting(Limiter limiter, SuppliedQuotas quotas) {
+      super(limiter, quotas);
     }
 
     @DeleteOperation
@@ -134,7 +182,7 @@ class SluiceEndpoint {
         return notFound(unknown);
       }
       try {
-        limiter().reset(path[0], id(path));
+        limiter().reset(bucketOf(path));
         return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
       } catch (InvalidRequestException e) {
         return bad(e);

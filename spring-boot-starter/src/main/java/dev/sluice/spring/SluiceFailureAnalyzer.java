@@ -6,6 +6,7 @@ import dev.sluice.yaml.LimitPropertiesException;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.boot.diagnostics.FailureAnalyzer;
 import org.springframework.core.Ordered;
@@ -20,9 +21,11 @@ import org.springframework.core.env.Environment;
 @Order(Ordered.HIGHEST_PRECEDENCE)
 final class SluiceFailureAnalyzer implements FailureAnalyzer {
 
+  private final BeanFactory beans;
   private final Environment environment;
 
-  SluiceFailureAnalyzer(Environment environment) {
+  SluiceFailureAnalyzer(BeanFactory beans, Environment environment) {
+    this.beans = beans;
     this.environment = environment;
   }
 
@@ -31,12 +34,15 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       String action = action(cause);
       if (action != null) {
+        List<String> all = Mistakes.in(environment, beans);
         List<String> problems =
-            new ArrayList<>(String.valueOf(cause.getMessage()).lines().toList());
-        List<String> more =
-            Mistakes.in(environment).stream()
-                .filter(mistake -> problems.stream().noneMatch(mistake::endsWith))
-                .toList();
+            new ArrayList<>(
+                String.valueOf(cause.getMessage())
+                    .lines()
+                    .map(line -> withProperty(line, all))
+                    .distinct()
+                    .toList());
+        List<String> more = all.stream().filter(mistake -> !problems.contains(mistake)).toList();
         problems.addAll(more);
         return new FailureAnalysis(
             "The rate limits are not usable:\n\n" + String.join("\n", problems),
@@ -45,6 +51,16 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       }
     }
     return null;
+  }
+
+  /**
+   * Returns the mistake that says the same after the name of its property; the line if none does.
+   */
+  private static String withProperty(String line, List<String> mistakes) {
+    return mistakes.stream()
+        .filter(mistake -> !line.isBlank() && mistake.endsWith(line))
+        .findFirst()
+        .orElse(line);
   }
 
   private static @Nullable String action(Throwable cause) {

@@ -3,6 +3,7 @@ package dev.sluice.spring;
 
 import dev.sluice.Limiter;
 import dev.sluice.servlet.RateLimitFilter;
+import dev.sluice.web.RefusalHook;
 import dev.sluice.web.Rule;
 import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
@@ -36,12 +37,16 @@ class SluiceServletAutoConfiguration {
       matchIfMissing = true)
   @Conditional(OnFilterRules.class)
   FilterRegistrationBean<RateLimitFilter> sluiceFilter(
-      SluiceProperties properties, Limiter limiter, ObjectProvider<Rule> rules) {
+      SluiceProperties properties,
+      Limiter limiter,
+      ObjectProvider<Rule> rules,
+      ObjectProvider<RefusalHook> hooks) {
     SluiceProperties.Filter filter = properties.filter();
     RateLimitFilter.Builder builder =
         RateLimitFilter.builder(limiter)
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
             .headers(filter.headers());
+    hooks.ifAvailable(hook -> builder.onDenied(hook).onError(hook));
     FilterRules.addTo(builder, properties, limiter.limits().get(), rules.orderedStream());
     FilterRegistrationBean<RateLimitFilter> registration =
         new FilterRegistrationBean<>(FilterRules.build(builder::build));
@@ -57,8 +62,11 @@ class SluiceServletAutoConfiguration {
 
     @Bean
     @ConditionalOnMissingBean
-    ServletRateLimitAdvice sluiceRateLimitAdvice(SluiceProperties properties) {
-      return new ServletRateLimitAdvice(properties.filter().headers());
+    ServletRateLimitAdvice sluiceRateLimitAdvice(
+        SluiceProperties properties, ObjectProvider<RefusalHook> hooks) {
+      return new ServletRateLimitAdvice(
+          properties.filter().headers(),
+          hooks.getIfAvailable(() -> (request, decision, prepared) -> prepared));
     }
   }
 }

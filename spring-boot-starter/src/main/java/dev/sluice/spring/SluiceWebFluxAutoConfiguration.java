@@ -2,6 +2,7 @@
 package dev.sluice.spring;
 
 import dev.sluice.Limiter;
+import dev.sluice.web.RefusalHook;
 import dev.sluice.web.Rule;
 import dev.sluice.webflux.RateLimitWebFilter;
 import org.springframework.beans.factory.ObjectProvider;
@@ -31,20 +32,27 @@ class SluiceWebFluxAutoConfiguration {
       matchIfMissing = true)
   @Conditional(OnFilterRules.class)
   RateLimitWebFilter sluiceWebFilter(
-      SluiceProperties properties, Limiter limiter, ObjectProvider<Rule> rules) {
+      SluiceProperties properties,
+      Limiter limiter,
+      ObjectProvider<Rule> rules,
+      ObjectProvider<RefusalHook> hooks) {
     SluiceProperties.Filter filter = properties.filter();
     RateLimitWebFilter.Builder builder =
         RateLimitWebFilter.builder(limiter)
             .clientAddress(FilterRules.clientAddress(filter.clientAddress()))
             .headers(filter.headers())
             .order(filter.order());
+    hooks.ifAvailable(hook -> builder.onDenied(hook).onError(hook));
     FilterRules.addTo(builder, properties, limiter.limits().get(), rules.orderedStream());
     return FilterRules.build(builder::build);
   }
 
   @Bean
   @ConditionalOnMissingBean
-  ReactiveRateLimitAdvice sluiceRateLimitAdvice(SluiceProperties properties) {
-    return new ReactiveRateLimitAdvice(properties.filter().headers());
+  ReactiveRateLimitAdvice sluiceRateLimitAdvice(
+      SluiceProperties properties, ObjectProvider<RefusalHook> hooks) {
+    return new ReactiveRateLimitAdvice(
+        properties.filter().headers(),
+        hooks.getIfAvailable(() -> (request, decision, prepared) -> prepared));
   }
 }

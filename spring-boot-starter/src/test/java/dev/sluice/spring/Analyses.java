@@ -4,6 +4,8 @@ package dev.sluice.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
+import org.springframework.beans.factory.support.StaticListableBeanFactory;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 import org.springframework.core.env.Environment;
 import org.springframework.core.env.StandardEnvironment;
@@ -18,8 +20,13 @@ final class Analyses {
   }
 
   static FailureAnalysis of(@Nullable Throwable failure, Environment environment) {
+    return of(failure, environment, new StaticListableBeanFactory());
+  }
+
+  static FailureAnalysis of(
+      @Nullable Throwable failure, Environment environment, BeanFactory beans) {
     FailureAnalysis analysis =
-        failure == null ? null : new SluiceFailureAnalyzer(environment).analyze(failure);
+        failure == null ? null : new SluiceFailureAnalyzer(beans, environment).analyze(failure);
     assertThat(analysis).as("analysis of %s", failure).isNotNull();
     return analysis;
   }

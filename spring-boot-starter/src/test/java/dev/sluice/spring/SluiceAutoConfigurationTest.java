@@ -38,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
@@ -194,7 +195,7 @@ class SluiceAutoConfigurationTest {
             context -> {
               Limits limits = context.getBean(Limiter.class).limits().get();
               assertThat(limits.defaultFor(limits.catalogue().get("LoginsPerIPAddress")))
-                  .isEqualTo(Quota.of(7, 2, Duration.ofMinutes(1)));
+                  .isEqualTo(Quota.burst(7).refill(2, Duration.ofMinutes(1)));
               assertThat(limits.defaultFor(limits.catalogue().get("ApiCallsPerKey")))
                   .isEqualTo(Quota.per(5, Duration.ofHours(1)));
             });
@@ -511,16 +512,74 @@ class SluiceAutoConfigurationTest {
         .containsOnlyOnce("cost 3");
   }
 
+  @Test
+  void ruleThatDoesNotFitTheLimits_isNamedByItsProperty() {
+    List<String> properties = new ArrayList<>(List.of(LOGINS));
+    properties.addAll(
+        List.of(
+            "sluice.filter.rules[0].path=/a",
+            "sluice.filter.rules[0].limit=LoginsPerIPAddress",
+            "sluice.filter.rules[0].id=ip",
+            "sluice.filter.rules[1].path=/b",
+            "sluice.filter.rules[1].limit=LoginsPerIPAddress",
+            "sluice.filter.rules[1].id=ip",
+            "sluice.filter.rules[1].cost=3"));
+    assertThat(report(properties.toArray(String[]::new)))
+        .contains("sluice.filter.rules[1]: rule /b: found the cost 3")
+        .containsOnlyOnce("cost 3");
+  }
+
+  @Test
+  void mistakesInTheStore_andTheInterval_areInTheReportOfAnEarlierOne() {
+    assertThat(
+            report(
+                "sluice.limits.LoginsPerIPAddress.brst=1",
+                "sluice.store=redis//x",
+                "sluice.files.reload=-1s",
+                "sluice.on-failure.default=fail"))
+        .contains("did you mean \"burst\"?")
+        .contains("sluice.store: store redis//x: found scheme")
+        .contains("sluice.files.reload: found PT-1S, expected 0 to 292 years");
+  }
+
+  static class Annotated {
+    @RateLimited(limit = "LoginsPerIPAdress", id = "#ip")
+    void mistaken(String ip) {}
+
+    @RateLimited(limit = "LoginsPerIPAddress", id = "#address")
+    void alsoMistaken(String ip) {}
+  }
+
+  @Test
+  void mistakesInAnnotations_areInTheReportOfAnEarlierOne() {
+    String[] goodLimits = Arrays.copyOf(LOGINS, LOGINS.length + 1);
+    goodLimits[LOGINS.length] = "sluice.on-failure.default=alow";
+    assertThat(report(goodLimits))
+        .contains("sluice.on-failure.default: found \"alow\"")
+        .contains("Annotated.mistaken: no limit has the name \"LoginsPerIPAdress\"")
+        .contains("Annotated.alsoMistaken: id: found #address in \"#address\"");
+    assertThat(report("sluice.limits.LoginsPerIPAddress.brst=1"))
+        .contains("did you mean \"burst\"?")
+        .contains("Annotated.mistaken: no limit has the name \"LoginsPerIPAdress\"")
+        .contains("did you mean \"LoginsPerIPAddress\"?")
+        .doesNotContain("alsoMistaken");
+  }
+
   private static String report(String... properties) {
     StandardEnvironment environment = new StandardEnvironment();
     TestPropertyValues.of(properties).applyTo(environment);
     AtomicReference<String> report = new AtomicReference<>();
+    AtomicReference<BeanFactory> beans = new AtomicReference<>();
     new WebApplicationContextRunner()
         .withConfiguration(ALL)
         .withPropertyValues(properties)
+        .withBean(Annotated.class)
+        .withInitializer(context -> beans.set(context.getBeanFactory()))
         .run(
             context ->
-                report.set(Analyses.of(context.getStartupFailure(), environment).getDescription()));
+                report.set(
+                    Analyses.of(context.getStartupFailure(), environment, beans.get())
+                        .getDescription()));
     return report.get();
   }
 

@@ -4,10 +4,14 @@ package dev.sluice.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
+import dev.sluice.gcra.Quota;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.web.RefusalHook;
+import dev.sluice.web.Rule;
+import dev.sluice.web.VaryBy;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -15,8 +19,10 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
@@ -80,6 +86,46 @@ class WebApplicationTest {
     CatchAll catchAll() {
       return new CatchAll();
     }
+
+    @Bean
+    Plans plans() {
+      return new Plans();
+    }
+
+    @Bean
+    Rule planned(Plans plans) {
+      return Rule.on("/planned/{key}")
+          .limitAsync(
+              "ApiCallsPerKey",
+              request ->
+                  CompletableFuture.completedFuture(
+                      plans.of(request.path().substring("/planned/".length()))),
+              VaryBy.pathVariable("key"))
+          .build();
+    }
+  }
+
+  static final class Plans {
+    public Quota of(String key) {
+      if (key.startsWith("broken")) {
+        throw new IllegalStateException("the database is away");
+      }
+      return Quota.per(1, Duration.ofHours(1));
+    }
+  }
+
+  @SpringBootConfiguration(proxyBeanMethods = false)
+  @EnableAutoConfiguration
+  static class Hooked extends Application {
+
+    @Bean
+    RefusalHook hook() {
+      return (request, decision, prepared) ->
+          prepared
+              .withStatus(prepared.status() == 429 ? 420 : prepared.status())
+              .withoutHeader("RateLimit-Policy")
+              .withBody("text/plain", request.method() + (decision == null ? " error" : " denied"));
+    }
   }
 
   @RestController
@@ -98,6 +144,17 @@ class WebApplicationTest {
 
     @GetMapping("/filtered")
     String filtered() {
+      return "page";
+    }
+
+    @GetMapping("/planned/{key}")
+    String planned(@PathVariable String key) {
+      return "page";
+    }
+
+    @GetMapping("/unplanned/{key}")
+    @RateLimited(limit = "ApiCallsPerKey", id = "#key", quota = "@plans.of(#key)")
+    public String unplanned(@PathVariable String key) {
       return "page";
     }
 
@@ -206,6 +263,45 @@ class WebApplicationTest {
   }
 
   @Test
+  void quotaOfTheApplication_decides_inARuleAndInAnAnnotation() throws Exception {
+    for (String path : List.of("/planned/", "/unplanned/")) {
+      assertThat(get(path + path.length()).statusCode()).isEqualTo(200);
+      HttpResponse<String> refused = get(path + path.length());
+      assertThat(refused.statusCode()).isEqualTo(429);
+      assertThat(refused.headers().firstValue("RateLimit-Policy"))
+          .hasValue("\"ApiCallsPerKey\";q=1;w=3600");
+
+      assertThat(get("/actuator/sluice/ApiCallsPerKey/" + path.length()).body())
+          .contains("\"burst\":1", "\"remaining\":0", "supplied by the application");
+
+      HttpResponse<String> broken = get(path + "broken");
+      assertThat(broken.statusCode()).isEqualTo(500);
+      assertThat(broken.body()).contains("the quota of the request is unknown");
+    }
+  }
+
+  @Test
+  void hookOfTheApplication_answersRefusedRequests_ofFilterAndAnnotation() throws Exception {
+    start(Hooked.class);
+    for (String path : List.of("/filtered", "/annotated/a", "/mono/b")) {
+      assertThat(get(path).statusCode()).isEqualTo(200);
+      assertThat(get(path).statusCode()).isEqualTo(200);
+
+      HttpResponse<String> refused = get(path);
+
+      assertThat(refused.statusCode()).as(path).isEqualTo(420);
+      assertThat(refused.body()).isEqualTo("GET denied");
+      assertThat(refused.headers().firstValue("Content-Type")).hasValue("text/plain");
+      assertThat(refused.headers().firstValue("RateLimit")).isPresent();
+      assertThat(refused.headers().firstValue("RateLimit-Policy")).isEmpty();
+    }
+    for (String path : List.of("/planned/broken", "/unplanned/broken")) {
+      assertThat(get(path).statusCode()).isEqualTo(500);
+      assertThat(get(path).body()).isEqualTo("GET error");
+    }
+  }
+
+  @Test
   void caseOfAPath_countsUnlessTheFilterOrTheRuleIgnoresIt() throws Exception {
     assertThat(get("/FILTERED").headers().firstValue("RateLimit")).isEmpty();
     start(Application.class, "--sluice.filter.ignore-case=true");
@@ -244,6 +340,11 @@ class WebApplicationTest {
     @Bean
     Pages pages(Limiter limiter) {
       return new Pages(limiter);
+    }
+
+    @Bean
+    Plans plans() {
+      return new Plans();
     }
 
     @Bean

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
  */
 interface CancelHistoryRules extends DrivenStores {
 
-  Quota LARGE = Quota.of(100_000, 1, Duration.ofNanos(1_000));
+  Quota LARGE = Quota.burst(100_000).refill(1, Duration.ofNanos(1_000));
 
   /** One history twice: complete, and without the reservations that are cancelled. */
   final class Twins implements AutoCloseable {

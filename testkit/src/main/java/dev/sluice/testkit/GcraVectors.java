@@ -40,10 +40,8 @@ final class GcraVectors {
   }
 
   private static Quota quota(MatchResult found) {
-    return Quota.of(
-        Long.parseLong(found.group(2)),
-        Long.parseLong(found.group(3)),
-        GoDuration.parse(found.group(4)));
+    return Quota.burst(Long.parseLong(found.group(2)))
+        .refill(Long.parseLong(found.group(3)), GoDuration.parse(found.group(4)));
   }
 
   static List<JsonNode> trace() {
@@ -158,7 +156,7 @@ final class GcraVectors {
             decision.get("resetInNanos").asLong());
   }
 
-  private static String text(Decision decision) {
+  static String text(Decision decision) {
     return text(
         decision.allowed(), decision.remaining(), decision.retryInNanos(), decision.resetInNanos());
   }

@@ -119,7 +119,7 @@ public abstract class LiveBucketStoreContract {
   @Test
   final void denial_onItsOwnClock_endsWhenItSaid() {
     try (BucketStore store = newStore()) {
-      Limiter limiter = limiter(store, Quota.of(1, 1, Duration.ofMillis(100)));
+      Limiter limiter = limiter(store, Quota.per(1, Duration.ofMillis(100)));
       Decision decision = limiter.spend(Bench.A, Bench.ID);
       while (decision.allowed()) {
         decision = limiter.spend(Bench.A, Bench.ID);

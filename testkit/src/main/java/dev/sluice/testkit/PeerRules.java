@@ -339,7 +339,7 @@ interface PeerRules extends DrivenStores {
   }
 
   private static Quota quota(long burst, long intervalNanos) {
-    return Quota.of(burst, 1, Duration.ofNanos(intervalNanos));
+    return Quota.burst(burst).refill(1, Duration.ofNanos(intervalNanos));
   }
 
   private static String key(JsonNode step) {

@@ -28,7 +28,8 @@ final class RandomHistory {
     long burst = oneOf(1, 2, 3, 10, 17, 1_000);
     // The division of period by count then has a remainder.
     long count = oneOf(1, 3, 7, 1_000);
-    return Quota.of(burst, count, Duration.ofNanos(interval * count + random.nextLong(count)));
+    return Quota.burst(burst)
+        .refill(count, Duration.ofNanos(interval * count + random.nextLong(count)));
   }
 
   /** Returns a step of the clock: often 0, often to exactly the instant of a change. */

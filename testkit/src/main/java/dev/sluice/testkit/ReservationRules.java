@@ -181,7 +181,7 @@ interface ReservationRules extends DrivenStores {
   default void cancel_afterTheLimitGotFaster_givesBackTheTokensAtTheirNewWorth() {
     try (Bench bench = Bench.of(this, Quota.per(10, ofSeconds(10)))) {
       Reservation reservation = bench.limiter.reserve(A, ID, 4);
-      bench.changeLimits(Quota.of(100, 10, ofSeconds(1)));
+      bench.changeLimits(Quota.burst(100).refill(10, ofSeconds(1)));
       reservation.cancel();
       assertThat(bench.state()).resetsIn(ofMillis(3_600));
     }

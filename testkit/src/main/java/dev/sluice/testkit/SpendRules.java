@@ -92,6 +92,41 @@ interface SpendRules extends DrivenStores {
   }
 
   @Test
+  default void spendUpTo_takesWhatIsThere_andIsDeniedWhereNothingIs() {
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      Decision some = bench.limiter.spendUpTo(Bench.A, ID, 4);
+      assertThat(some).isAllowed().hasRemaining(6).retriesIn(ZERO).resetsIn(ofMillis(400));
+      assertThat(some.taken()).isEqualTo(4);
+      Decision rest = bench.limiter.spendUpTo(Bench.A, ID, Long.MAX_VALUE);
+      assertThat(rest).isAllowed().hasRemaining(0).retriesIn(ofMillis(600)).resetsIn(ofSeconds(1));
+      assertThat(rest.taken()).isEqualTo(6);
+      bench.time.advance(ofMillis(70));
+      Decision none = bench.limiter.spendUpTo(Bench.A, ID, 4);
+      assertThat(none).isDenied().hasRemaining(0).retriesIn(ofMillis(30)).resetsIn(ofMillis(930));
+      assertThat(none.taken()).isZero();
+      bench.time.advance(ofMillis(250));
+      assertThat(bench.limiter.async().spendUpTo(bench.on(Bench.A, 1), 9))
+          .succeedsWithin(ofSeconds(10))
+          .extracting(Decision::taken)
+          .isEqualTo(3L);
+      assertThat(bench.state()).hasRemaining(0).resetsIn(ofMillis(980));
+    }
+  }
+
+  @Test
+  default void spendUpTo_ofNothingLimited_takesAll_andOfLessThanOne_isRefused() {
+    try (Bench bench = Bench.tenPerSecond(this)) {
+      assertThat(bench.limiter.spendUpTo(OFF, ID, 1_000_000).taken()).isEqualTo(1_000_000);
+      for (long most : new long[] {0, -1, Long.MIN_VALUE}) {
+        assertThatThrownBy(() -> bench.limiter.spendUpTo(Bench.A, ID, most))
+            .isInstanceOf(InvalidRequestException.class)
+            .hasMessage("invalid cost, must be >= 1: found " + most + " for A");
+      }
+      assertThat(bench.state()).hasRemaining(10);
+    }
+  }
+
+  @Test
   default void check_anyCost_answersAsASpendAndChangesNothing() {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.spend(4)).isAllowed();
@@ -169,7 +204,7 @@ interface SpendRules extends DrivenStores {
   @Test
   default void denial_anyCost_passesAfterExactlyItsWait() {
     for (long cost = 1; cost <= 10; cost++) {
-      try (Bench bench = Bench.of(this, Quota.of(10, 7, ofSeconds(1)))) {
+      try (Bench bench = Bench.of(this, Quota.burst(10).refill(7, ofSeconds(1)))) {
         assertThat(bench.spend(10)).isAllowed();
         Decision denied = bench.spend(cost);
         assertThat(denied).isDenied();

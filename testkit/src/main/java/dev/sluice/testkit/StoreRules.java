@@ -125,6 +125,40 @@ interface StoreRules extends DrivenStores {
     }
   }
 
+  /** An interval of a third of a day does not fit the numbers of a script in a server. */
+  @Test
+  default void charge_spendUpTo_takesTheWholeTokensThatFit() {
+    for (long intervalNanos : new long[] {1, 7, 1_000_000_007, 28_800_000_000_001L, 1L << 55}) {
+      ManualTime time = new ManualTime();
+      try (BucketStore store = newStore(time)) {
+        long start = time.nanos();
+        Charge upTo = upTo(60 * intervalNanos, 100 * intervalNanos, intervalNanos);
+        charge(store, upTo);
+        assertThat(tats(store, List.of("1:a")))
+            .as("60 of 100, each %s", intervalNanos)
+            .containsExactly(start + 60 * intervalNanos);
+        time.advanceNanos(intervalNanos - 1);
+        charge(store, upTo);
+        assertThat(tats(store, List.of("1:a")))
+            .as("40 and no 41st, each %s", intervalNanos)
+            .containsExactly(start + 100 * intervalNanos);
+        charge(store, upTo);
+        assertThat(tats(store, List.of("1:a")))
+            .as("none, each %s", intervalNanos)
+            .containsExactly(start + 100 * intervalNanos);
+        time.advanceNanos(1);
+        charge(store, upTo);
+        assertThat(tats(store, List.of("1:a")))
+            .as("the 41st, each %s", intervalNanos)
+            .containsExactly(start + 101 * intervalNanos);
+      }
+    }
+  }
+
+  private static Charge upTo(long incrementNanos, long offsetNanos, long intervalNanos) {
+    return new Charge("1:a", Op.SPEND_UP_TO, incrementNanos, offsetNanos, intervalNanos);
+  }
+
   @Test
   default void charge_refundWithAnEnd_givesBackUpToIt() {
     ManualTime time = new ManualTime();

@@ -94,14 +94,14 @@ interface TimeRules extends DrivenStores {
    */
   @Test
   default void limitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebt() {
-    try (Bench bench = Bench.of(this, Quota.of(30, 30, ofSeconds(30)))) {
+    try (Bench bench = Bench.of(this, Quota.per(30, ofSeconds(30)))) {
       int granted = 0;
       for (int turn = 0; turn < 20; turn++) {
         for (int i = 0; i < 40; i++) {
           granted += bench.spend(1).allowed() ? 1 : 0;
         }
         long count = turn % 2 == 0 ? 60 : 30;
-        bench.changeLimits(Quota.of(30, count, ofSeconds(30)));
+        bench.changeLimits(Quota.burst(30).refill(count, ofSeconds(30)));
       }
       assertThat(granted).isEqualTo(30 + 15);
     }
@@ -172,7 +172,7 @@ interface TimeRules extends DrivenStores {
   @Test
   default void tolerance_ofTenYears_isExact() {
     for (String now : new String[] {"2023-11-14T22:13:20Z", "2095-06-01T00:00:00Z"}) {
-      try (Bench bench = Bench.of(this, Quota.of(10, 1, ofDays(365)))) {
+      try (Bench bench = Bench.of(this, Quota.burst(10).refill(1, ofDays(365)))) {
         bench.time.set(nanos(Instant.parse(now)));
         assertThat(bench.spend(10)).isAllowed().hasRemaining(0).resetsIn(ofDays(3650));
         bench.time.advance(ofDays(365).minusNanos(1));
@@ -186,7 +186,7 @@ interface TimeRules extends DrivenStores {
   /** A TAT past 2^63 ns, in the year 2262, is a number like any other. */
   @Test
   default void tat_pastTheSignedRange_isExact() {
-    try (Bench bench = Bench.of(this, Quota.of(10, 1, ofDays(365)))) {
+    try (Bench bench = Bench.of(this, Quota.burst(10).refill(1, ofDays(365)))) {
       bench.time.set(nanos(Instant.parse("2261-12-31T00:00:00Z")));
       assertThat(bench.spend(7)).isAllowed().hasRemaining(3).resetsIn(ofDays(7 * 365));
       assertThat(bench.spend(4)).isDenied().retriesIn(ofDays(365));
@@ -201,7 +201,7 @@ interface TimeRules extends DrivenStores {
   @Test
   default void tolerance_ofTheWholeRange_isExact() {
     for (long now : new long[] {0, 1, ManualTime.START_NANOS, Long.MAX_VALUE}) {
-      try (Bench bench = Bench.of(this, Quota.of(1, 1, LONGEST))) {
+      try (Bench bench = Bench.of(this, Quota.per(1, LONGEST))) {
         bench.time.set(now);
         assertThat(bench.spend(1)).as("at " + now).isAllowed().hasRemaining(0).resetsIn(LONGEST);
         assertThat(bench.spend(1)).isDenied().retriesIn(LONGEST).resetsIn(LONGEST);

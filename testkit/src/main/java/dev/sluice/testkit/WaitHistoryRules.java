@@ -25,7 +25,7 @@ interface WaitHistoryRules extends DrivenStores {
 
   long TOKEN_NANOS = 1_000;
   long BURST = 4;
-  Quota QUOTA = Quota.of(BURST, 1, Duration.ofNanos(TOKEN_NANOS));
+  Quota QUOTA = Quota.burst(BURST).refill(1, Duration.ofNanos(TOKEN_NANOS));
   long BURST_NANOS = BURST * TOKEN_NANOS;
   int STEPS = 60;
 

@@ -104,7 +104,7 @@ interface WaitRules extends DrivenStores {
 
   @Test
   default void acquire_maxWaitOverTheLongest_isCut() {
-    try (Bench bench = Bench.of(this, Quota.of(10, 1, Duration.ofMinutes(10)))) {
+    try (Bench bench = Bench.of(this, Quota.burst(10).refill(1, Duration.ofMinutes(10)))) {
       assertThat(bench.limiter.spend(WAITS, ID, 10)).isAllowed();
       Duration forEver = Duration.ofSeconds(Long.MAX_VALUE);
       assertThat(await(acquire(bench, 7, forEver))).isDenied().retriesIn(Duration.ofMinutes(70));
@@ -412,7 +412,7 @@ interface WaitRules extends DrivenStores {
 
   @Test
   default void acquire_limitShrinks_debtBeyondEveryWaitIsForgiven() {
-    Quota week = Quota.of(100, 100, Duration.ofDays(7));
+    Quota week = Quota.per(100, Duration.ofDays(7));
     try (Bench bench = Bench.of(this, week)) {
       assertThat(bench.limiter.spend(WAITS, ID, 100)).isAllowed();
       bench.changeLimits(Quota.per(10, Duration.ofSeconds(1)));

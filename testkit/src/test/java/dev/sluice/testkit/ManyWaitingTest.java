@@ -29,7 +29,7 @@ class ManyWaitingTest {
   private static final long PATIENCE_SECONDS = 30;
 
   /** A thousand for each bucket, of which one passes each millisecond: all in a second. */
-  private final Limit limit = Limit.of(Quota.of(1, 1, Duration.ofMillis(1)));
+  private final Limit limit = Limit.of(Quota.per(1, Duration.ofMillis(1)));
 
   private static String id(int caller) {
     return "bucket-" + caller % BUCKETS;
@@ -95,7 +95,7 @@ class ManyWaitingTest {
   @Test
   void cancel_tenThousandFromTheLast_leavesTheBucketsAsTheyWere() {
     List<CompletableFuture<?>> callers = new ArrayList<>();
-    Limit slow = Limit.of(Quota.of(1, 1, Duration.ofHours(1)));
+    Limit slow = Limit.of(Quota.per(1, Duration.ofHours(1)));
     for (int i = 0; i < CALLERS; i++) {
       callers.add(slow.acquireAsync(id(i), 1, Duration.ofDays(1_000)).toCompletableFuture());
     }

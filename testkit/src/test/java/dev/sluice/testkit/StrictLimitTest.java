@@ -30,7 +30,7 @@ final class StrictLimitTest {
     Limiter limiter =
         Limiter.of(
             Limits.builder(Catalogue.samples())
-                .limit("LoginsPerIPAddress", Quota.of(burst, count, MINUTE))
+                .limit("LoginsPerIPAddress", Quota.burst(burst).refill(count, MINUTE))
                 .build(),
             BucketStore.inMemory(time));
     Deque<Instant> lastMinute = new ArrayDeque<>();

@@ -192,6 +192,21 @@ public final class Batch<O> {
     };
   }
 
+  /** Waits for a future; throws its failure unwrapped. */
+  static <T> T join(CompletableFuture<T> future) {
+    try {
+      return future.join();
+    } catch (CompletionException e) {
+      if (e.getCause() instanceof RuntimeException cause) {
+        throw cause;
+      }
+      if (e.getCause() instanceof Error cause) {
+        throw cause;
+      }
+      throw e;
+    }
+  }
+
   /** Returns a stage's failure, unwrapped from a {@link CompletionException}. */
   static Throwable cause(Throwable failure) {
     Throwable cause = failure instanceof CompletionException ? failure.getCause() : null;

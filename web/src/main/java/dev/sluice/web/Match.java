@@ -5,6 +5,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 
 /**
@@ -40,16 +41,20 @@ public final class Match {
                         () -> {
                           Batch<Integer> batch = new Batch<>();
                           batch.add(one, null);
-                          return batch;
+                          return CompletableFuture.completedFuture(batch);
                         }))
             .toList();
     return new Match(List.of(), charges.denied(), enforced, trials);
   }
 
-  static Match of(List<Rule> rules, RequestFacts facts, Limits limits) {
+  /** The spends under an enforced rule. */
+  private record Enforced(Rule rule, CompletableFuture<List<Transaction>> transactions) {}
+
+  /** Completes when the application has supplied the quotas of the enforced rules. */
+  static CompletableFuture<Match> of(List<Rule> rules, RequestFacts facts, Limits limits) {
     List<Rule> matched = new ArrayList<>();
     List<Trial> trials = new ArrayList<>();
-    Batch<Integer> enforced = new Batch<>();
+    List<Enforced> enforced = new ArrayList<>();
     for (Rule rule : rules) {
       List<Rule.Reading> readings = readings(rule, facts);
       if (readings.isEmpty()) {
@@ -59,12 +64,21 @@ public final class Match {
       if (rule.isShadow()) {
         trials.add(new Trial(rule, () -> trial(rule, readings, limits)));
       } else {
-        for (Transaction transaction : rule.transactions(limits, readings)) {
-          enforced.add(transaction, rule.counts());
-        }
+        enforced.add(new Enforced(rule, rule.transactions(limits, readings)));
       }
     }
-    return new Match(List.copyOf(matched), false, enforced, List.copyOf(trials));
+    return CompletableFuture.allOf(
+            enforced.stream().map(Enforced::transactions).toArray(CompletableFuture<?>[]::new))
+        .handle(
+            (done, failure) -> {
+              Batch<Integer> batch = new Batch<>();
+              for (Enforced one : enforced) {
+                for (Transaction transaction : one.transactions.join()) { // the first failure
+                  batch.add(transaction, one.rule.counts());
+                }
+              }
+              return new Match(List.copyOf(matched), false, batch, List.copyOf(trials));
+            });
   }
 
   /** A trial refuses nobody, so it is not for a request that cannot be read. */
@@ -112,24 +126,28 @@ public final class Match {
     return denied;
   }
 
-  private static Batch<Integer> trial(Rule rule, List<Rule.Reading> readings, Limits limits) {
-    Batch<Integer> batch = new Batch<>();
-    for (Transaction transaction : rule.transactions(limits, readings)) {
-      batch.add(transaction.inShadow(), rule.counts());
-    }
-    return batch;
+  private static CompletableFuture<Batch<Integer>> trial(
+      Rule rule, List<Rule.Reading> readings, Limits limits) {
+    return rule.transactions(limits, readings)
+        .thenApply(
+            transactions -> {
+              Batch<Integer> batch = new Batch<>();
+              transactions.forEach(one -> batch.add(one.inShadow(), rule.counts()));
+              return batch;
+            });
   }
 
   /**
    * A shadow rule that is for the request.
    *
    * @param rule the rule in words, for the log
-   * @param charges computes what it charges from the buckets of trials; throws an {@link
-   *     UnusableRequestException} if the request lacks what the rule needs
+   * @param charges computes what it charges from the buckets of trials, once the application has
+   *     supplied the rule's quotas; throws an {@link UnusableRequestException} if the request lacks
+   *     what the rule needs
    */
-  record Trial(Object rule, Supplier<Batch<Integer>> charges) {
+  record Trial(Object rule, Supplier<CompletableFuture<Batch<Integer>>> charges) {
 
-    Batch<Integer> batch() {
+    CompletableFuture<Batch<Integer>> batch() {
       return charges.get();
     }
   }

@@ -2,20 +2,25 @@
 package dev.sluice.web;
 
 import dev.sluice.Decision;
+import dev.sluice.Transaction;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
 /**
  * The response that refuses a request. Immutable.
  *
  * @param status 429 for a denial, 503 where the store could not decide, 400 for a request that
- *     cannot be charged
+ *     cannot be charged, 500 where the application could not supply a quota
  * @param headers names and values, to be <em>set</em> on the response
- * @param body JSON, to be sent in UTF-8
+ * @param body text, to be sent in UTF-8; JSON unless the application replaced it
  */
 public record Refusal(int status, Map<String, String> headers, String body) {
+
+  /** What a {@code Link} may have between its angle brackets. */
+  private static final Pattern URI_REFERENCE = Pattern.compile("[!-~&&[^<>\"]]+");
 
   /**
    * Makes a response.
@@ -29,17 +34,75 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   }
 
   /**
+   * Returns this response with another status.
+   *
+   * @param newStatus from 200 to 599; the prepared body repeats the status, so replace it too
+   * @return a new response
+   * @throws IllegalArgumentException for another number
+   */
+  public Refusal withStatus(int newStatus) {
+    if (newStatus < 200 || newStatus > 599) {
+      throw new IllegalArgumentException(
+          "status: found %s, expected 200 to 599".formatted(newStatus));
+    }
+    return new Refusal(newStatus, headers, body);
+  }
+
+  /**
+   * Returns this response with a header, in place of one of the same name.
+   *
+   * @param name the header's name, in any case
+   * @param value its value
+   * @return a new response
+   */
+  public Refusal withHeader(String name, String value) {
+    Map<String, String> more = new LinkedHashMap<>(withoutHeader(name).headers);
+    more.put(name, value);
+    return new Refusal(status, more, body);
+  }
+
+  /**
+   * Returns this response without a header.
+   *
+   * @param name the header's name, in any case
+   * @return a new response
+   */
+  public Refusal withoutHeader(String name) {
+    Map<String, String> fewer = new LinkedHashMap<>(headers);
+    fewer.keySet().removeIf(name::equalsIgnoreCase);
+    return new Refusal(status, fewer, body);
+  }
+
+  /**
+   * Returns this response with another body.
+   *
+   * @param contentType the media type of the body, such as {@code text/html}
+   * @param text the body, to be sent in UTF-8
+   * @return a new response
+   */
+  public Refusal withBody(String contentType, String text) {
+    return new Refusal(status, withHeader("Content-Type", contentType).headers, text);
+  }
+
+  /**
    * Returns the response to a request that a limit denied: a 429, or a 503 where the failure rule
-   * {@code deny} did in place of the store.
+   * {@code deny} did in place of the store. A 429 has a {@code Link} with {@code rel="help"} if the
+   * limit has a page for denied clients.
    *
    * @param decision the denial
    * @param profile the family of rate limit headers
    * @return the response
    */
   public static Refusal denied(Decision decision, HeaderProfile profile) {
-    return decision.decidedBy().knowsBucket()
-        ? of(429, profile.headers(decision), ProblemDetails.quotaExceeded(decision))
-        : of(503, profile.headers(decision), ProblemDetails.temporaryReducedCapacity());
+    if (!decision.decidedBy().knowsBucket()) {
+      return of(503, profile.headers(decision), ProblemDetails.temporaryReducedCapacity());
+    }
+    Refusal denied = of(429, profile.headers(decision), ProblemDetails.quotaExceeded(decision));
+    Transaction strictest = decision.transaction();
+    String page = strictest == null ? null : strictest.name().helpLink();
+    return page == null || !URI_REFERENCE.matcher(page).matches()
+        ? denied
+        : denied.withHeader("Link", "<%s>; rel=\"help\"".formatted(page));
   }
 
   /**
@@ -69,6 +132,18 @@ public record Refusal(int status, Map<String, String> headers, String body) {
    */
   public static Refusal storeFailed() {
     return of(503, Map.of(), ProblemDetails.temporaryReducedCapacity());
+  }
+
+  /**
+   * Returns the response to a request whose quota the application could not supply: a 500.
+   *
+   * @return the response
+   */
+  public static Refusal quotaFailed() {
+    return of(
+        500,
+        Map.of(),
+        ProblemDetails.of(500, "Internal Server Error", "the quota of the request is unknown"));
   }
 
   private static Refusal of(int status, Map<String, String> headers, String body) {

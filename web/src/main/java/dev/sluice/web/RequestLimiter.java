@@ -36,9 +36,19 @@ public final class RequestLimiter implements AutoCloseable {
   private final Rules rules;
   private final List<Requirement> required;
   private final HeaderProfile profile;
+  private final RefusalHook onDenied;
+  private final RefusalHook onError;
   private final QuietLog log;
 
-  RequestLimiter(Limiter limiter, Rules rules, List<Requirement> required, HeaderProfile profile) {
+  RequestLimiter(
+      Limiter limiter,
+      Rules rules,
+      List<Requirement> required,
+      HeaderProfile profile,
+      RefusalHook onDenied,
+      RefusalHook onError) {
+    this.onDenied = onDenied.guarded();
+    this.onError = onError.guarded();
     this.limiter = limiter;
     this.async = limiter.async();
     this.rules = rules;
@@ -68,17 +78,17 @@ public final class RequestLimiter implements AutoCloseable {
     try {
       Match match = rules.match(request, limiter.limits().get());
       if (match.isDenied()) {
-        return deniedByRule();
+        return deniedByRule(request);
       }
       Decision decision = match.enforced().isEmpty() ? null : match.enforced().spend(limiter);
       if (decision != null && decision.denied()) {
-        return denied(decision);
+        return denied(request, decision);
       }
       List<Batch<Integer>> spent = new ArrayList<>();
       spent.add(match.enforced());
       for (Trial trial : match.trials()) {
         try {
-          Batch<Integer> batch = trial.batch();
+          Batch<Integer> batch = Batch.join(trial.batch());
           if (!batch.isEmpty()) {
             report(trial, batch.spend(limiter));
             spent.add(batch);
@@ -89,7 +99,7 @@ public final class RequestLimiter implements AutoCloseable {
       }
       return Admission.passed(decision, spent, log);
     } catch (RuntimeException e) {
-      return refused(e);
+      return refused(request, e);
     }
   }
 
@@ -101,72 +111,98 @@ public final class RequestLimiter implements AutoCloseable {
    * @return as {@link #admit}
    */
   public CompletionStage<Admission> admitAsync(WebRequest request) {
-    Match match;
-    try {
-      match = rules.match(request, limiter.limits().get());
-    } catch (RuntimeException e) {
-      return refusedLater(e);
-    }
-    if (match.isDenied()) {
-      return CompletableFuture.completedFuture(deniedByRule());
-    }
+    CompletableFuture<Admission> admission = new CompletableFuture<>();
+    Stages.onEnd(
+        rules.matchAsync(request, limiter.limits().get()),
+        (match, failure) -> {
+          if (match == null) {
+            complete(admission, request, failure);
+          } else if (match.isDenied()) {
+            admission.complete(deniedByRule(request));
+          } else if (!admission.isDone()) { // unless the caller gave up
+            try {
+              admit(match, request, admission);
+            } catch (RuntimeException e) {
+              complete(admission, request, e);
+            }
+          }
+        });
+    return admission;
+  }
+
+  private void admit(Match match, WebRequest request, CompletableFuture<Admission> admission) {
     CompletableFuture<@Nullable Decision> spent =
         match.enforced().isEmpty()
             ? CompletableFuture.completedFuture(null)
             : match.enforced().spendAsync(async, Batch::leaveSpent);
-    CompletableFuture<Admission> admission = new CompletableFuture<>();
     Stages.onEnd(
-        spent
-            .handle((decision, failure) -> decided(match, decision, failure))
-            .thenCompose(stage -> stage),
+        spent.thenCompose(
+            decision ->
+                decision != null && decision.denied()
+                    ? CompletableFuture.completedFuture(denied(request, decision))
+                    : spendTrials(match, decision)),
         (made, failure) -> {
           if (made == null) {
-            admission.completeExceptionally(Batch.cause(failure));
+            complete(admission, request, failure);
           } else if (!admission.complete(made)) {
             made.leaveSpent(); // the caller gave up
           }
         });
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false)); // if it gave up
-    return admission;
   }
 
-  private CompletionStage<Admission> decided(
-      Match match, @Nullable Decision decision, @Nullable Throwable failure) {
-    if (failure != null) {
-      return Batch.cause(failure) instanceof RuntimeException e
-          ? refusedLater(e)
-          : CompletableFuture.failedFuture(Batch.cause(failure));
+  /** Refuses a request after a failure; what is no failure to decide is the caller's. */
+  private void complete(
+      CompletableFuture<Admission> admission, WebRequest request, Throwable failure) {
+    Throwable cause = Batch.cause(failure);
+    try {
+      if (cause instanceof RuntimeException e) {
+        admission.complete(refused(request, e));
+      } else {
+        admission.completeExceptionally(cause);
+      }
+    } catch (RuntimeException e) {
+      admission.completeExceptionally(e);
     }
-    return decision != null && decision.denied()
-        ? CompletableFuture.completedFuture(denied(decision))
-        : spendTrials(match, decision);
   }
 
   private CompletableFuture<Admission> spendTrials(Match match, @Nullable Decision decision) {
-    List<Batch<Integer>> spent = new ArrayList<>();
-    spent.add(match.enforced());
-    List<CompletableFuture<?>> asked = new ArrayList<>();
-    for (Trial trial : match.trials()) {
-      try {
-        Batch<Integer> batch = trial.batch();
-        if (!batch.isEmpty()) {
-          spent.add(batch);
-          asked.add(
-              batch
-                  .spendAsync(async, Batch::leaveSpent)
-                  .thenAccept(made -> report(trial, made))
-                  .exceptionally(
-                      failure -> {
-                        failed(trial, failure);
-                        return null;
-                      }));
-        }
-      } catch (RuntimeException e) {
-        failed(trial, e);
-      }
+    List<CompletableFuture<Batch<Integer>>> trials =
+        match.trials().stream().map(this::spendTrial).toList();
+    return CompletableFuture.allOf(trials.toArray(CompletableFuture<?>[]::new))
+        .thenApply(
+            done -> {
+              List<Batch<Integer>> spent = new ArrayList<>();
+              spent.add(match.enforced());
+              trials.forEach(trial -> spent.add(trial.join()));
+              return Admission.passed(decision, spent, log);
+            });
+  }
+
+  private CompletableFuture<Batch<Integer>> spendTrial(Trial trial) {
+    CompletableFuture<Batch<Integer>> charged;
+    try {
+      charged = trial.batch();
+    } catch (RuntimeException e) {
+      charged = CompletableFuture.failedFuture(e);
     }
-    return CompletableFuture.allOf(asked.toArray(CompletableFuture<?>[]::new))
-        .thenApply(done -> Admission.passed(decision, spent, log));
+    return charged
+        .thenCompose(
+            batch ->
+                batch.isEmpty()
+                    ? CompletableFuture.completedFuture(batch)
+                    : batch
+                        .spendAsync(async, Batch::leaveSpent)
+                        .thenApply(
+                            decision -> {
+                              report(trial, decision);
+                              return batch;
+                            }))
+        .exceptionally(
+            failure -> {
+              failed(trial, failure);
+              return new Batch<>();
+            });
   }
 
   private void report(Trial trial, Decision decision) {
@@ -178,38 +214,48 @@ public final class RequestLimiter implements AutoCloseable {
   /** Logs the failure of a trial; it has no effect for the client. */
   private void failed(Trial trial, Throwable failure) {
     if (Batch.cause(failure) instanceof RuntimeException e) {
-      log.failed("could not decide for the shadow rule on " + trial.rule(), e);
+      reportFailed("could not decide for the shadow rule on " + trial.rule(), e);
     } else {
       throw new CompletionException(Batch.cause(failure));
     }
   }
 
-  private Admission deniedByRule() {
-    return Admission.refused(null, Refusal.deniedByRule(), log);
+  private Admission deniedByRule(WebRequest request) {
+    return refused(request, null, Refusal.deniedByRule());
   }
 
-  private Admission denied(Decision decision) {
-    return Admission.refused(decision, Refusal.denied(decision, profile), log);
+  private Admission denied(WebRequest request, Decision decision) {
+    return refused(request, decision, Refusal.denied(decision, profile));
   }
 
   /** Turns a failure to decide into a refusal; rethrows other failures. */
-  private Admission refused(RuntimeException failure) {
+  private Admission refused(WebRequest request, RuntimeException failure) {
     if (failure instanceof UnusableRequestException e) {
-      return Admission.refused(null, Refusal.unusable(e), log);
+      return refused(request, null, Refusal.unusable(e));
+    }
+    if (failure instanceof QuotaFailedException e) {
+      reportFailed("the application could not supply a quota", e);
+      return refused(request, null, Refusal.quotaFailed());
     }
     if (failure instanceof StoreException || failure instanceof UnknownLimitException) {
-      log.failed("the limiter could not decide on a request", failure);
-      return Admission.refused(null, Refusal.storeFailed(), log);
+      reportFailed("the limiter could not decide on a request", failure);
+      return refused(request, null, Refusal.storeFailed());
     }
     throw failure;
   }
 
-  private CompletionStage<Admission> refusedLater(RuntimeException failure) {
-    try {
-      return CompletableFuture.completedFuture(refused(failure));
-    } catch (RuntimeException e) {
-      return CompletableFuture.failedFuture(e);
+  /** Logs a failure, and counts one of the application's to supply a quota. */
+  private void reportFailed(String what, RuntimeException failure) {
+    log.failed(what, failure);
+    if (failure instanceof QuotaFailedException e) {
+      Throwable cause = e.getCause();
+      limiter.observer().quotaFailed(e.limit(), cause == null ? e : cause);
     }
+  }
+
+  private Admission refused(WebRequest request, @Nullable Decision decision, Refusal prepared) {
+    RefusalHook hook = prepared.status() == 429 ? onDenied : onError;
+    return Admission.refused(decision, hook.refuse(request, decision, prepared), log);
   }
 
   /**

@@ -11,9 +11,14 @@ import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import java.util.stream.IntStream;
@@ -102,21 +107,51 @@ public final class Rule {
     return null;
   }
 
-  /** Returns the spends of a request under this rule; a bucket may occur more than once. */
-  List<Transaction> transactions(Limits limits, List<Reading> readings) {
-    List<Transaction> transactions = new ArrayList<>(spends.size());
+  /** An id that a request spends under. */
+  private record Spent(Spend spend, String id, long tokens) {}
+
+  /**
+   * Returns the spends of a request under this rule; a bucket may occur more than once. Completes
+   * when the application has supplied the quotas that it supplies, which it is asked for once.
+   */
+  CompletableFuture<List<Transaction>> transactions(Limits limits, List<Reading> readings) {
+    if (readings.isEmpty()) {
+      return CompletableFuture.completedFuture(List.of());
+    }
+    WebRequest request = readings.get(0).facts.request();
+    List<Spent> spent = new ArrayList<>(spends.size());
     for (Reading reading : readings) {
       for (Spend spend : spends) {
         reading
             .facts
-            .inEachSpelling(facts -> spend.transaction(limits, facts, reading.variables))
+            .inEachSpelling(facts -> spend.id(limits, facts, reading.variables))
             .forEach(
-                spent ->
-                    spent.ifPresent(
-                        one -> transactions.add(cost.charge(one, reading.facts.request()))));
+                id -> id.ifPresent(one -> spent.add(new Spent(spend, one, cost.tokens(request)))));
       }
     }
-    return transactions;
+    IdentityHashMap<Spend, CompletableFuture<@Nullable Quota>> quotas = new IdentityHashMap<>();
+    for (Spent one : spent) {
+      QuotaSource source = one.spend.quota();
+      if (source != null) {
+        quotas.computeIfAbsent(one.spend, spend -> source.ask(request));
+      }
+    }
+    return quotas.isEmpty()
+        ? CompletableFuture.completedFuture(transactions(limits, spent, quotas))
+        : CompletableFuture.allOf(quotas.values().toArray(CompletableFuture<?>[]::new))
+            .handle((done, failure) -> transactions(limits, spent, quotas));
+  }
+
+  private List<Transaction> transactions(
+      Limits limits,
+      List<Spent> spent,
+      IdentityHashMap<Spend, CompletableFuture<@Nullable Quota>> quotas) {
+    return spent.stream()
+        .map(
+            one ->
+                Cost.charge(
+                    one.spend.transaction(limits, one.id, quotas.get(one.spend)), one.tokens))
+        .toList();
   }
 
   /** Returns which response statuses leave the tokens spent; null if all do. */
@@ -135,13 +170,20 @@ public final class Rule {
     return shadow;
   }
 
+  /** Whether a function that supplies a quota may block the thread of the request. */
+  boolean mayBlock() {
+    return spends.stream()
+        .map(Spend::quota)
+        .anyMatch(source -> source != null && source.mayBlock());
+  }
+
   /** Returns one message for each part of this rule that does not fit the limits. */
   List<String> faults(Limits limits) {
     List<String> faults = new ArrayList<>();
     for (Spend spend : spends) {
       try {
         LimitName name = spend.check(limits.catalogue());
-        Quota quota = limits.defaultFor(name);
+        Quota quota = spend.quota() == null ? limits.defaultFor(name) : null;
         if (quota != null && cost.fixed() > quota.burst()) {
           faults.add(
               "rule %s: found the cost %s for %s, whose burst is %s: it could never pass"
@@ -154,9 +196,13 @@ public final class Rule {
     return faults;
   }
 
-  /** Returns the limits that this rule requires. */
-  List<Requirement> requirements(MissingDefault onMissing) {
+  /**
+   * Returns the limits that this rule requires. A limit whose quota the application supplies needs
+   * no default, but one that it has now must stay: the application may rely on it.
+   */
+  List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
+        .filter(spend -> spend.quota() == null || spend.hasDefault(now))
         .map(spend -> new Requirement(spend.limit(), "the rule " + this, onMissing))
         .toList();
   }
@@ -170,8 +216,11 @@ public final class Rule {
   /** The cost of a request: fixed, or computed by a function. */
   private record Cost(long fixed, @Nullable ToLongFunction<WebRequest> ofRequest) {
 
-    Transaction charge(Transaction transaction, WebRequest request) {
-      long tokens = ofRequest == null ? fixed : ofRequest.applyAsLong(request);
+    long tokens(WebRequest request) {
+      return ofRequest == null ? fixed : ofRequest.applyAsLong(request);
+    }
+
+    static Transaction charge(Transaction transaction, long tokens) {
       try {
         return transaction.withCost(tokens);
       } catch (InvalidRequestException e) {
@@ -265,6 +314,88 @@ public final class Rule {
      */
     @CanIgnoreReturnValue
     public Builder limit(String name, VaryBy... id) {
+      return spend(name, null, null, id);
+    }
+
+    /**
+     * Adds a limit whose quota the application supplies for each request, such as a customer's plan
+     * from a cache. Like {@link #limitAsync(String, Function, VaryBy...)}, but the function returns
+     * the quota itself: not for WebFlux, whose threads must not wait.
+     *
+     * @param name the limit's name
+     * @param quota returns the quota, or null where the limit's own applies; must be thread-safe,
+     *     and must not read the body
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limit(String name, Function<WebRequest, @Nullable Quota> quota, VaryBy... id) {
+      return spend(name, null, QuotaSource.blocking(quota), id);
+    }
+
+    /**
+     * Adds a limit that the application declares, and whose quota it supplies; see {@link
+     * #limit(String, Function, VaryBy...)}. The limits need not know the limit. If they do not, the
+     * function must not return null.
+     *
+     * @param name the limit
+     * @param quota as in {@link #limit(String, Function, VaryBy...)}
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limit(
+        LimitName name, Function<WebRequest, @Nullable Quota> quota, VaryBy... id) {
+      return spend(
+          Objects.requireNonNull(name, "name").name(), name, QuotaSource.blocking(quota), id);
+    }
+
+    /**
+     * Adds a limit whose quota the application supplies for each request without blocking, such as
+     * a customer's plan from a database. The function is called once for a request, after the id
+     * has been found. Overrides of the limit do not apply to a quota that it supplies.
+     *
+     * <p>If the function or its stage fails, the request is refused with a 500, and counted in
+     * {@code ratelimits_quota_failures_total}. A filter waits for the stage as long as it takes, so
+     * give it a time-out.
+     *
+     * @param name the limit's name
+     * @param quota returns a stage of the quota, or of null where the limit's own applies; must be
+     *     thread-safe, and must not read the body
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limitAsync(
+        String name, Function<WebRequest, CompletionStage<@Nullable Quota>> quota, VaryBy... id) {
+      return spend(name, null, QuotaSource.async(quota), id);
+    }
+
+    /**
+     * Adds a limit that the application declares, and whose quota it supplies without blocking; see
+     * {@link #limitAsync(String, Function, VaryBy...)} and {@link #limit(LimitName, Function,
+     * VaryBy...)}.
+     *
+     * @param name the limit
+     * @param quota as in {@link #limitAsync(String, Function, VaryBy...)}
+     * @param id the source of the id, as in {@link #limit(String, VaryBy...)}
+     * @return this
+     * @throws IllegalArgumentException as {@link #limit(String, VaryBy...)} does
+     */
+    @CanIgnoreReturnValue
+    public Builder limitAsync(
+        LimitName name,
+        Function<WebRequest, CompletionStage<@Nullable Quota>> quota,
+        VaryBy... id) {
+      return spend(Objects.requireNonNull(name, "name").name(), name, QuotaSource.async(quota), id);
+    }
+
+    @CanIgnoreReturnValue
+    private Builder spend(
+        String name, @Nullable LimitName declared, @Nullable QuotaSource quota, VaryBy... id) {
       if (id.length == 0) {
         throw new IllegalArgumentException(
             "limit %s: name what the id is taken from, for example VaryBy.clientAddress()"
@@ -280,7 +411,7 @@ public final class Rule {
           }
         }
       }
-      spends.add(new Spend(name, List.of(id)));
+      spends.add(new Spend(name, declared, List.of(id), quota));
       return this;
     }
 

@@ -8,6 +8,7 @@ import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   private @Nullable RequestRules book;
   private ClientAddress clientAddress = ClientAddress.direct();
   private HeaderProfile profile = HeaderProfile.IETF;
+  private RefusalHook onDenied = (request, decision, prepared) -> prepared;
+  private RefusalHook onError = onDenied;
 
   /**
    * Makes a builder without rules.
@@ -92,16 +95,56 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
+   * Sets the answer to denied requests, which have the status 429; the prepared answer if not
+   * called.
+   *
+   * @param hook gets the decision, and the prepared answer with its headers
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public B onDenied(RefusalHook hook) {
+    this.onDenied = Objects.requireNonNull(hook, "hook");
+    return self();
+  }
+
+  /**
+   * Sets the answer to requests that are refused with another status than 429: a 400 for a request
+   * that cannot be charged, a 500 if the application supplied no quota, a 503 if the store failed.
+   * If not called, clients get the prepared answers.
+   *
+   * @param hook gets the prepared answer with its headers
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public B onError(RefusalHook hook) {
+    this.onError = Objects.requireNonNull(hook, "hook");
+    return self();
+  }
+
+  /**
+   * Makes the limiter of requests for a filter whose threads may block, as {@link
+   * #requestLimiter(boolean)} does.
+   *
+   * @return a limiter of requests, to be closed
+   */
+  protected final RequestLimiter requestLimiter() {
+    return requestLimiter(true);
+  }
+
+  /**
    * Checks the rules against the limits and makes the limiter of requests. From then on, limits
    * that lack the default of a rule's limit replace none, unless the limiter {@linkplain
    * Limiter.Builder#missingDefault allows} that.
    *
+   * @param mayBlock whether a rule may have a function that returns a quota, and may have waited
+   *     for it
    * @return a limiter of requests, to be closed
-   * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake: an
-   *     unknown limit, one without a default, an id of another form, a cost above the burst.
+   * @throws IllegalArgumentException if a rule does not fit the limits or the filter. It names
+   *     every mistake: an unknown limit, one without a default, an id of another form, a cost above
+   *     the burst.
    * @throws IllegalStateException if there is no rule, or both a book and single rules
    */
-  protected final RequestLimiter requestLimiter() {
+  protected final RequestLimiter requestLimiter(boolean mayBlock) {
     Limits limits = limiter.limits().get();
     if (book != null && !rules.isEmpty()) {
       throw new IllegalStateException(
@@ -109,15 +152,26 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
     }
     Rules all = book == null ? Rules.of(rules, clientAddress) : Rules.of(book, clientAddress);
     MissingDefault onMissing = limiter.missingDefault();
-    List<Requirement> required = all.requirements(onMissing);
+    List<Requirement> required = all.requirements(limits, onMissing);
+    Stream<String> blocking =
+        mayBlock
+            ? Stream.of()
+            : rules.stream()
+                .filter(Rule::mayBlock)
+                .map(
+                    rule ->
+                        "rule %s: found a limit whose function returns the quota, expected limitAsync, whose function returns a stage of it: the threads of this filter must not wait"
+                            .formatted(rule));
     List<String> faults =
-        Stream.concat(
+        Stream.of(
+                blocking,
                 all.faults(limits).stream(),
                 required.stream()
                     .filter(one -> onMissing == MissingDefault.REFUSE)
                     .filter(one -> limits.catalogue().find(one.limit()) != null)
                     .filter(one -> !one.isMetBy(limits))
                     .map(Requirement::message))
+            .flatMap(mistakes -> mistakes)
             .toList();
     if (!faults.isEmpty()) {
       throw new IllegalArgumentException(String.join("\n", faults));
@@ -126,6 +180,6 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
       throw new IllegalStateException("a rule is missing, expected at least one");
     }
     limiter.limits().require(required);
-    return new RequestLimiter(limiter, all, required, profile);
+    return new RequestLimiter(limiter, all, required, profile, onDenied, onError);
   }
 }

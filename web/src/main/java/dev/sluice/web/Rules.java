@@ -5,6 +5,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,7 +44,8 @@ public final class Rules {
   }
 
   /**
-   * Finds the rules that are for a request, and what they charge it.
+   * Finds the rules that are for a request, and what they charge it. Waits for the quotas that the
+   * application supplies.
    *
    * @param request the request
    * @param limits the limits that hold now
@@ -51,11 +53,22 @@ public final class Rules {
    * @throws UnusableRequestException if the request lacks what an enforced rule needs
    * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException if the limits lack a
    *     limit that a rule names
+   * @throws QuotaFailedException if the application could not supply the quota of an enforced rule
    */
   public Match match(WebRequest request, Limits limits) {
-    return book == null
-        ? Match.of(rules, new RequestFacts(request, clientAddress, readsMethodOverride), limits)
-        : Match.of(book.charges(request, clientAddress, limits));
+    return Batch.join(matchAsync(request, limits));
+  }
+
+  /** Does the same without waiting. Throws nothing: the stage has every failure. */
+  CompletableFuture<Match> matchAsync(WebRequest request, Limits limits) {
+    try {
+      return book == null
+          ? Match.of(rules, new RequestFacts(request, clientAddress, readsMethodOverride), limits)
+          : CompletableFuture.completedFuture(
+              Match.of(book.charges(request, clientAddress, limits)));
+    } catch (RuntimeException e) {
+      return CompletableFuture.failedFuture(e);
+    }
   }
 
   /**
@@ -72,12 +85,13 @@ public final class Rules {
   /**
    * Returns the limits that these rules name, as requirements on each replacement of the limits.
    *
+   * @param now the current limits; a default that they have must stay
    * @param onMissing what happens where one of them has no default
    * @return each once
    */
-  public List<Requirement> requirements(MissingDefault onMissing) {
+  public List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return rules.stream()
-        .flatMap(rule -> rule.requirements(onMissing).stream())
+        .flatMap(rule -> rule.requirements(now, onMissing).stream())
         .distinct()
         .toList();
   }

@@ -2,6 +2,7 @@
 package dev.sluice.web;
 
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -12,14 +13,40 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
-/** One limit of a rule, and where each part of its id comes from. Immutable. */
-record Spend(String limit, List<VaryBy> id) {
+/**
+ * One limit of a rule. Immutable.
+ *
+ * @param limit the limit's name
+ * @param declared the limit, if the application declares it
+ * @param id where each part of the id comes from
+ * @param quota the application's function for the quota; null where the limits have the quota
+ */
+record Spend(
+    String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
+
+  /** Returns the limit; where limits know a limit of the name, theirs. */
+  private LimitName name(Catalogue catalogue) {
+    LimitName known = catalogue.find(limit);
+    return known == null && declared != null ? declared : catalogue.get(limit);
+  }
+
+  boolean hasDefault(Limits limits) {
+    LimitName known = limits.catalogue().find(limit);
+    return known != null && limits.hasDefault(known);
+  }
 
   /** Finds all that can be wrong before there is a request. */
   LimitName check(Catalogue catalogue) {
-    LimitName name = catalogue.get(limit);
+    if (declared != null) {
+      catalogue.requireNoClash(declared);
+    }
+    LimitName name = name(catalogue);
     List<IdFormat> formats = name.id().parts();
     if (formats.size() != id.size()) {
       throw new IllegalArgumentException(
@@ -34,9 +61,8 @@ record Spend(String limit, List<VaryBy> id) {
     return name;
   }
 
-  /** Returns the transaction of a request; empty where it skips the limit. */
-  Optional<Transaction> transaction(
-      Limits limits, RequestFacts facts, Map<String, String> variables) {
+  /** Returns the id of a request in canonical form; empty where it skips the limit. */
+  Optional<String> id(Limits limits, RequestFacts facts, Map<String, String> variables) {
     List<String> parts = new ArrayList<>(id.size());
     for (VaryBy part : id) {
       String value = part.value(facts, variables);
@@ -46,13 +72,41 @@ record Spend(String limit, List<VaryBy> id) {
       parts.add(value);
     }
     try {
-      String text = limits.catalogue().get(limit).id().join(parts, Strictness.LENIENT);
-      return Optional.of(Transaction.of(limits, limit, text));
+      return Optional.of(name(limits.catalogue()).id().join(parts, Strictness.LENIENT));
     } catch (InvalidIdException e) {
       // Its message quotes the value, which a function of the application's may want to keep.
       throw new UnusableRequestException(
           "the request has an unusable value as %s, which its limit needs"
               .formatted(id.stream().map(VaryBy::toString).collect(Collectors.joining(" or "))));
+    }
+  }
+
+  /**
+   * Returns the transaction for an id.
+   *
+   * @param supplied the application's quota, which is known by now; null where the limits have it
+   */
+  Transaction transaction(
+      Limits limits, String canonicalId, @Nullable CompletableFuture<@Nullable Quota> supplied) {
+    LimitName name = name(limits.catalogue());
+    Quota own = supplied == null ? null : supplied(name, supplied);
+    if (own != null) {
+      return Transaction.of(name, own, canonicalId);
+    }
+    if (limits.catalogue().find(limit) == null) {
+      throw new QuotaFailedException(
+          name, "found null, expected a quota: the limits have none", null);
+    }
+    return Transaction.of(limits, limit, canonicalId);
+  }
+
+  private static @Nullable Quota supplied(
+      LimitName name, CompletableFuture<@Nullable Quota> supplied) {
+    try {
+      return supplied.join();
+    } catch (CompletionException | CancellationException e) {
+      Throwable cause = Batch.cause(e);
+      throw new QuotaFailedException(name, cause.toString(), cause);
     }
   }
 }

@@ -45,6 +45,8 @@ class ArchitectureTest {
           "PathPattern",
           "AddressRange",
           "RequestFacts",
+          "QuotaFailedException",
+          "RefusalHook",
           "UnusableRequestException",
           "VaryBy",
           "WebPath",

@@ -172,7 +172,7 @@ class HeaderProfileTest {
   @CsvSource({"1, 1", "999999999, 1", "1000000000, 1", "1000000001, 2", "2000000000, 2"})
   void retryAfter_roundsUpFromNanoseconds(long waitNanos, String seconds) {
     Bucket bucket =
-        new Bucket(Quota.of(1, 1, Duration.ofNanos(waitNanos)), Quota.per(1, Duration.ofDays(1)));
+        new Bucket(Quota.per(1, Duration.ofNanos(waitNanos)), Quota.per(1, Duration.ofDays(1)));
     assertThat(bucket.spend(1).allowed()).isTrue();
 
     assertThat(HeaderProfile.NONE.headers(bucket.spend(1))).containsEntry("Retry-After", seconds);
@@ -183,8 +183,8 @@ class HeaderProfileTest {
   void extremeQuotas_haveWholePositiveNumbers(HeaderProfile profile) {
     Bucket bucket =
         new Bucket(
-            Quota.of(Long.MAX_VALUE, 1_000_000_000, Duration.ofSeconds(1)),
-            Quota.of(1, 1, Duration.ofNanos(Long.MAX_VALUE)));
+            Quota.burst(Long.MAX_VALUE).refill(1_000_000_000, Duration.ofSeconds(1)),
+            Quota.per(1, Duration.ofNanos(Long.MAX_VALUE)));
 
     assertThat(profile.headers(bucket.spendBoth(1)).toString())
         .doesNotContain("-9")

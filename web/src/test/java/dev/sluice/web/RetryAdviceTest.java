@@ -104,8 +104,7 @@ class RetryAdviceTest {
   @EnumSource(HeaderProfile.class)
   void pause_ofOurOwnDenials_isLongEnough(HeaderProfile profile) {
     Limit limit =
-        Limit.of(
-            Quota.of(1, 1, Duration.ofSeconds(90)), () -> NOW.getEpochSecond() * 1_000_000_000L);
+        Limit.of(Quota.per(1, Duration.ofSeconds(90)), () -> NOW.getEpochSecond() * 1_000_000_000L);
     assertThat(limit.spend("x").allowed()).isTrue();
     Decision denied = limit.spend("x");
     Map<String, List<String>> fields = new HashMap<>();

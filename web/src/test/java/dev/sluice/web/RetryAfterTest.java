@@ -152,6 +152,6 @@ class RetryAfterTest {
 
   private static Quota quota(Random random) {
     long intervalNanos = random.nextLong(1, Duration.ofMinutes(10).toNanos());
-    return Quota.of(random.nextLong(1, 20), 1, Duration.ofNanos(intervalNanos));
+    return Quota.burst(random.nextLong(1, 20)).refill(1, Duration.ofNanos(intervalNanos));
   }
 }

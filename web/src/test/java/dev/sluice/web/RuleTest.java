@@ -170,7 +170,7 @@ class RuleTest {
             ClientAddress.direct());
     for (VaryBy id : List.of(VaryBy.pathVariable("user"), VaryBy.path())) {
       Rule rule = Rule.on("/users/{user}/**").limit("PerKey", id).build();
-      assertThat(rule.transactions(Limiters.limits(), rule.match(facts)))
+      assertThat(rule.transactions(Limiters.limits(), rule.match(facts)).join())
           .extracting(Transaction::id)
           .containsExactly(
               id.pathVariable() == null
@@ -196,7 +196,7 @@ class RuleTest {
   private static List<Long> costs(Rule rule) {
     RequestFacts facts =
         new RequestFacts(WebRequest.builder("GET", "/page").build(), ClientAddress.direct());
-    return rule.transactions(Limiters.limits(), rule.match(facts)).stream()
+    return rule.transactions(Limiters.limits(), rule.match(facts)).join().stream()
         .map(Transaction::cost)
         .toList();
   }

@@ -71,7 +71,7 @@ class StructuredFieldTest {
             ? random.nextLong(1, Duration.ofSeconds(2).toNanos())
             : random.nextLong(1, Duration.ofDays(2).toNanos());
     long intervalNanos = Math.min(periodNanos, Long.MAX_VALUE / burst);
-    return Quota.of(burst, 1, Duration.ofNanos(intervalNanos));
+    return Quota.burst(burst).refill(1, Duration.ofNanos(intervalNanos));
   }
 
   private static List<Item> parse(String field) {

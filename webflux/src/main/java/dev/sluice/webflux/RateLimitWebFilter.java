@@ -244,7 +244,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
      * @throws IllegalStateException if there is no rule
      */
     public RateLimitWebFilter build() {
-      return new RateLimitWebFilter(requestLimiter(), scheduler, order);
+      return new RateLimitWebFilter(requestLimiter(false), scheduler, order);
     }
   }
 }

@@ -2,6 +2,7 @@
 package dev.sluice.webflux;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 import static org.springframework.web.reactive.function.server.RequestPredicates.all;
 
@@ -106,6 +107,21 @@ class RateLimitWebFilterTest {
       assertThat(response.get(60, TimeUnit.SECONDS).body()).isEqualTo("2");
       assertThat(threads.take()).startsWith("parallel-");
     }
+  }
+
+  @Test
+  void functionThatReturnsAQuota_isRefused_asItMayBlock() {
+    Quota plan = Quota.per(1, Duration.ofMinutes(1));
+    RateLimitWebFilter.Builder builder =
+        RateLimitWebFilter.builder(limiter)
+            .rule(
+                Rule.on("/a").limit("PerAddress", request -> plan, VaryBy.clientAddress()).build());
+
+    assertThatThrownBy(builder::build)
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "rule /a: found a limit whose function returns the quota, expected limitAsync, whose"
+                + " function returns a stage of it: the threads of this filter must not wait");
   }
 
   @Test

@@ -34,6 +34,25 @@ public final class DecisionWriter {
   }
 
   /**
+   * Writes the answer to a request as a JSON object; with {@code taken} if the request asked for as
+   * many tokens as there are.
+   *
+   * @param decision the decision
+   * @param request what was asked
+   * @param json the target
+   * @throws IOException if the target throws it
+   */
+  public static void write(Decision decision, WireRequest request, JsonGenerator json)
+      throws IOException {
+    json.writeStartObject();
+    if (request.isUpTo()) {
+      json.writeNumberField("taken", decision.taken());
+    }
+    writeInto(decision, request.isBatch(), json);
+    json.writeEndObject();
+  }
+
+  /**
    * Writes the fields of a decision into the current object.
    *
    * @param decision the decision

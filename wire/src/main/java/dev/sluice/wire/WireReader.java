@@ -38,9 +38,10 @@ public final class WireReader {
   private static final String UNREADABLE = "";
 
   private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");
-  private static final List<String> HTTP_FIELDS = List.of("limit", "id", "cost", "transactions");
+  private static final List<String> HTTP_FIELDS =
+      List.of("limit", "id", "cost", "upTo", "transactions");
   private static final List<String> STREAM_FIELDS =
-      List.of("op", "limit", "id", "cost", "transactions");
+      List.of("op", "limit", "id", "cost", "upTo", "transactions");
   private static final List<String> TRACE_FIELDS =
       List.of("at", "op", "limit", "id", "cost", "transactions");
 
@@ -75,7 +76,8 @@ public final class WireReader {
   /**
    * Returns a reader of HTTP bodies.
    *
-   * @return a reader of {@code limit}, {@code id} and {@code cost}, or {@code transactions}
+   * @return a reader of {@code limit}, {@code id}, {@code cost} and {@code upTo}, or {@code
+   *     transactions}
    */
   public static WireReader ofHttp() {
     return new WireReader(HTTP_FIELDS);
@@ -93,7 +95,7 @@ public final class WireReader {
   /**
    * Returns a reader of the lines of a trace.
    *
-   * @return a reader of the fields of HTTP bodies, {@code at} and {@code op}
+   * @return a reader of the fields of HTTP bodies except {@code upTo}, of {@code at} and {@code op}
    */
   public static WireReader ofTrace() {
     return new WireReader(TRACE_FIELDS);
@@ -158,6 +160,7 @@ public final class WireReader {
     }
     Long at = null;
     String op = null;
+    boolean upTo = false;
     Parts parts = new Parts(mistakes);
     List<@Nullable WireTransaction> transactions = null;
     Set<String> seen = new HashSet<>();
@@ -167,11 +170,12 @@ public final class WireReader {
         case UNREADABLE -> {}
         case "at" -> at = Values.integer(parser, field, mistakes);
         case "op" -> op = Values.text(parser, field, mistakes);
+        case "upTo" -> upTo = Values.truth(parser, field, mistakes);
         case "transactions" -> transactions = readTransactions(parser, mistakes);
         default -> parts.read(field, parser, "");
       }
     }
-    return new WireRequest(at, op, parts.transaction(), transactions, mistakes);
+    return new WireRequest(at, op, parts.transaction(), upTo, transactions, mistakes);
   }
 
   private static List<@Nullable WireTransaction> readTransactions(
@@ -319,6 +323,16 @@ public final class WireReader {
         return null;
       }
       return parser.getLongValue();
+    }
+
+    /** Returns true or false; for another value, adds a mistake and returns false. */
+    static boolean truth(JsonParser parser, String path, Mistakes mistakes) throws IOException {
+      if (!parser.currentToken().isBoolean()) {
+        mistakes.add(path, "found %s, expected true or false".formatted(found(parser)));
+        parser.skipChildren();
+        return false;
+      }
+      return parser.getBooleanValue();
     }
 
     /** Describes the value for a message. */

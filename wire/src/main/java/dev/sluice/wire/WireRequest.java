@@ -32,6 +32,7 @@ public final class WireRequest {
   private final @Nullable Long at;
   private final @Nullable String op;
   private final WireTransaction single;
+  private final boolean upTo;
   private final @Nullable List<@Nullable WireTransaction> batch;
   private final Mistakes mistakes;
 
@@ -39,11 +40,13 @@ public final class WireRequest {
       @Nullable Long at,
       @Nullable String op,
       WireTransaction single,
+      boolean upTo,
       @Nullable List<@Nullable WireTransaction> batch,
       Mistakes mistakes) {
     this.at = at;
     this.op = op;
     this.single = single;
+    this.upTo = upTo;
     this.batch = batch;
     this.mistakes = mistakes;
   }
@@ -55,7 +58,7 @@ public final class WireRequest {
    * @return the request
    */
   public static WireRequest of(WireTransaction transaction) {
-    return new WireRequest(null, null, transaction, null, new Mistakes());
+    return new WireRequest(null, null, transaction, false, null, new Mistakes());
   }
 
   /**
@@ -66,7 +69,7 @@ public final class WireRequest {
    */
   public static WireRequest ofBatch(List<WireTransaction> transactions) {
     WireTransaction none = new WireTransaction(null, null, null, null);
-    return new WireRequest(null, null, none, List.copyOf(transactions), new Mistakes());
+    return new WireRequest(null, null, none, false, List.copyOf(transactions), new Mistakes());
   }
 
   /**
@@ -131,6 +134,24 @@ public final class WireRequest {
   }
 
   /**
+   * Whether the request is to spend as many tokens as there are, up to its cost.
+   *
+   * @return true for {@code "upTo": true}
+   */
+  public boolean isUpTo() {
+    return upTo;
+  }
+
+  /**
+   * Returns the most tokens that a request {@link #isUpTo} spends.
+   *
+   * @return its cost, 1 or more after {@link #toSpendUpTo}
+   */
+  public long most() {
+    return single.cost() == null ? 0 : single.cost();
+  }
+
+  /**
    * Returns the names of the limits in the request.
    *
    * @return the names, including unknown ones; transactions without a limit add no name
@@ -164,7 +185,35 @@ public final class WireRequest {
    * @throws WireException with everything that is wrong in the request
    */
   public List<Transaction> toTransactions(Limits limits, Limiter limiter) {
-    return lookedUp(limits, limiter, false);
+    requireNotUpTo();
+    return lookedUp(single, limits, limiter, false);
+  }
+
+  /**
+   * Looks up the transaction of a request {@link #isUpTo}. To be called once.
+   *
+   * @param limits the limits that hold now
+   * @param limiter a limit without a default is a mistake, unless it allows them
+   * @return one transaction, whose cost does not matter
+   * @throws WireException with everything that is wrong in the request
+   */
+  public List<Transaction> toSpendUpTo(Limits limits, Limiter limiter) {
+    if (isBatch()) {
+      mistakes.add("upTo", "found upTo with transactions, expected it with a single transaction");
+    } else if (most() < 1) {
+      mistakes.add(
+          "cost",
+          "%s, expected the most tokens to spend, 1 or more"
+              .formatted(single.cost() == null ? "the cost is missing" : "found " + most()));
+    }
+    WireTransaction withoutCost = new WireTransaction(single.limit(), single.id(), null, null);
+    return lookedUp(withoutCost, limits, limiter, false);
+  }
+
+  private void requireNotUpTo() {
+    if (upTo) {
+      mistakes.add("upTo", "found upTo, expected it in a spend only");
+    }
   }
 
   /**
@@ -176,13 +225,15 @@ public final class WireRequest {
    * @throws WireException with everything that is wrong in the request
    */
   public List<Transaction> toResets(Limits limits, Limiter limiter) {
-    return lookedUp(limits, limiter, true);
+    requireNotUpTo();
+    return lookedUp(single, limits, limiter, true);
   }
 
-  private List<Transaction> lookedUp(Limits limits, Limiter limiter, boolean reset) {
+  private List<Transaction> lookedUp(
+      WireTransaction one, Limits limits, Limiter limiter, boolean reset) {
     List<Transaction> found = new ArrayList<>();
     if (batch == null) {
-      Transaction transaction = lookedUp(single, "", limits, limiter, reset);
+      Transaction transaction = lookedUp(one, "", limits, limiter, reset);
       if (transaction != null) {
         found.add(transaction);
       }

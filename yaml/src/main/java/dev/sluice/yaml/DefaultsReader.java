@@ -12,11 +12,12 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Defaults: a map name → {burst, count, period} or {unlimited: true}. Not thread-safe; for one
- * load.
+ * Defaults: a map name → {burst, count, period} or {unlimited: true}. The fields of a declaration
+ * in place may stand beside them. Not thread-safe; for one load.
  */
 final class DefaultsReader {
 
@@ -25,8 +26,10 @@ final class DefaultsReader {
   private static final String UNLIMITED = "unlimited";
   private static final String LONGEST_RESERVATION = "longestReservation";
   private static final String DEBT = "debt";
-  private static final List<String> FIELDS =
+  private static final List<String> OF_LIMIT =
       List.of("burst", "count", "period", DEBT, LONGEST_RESERVATION, UNLIMITED);
+  private static final List<String> FIELDS =
+      Stream.concat(OF_LIMIT.stream(), NamesReader.IN_PLACE.stream()).toList();
 
   private final KnownNames names;
   private final Problems problems;
@@ -85,8 +88,14 @@ final class DefaultsReader {
   }
 
   private void read(Node.Entry entry, boolean isFirst) {
-    LimitName name = names.find(entry.key(), problems);
+    LimitName name = names.find(entry.key(), true, problems);
     Fields fields = fields(entry);
+    if (fields != null && isDeclarationAlone(name, fields)) {
+      return;
+    }
+    if (fields != null && name != null) {
+      requireDeclaredHere(name, fields);
+    }
     boolean isUnlimited = fields != null && isUnlimited(fields);
     Quota quota = fields == null || isUnlimited ? null : Quotas.read(fields, problems);
     Duration longest = fields == null ? null : longestReservation(fields);
@@ -106,6 +115,24 @@ final class DefaultsReader {
       }
       if (debt != null) {
         debts.put(name.name(), debt);
+      }
+    }
+  }
+
+  /** Whether an entry only declares a name, which has overrides only. */
+  private static boolean isDeclarationAlone(@Nullable LimitName name, Fields fields) {
+    return fields.find("id") != null
+        && fields.find("overridesOnly") != null
+        && (name == null || name.overridesOnly())
+        && OF_LIMIT.stream().allMatch(field -> fields.find(field) == null);
+  }
+
+  private void requireDeclaredHere(LimitName name, Fields fields) {
+    for (String field : NamesReader.IN_PLACE) {
+      Node value = fields.find(field);
+      if (value != null && fields.find("id") == null) {
+        problems.mistakeWithoutText(
+            value, "found the field %s, expected it where %s is declared".formatted(field, name));
       }
     }
   }
@@ -132,7 +159,7 @@ final class DefaultsReader {
 
   private @Nullable Fields fields(Node.Entry entry) {
     if (entry.value() instanceof Node.Mapping map) {
-      return Fields.of(map, entry.key(), FIELDS, problems);
+      return Fields.of(map, entry.key(), FIELDS, OF_LIMIT, problems);
     }
     if (!(entry.value() instanceof Node.Broken)) {
       problems.wrongKind(entry.value(), "{burst, count, period}");

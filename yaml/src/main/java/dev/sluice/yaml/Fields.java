@@ -28,7 +28,17 @@ public final class Fields {
    * @return the known fields
    */
   public static Fields of(Node.Mapping map, Node owner, List<String> known, Problems problems) {
-    problems.recognize(map, known);
+    return of(map, owner, known, known, problems);
+  }
+
+  /** Reads the fields of a map that is recognized by some of its fields only. */
+  static Fields of(
+      Node.Mapping map,
+      Node owner,
+      List<String> known,
+      List<String> recognizing,
+      Problems problems) {
+    problems.recognize(map, recognizing);
     Fields fields = new Fields(owner, problems);
     for (Node.Entry entry : map.entries()) {
       String name = entry.key().text();

@@ -17,8 +17,12 @@ import org.jspecify.annotations.Nullable;
  */
 record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
 
-  /** Finds a name; null if unknown, which is reported unless another mistake explains it. */
-  @Nullable LimitName find(Node.Scalar key, Problems problems) {
+  /**
+   * Finds a name; null if unknown, which is reported unless another mistake explains it.
+   *
+   * @param isDefault whether the entry may declare the name
+   */
+  @Nullable LimitName find(Node.Scalar key, boolean isDefault, Problems problems) {
     LimitName name = catalogue.find(key.text());
     if (name != null) {
       problems.recognized();
@@ -28,18 +32,21 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
               .toList();
       String suggestion = problems.suggestion(key, known);
       problems.unknownKey(
-          key, "found the name %s, expected " + expected(key, suggestion), known, suggestion);
+          key,
+          "found the name %s, expected one that is known"
+              + (isDefault || suggestion.isEmpty() ? declaration(key.text(), isDefault) : ""),
+          known,
+          suggestion);
     }
     return name;
   }
 
-  private static String expected(Node.Scalar key, String suggestion) {
-    String expected = "one that is known";
-    if (!suggestion.isEmpty()) {
-      return expected;
-    }
-    return Catalogue.samples().find(key.text()) == null
-        ? expected + ", or its declaration in a names file"
-        : expected + "; the samples are known only as long as no file declares a name";
+  private static String declaration(String name, boolean isDefault) {
+    LimitName sample = Catalogue.samples().find(name);
+    boolean isOfAddresses = name.contains("IP") || name.contains("Ip");
+    String guess = isOfAddresses ? "ipAddress" : "string";
+    return " (the line \"id: %s\" %s would declare it)"
+        .formatted(
+            sample == null ? guess : sample.id().name(), isDefault ? "here" : "in its default");
   }
 }

@@ -9,6 +9,8 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
@@ -16,6 +18,8 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -147,7 +151,52 @@ public final class LimitFiles {
    * @return mistakes and warnings, sorted by file, line and column; may be empty
    */
   public List<Problem> lint() {
-    return Loading.lint(this, read()).problems();
+    return Loading.lint(this, read(), null).problems();
+  }
+
+  /**
+   * Reads the files as {@link #lint()} does, and also warns of each name whose bucket keys begin
+   * otherwise than before, which makes its buckets full once.
+   *
+   * @param before the names until now
+   * @return mistakes and warnings, sorted
+   */
+  public List<Problem> lint(Catalogue before) {
+    return Loading.lint(this, read(), Objects.requireNonNull(before, "before")).problems();
+  }
+
+  /**
+   * Watches the files as {@link #watch(CurrentLimits, Duration, ReloadListener)} does, and logs
+   * each load, with its mistakes or warnings, under the name {@code dev.sluice.yaml.LimitFiles}.
+   *
+   * @param target the limits to replace
+   * @param interval the time between polls, more than zero and at most 292 years
+   * @return the watcher, to be closed
+   * @throws IllegalArgumentException for an interval out of its range
+   */
+  public LimitFilesWatcher watch(CurrentLimits target, Duration interval) {
+    return watch(target, interval, new Log());
+  }
+
+  /** Logs each load; the watcher itself logs what no file should cause. */
+  private static final class Log implements ReloadListener {
+
+    private static final Logger LOG = System.getLogger(LimitFiles.class.getName());
+
+    @Override
+    public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+      LOG.log(Level.INFO, () -> "the limit files are in force: " + limits);
+      warnings.forEach(one -> LOG.log(Level.WARNING, one::toString));
+    }
+
+    @Override
+    public void failed(Instant at, List<Problem> problems) {
+      LOG.log(
+          Level.ERROR,
+          () ->
+              "the limit files have mistakes, and the current limits stay in force:\n"
+                  + problems.stream().map(Problem::toString).collect(Collectors.joining("\n")));
+    }
   }
 
   /**
@@ -161,6 +210,8 @@ public final class LimitFiles {
    * @throws IllegalArgumentException for an interval out of its range
    */
   public LimitFilesWatcher watch(CurrentLimits target, Duration interval, ReloadListener listener) {
+    Objects.requireNonNull(target, "target");
+    Objects.requireNonNull(listener, "listener");
     return LimitFilesWatcher.start(this, target, interval, listener, Clock.systemUTC());
   }
 
@@ -293,7 +344,7 @@ public final class LimitFiles {
 
     /**
      * Sets names that need no declaration in a file. If not called: the {@linkplain
-     * Catalogue#samples samples} as long as no file declares a name, and none otherwise.
+     * Catalogue#samples samples}, as {@link #samples} describes.
      *
      * @param base the names
      * @return this
@@ -305,7 +356,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets names that are known only as long as no file declares one.
+     * Sets names that are known as long as no file has a list of names. A declaration in place
+     * replaces the sample with its name or number.
      *
      * @param samples the names
      * @return this

@@ -23,7 +23,7 @@ public final class LimitProperties {
 
   private final String prefix;
   private final List<String> places = new ArrayList<>();
-  private final Problems problems = new Problems("");
+  private final Problems problems = new Problems("", line -> places.get(line - 1));
 
   private LimitProperties(String prefix) {
     this.prefix = prefix;
@@ -58,15 +58,21 @@ public final class LimitProperties {
     problems.recognized(); // the application's own
     NamesReader declared =
         new NamesReader(
-            names == null ? Catalogue.samples() : Catalogue.of(), IdFormat.Registry.builtIn());
+            Catalogue.of(),
+            names == null ? Catalogue.samples() : Catalogue.of(),
+            IdFormat.Registry.builtIn());
     if (names != null) {
       declared.section(node(names, prefix + "." + Sections.NAMES), problems);
+    }
+    Node defaults = limits == null ? null : node(limits, prefix + "." + LIMITS);
+    if (defaults != null) {
+      declared.defaults(defaults, problems);
     }
     KnownNames known = declared.known(true);
     Limits.Builder built = Limits.builder(known.catalogue());
     DefaultsReader quotas = new DefaultsReader(known, problems);
-    if (limits != null) {
-      quotas.read(node(limits, prefix + "." + LIMITS));
+    if (defaults != null) {
+      quotas.read(defaults);
       quotas.addTo(built);
     }
     if (overrides != null) {

@@ -92,8 +92,10 @@ public final class LimitsYaml {
   public static void writeNames(Catalogue names, Appendable target) throws IOException {
     target.append(names.names().isEmpty() ? "names: []\n" : "names:\n");
     for (LimitName name : names.names()) {
-      target.append("  - number: ").append(Integer.toString(name.number())).append('\n');
-      writeField("name", quoted(name.name()), target);
+      target.append("  - name: ").append(quoted(name.name())).append('\n');
+      if (name.number() != null) {
+        writeField("number", name.number().toString(), target);
+      }
       writeField("id", quoted(name.id().name()), target);
       if (!name.overrideId().name().equals(name.id().name())) {
         writeField("overrideId", quoted(name.overrideId().name()), target);

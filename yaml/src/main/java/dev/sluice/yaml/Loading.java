@@ -63,24 +63,35 @@ final class Loading {
 
   private final LimitFiles files;
   private final boolean isWhole;
+  private final @Nullable Catalogue before;
   private final List<Problem> problems = new ArrayList<>();
   private final Map<Path, Source> sources = new LinkedHashMap<>();
   private boolean mistaken;
   private UnaryOperator<Limits> reduced = before -> before;
 
-  private Loading(LimitFiles files, boolean isWhole) {
+  private Loading(LimitFiles files, boolean isWhole, @Nullable Catalogue before) {
     this.files = files;
     this.isWhole = isWhole;
+    this.before = before;
   }
 
   /** Reads files whose limits are to hold: what they do not say is not said elsewhere. */
   static Loaded of(LimitFiles files, Snapshot snapshot) {
-    return new Loading(files, true).run(snapshot);
+    return of(files, snapshot, null);
+  }
+
+  /**
+   * Reads files whose limits are to hold instead of others.
+   *
+   * @param before the names until now: one whose bucket keys change is warned of
+   */
+  static Loaded of(LimitFiles files, Snapshot snapshot, @Nullable Catalogue before) {
+    return new Loading(files, true, before).run(snapshot);
   }
 
   /** Looks at files that may be a part of what is to hold. */
-  static Loaded lint(LimitFiles files, Snapshot snapshot) {
-    return new Loading(files, false).run(snapshot);
+  static Loaded lint(LimitFiles files, Snapshot snapshot, @Nullable Catalogue before) {
+    return new Loading(files, false, before).run(snapshot);
   }
 
   private Loaded run(Snapshot snapshot) {
@@ -96,9 +107,9 @@ final class Loading {
             "[]");
     List<@Nullable Source> companions = companions(snapshot);
 
-    KnownNames known = names(names, defaults);
-    Limits.Builder limits = Limits.builder(known.catalogue());
     Place quotasAt = limits(defaults);
+    KnownNames known = names(names, defaults, quotasAt);
+    Limits.Builder limits = Limits.builder(known.catalogue());
     DefaultsReader quotas =
         new DefaultsReader(known, quotasAt == null ? new Problems("") : quotasAt.problems());
     if (quotasAt != null) {
@@ -378,17 +389,17 @@ final class Loading {
     return new Problem(snapshot.firstFile(), 1, 1, severity, message);
   }
 
-  private KnownNames names(@Nullable Source names, @Nullable Source defaults) {
+  private KnownNames names(
+      @Nullable Source names, @Nullable Source defaults, @Nullable Place quotas) {
     List<String> key = List.of(Sections.NAMES);
     Catalogue base = files.catalogue == null ? Catalogue.of() : files.catalogue;
     Catalogue samples = files.catalogue == null ? Catalogue.samples() : files.samples;
     boolean declared =
         files.names != null
             || sources.values().stream().anyMatch(one -> one.sections.find(Sections.NAMES) != null);
-    if (samples != null && !declared) {
-      base = base.plus(samples);
-    }
-    NamesReader reader = new NamesReader(base, files.idFormats);
+    NamesReader reader =
+        new NamesReader(
+            base, samples == null || declared ? Catalogue.of() : samples, files.idFormats);
     for (Source one : sources.values()) {
       Node.Entry section = one.sections.find(Sections.NAMES);
       if (one == names) {
@@ -399,6 +410,12 @@ final class Loading {
       } else if (section != null) {
         reader.section(section.value(), one.problems);
       }
+    }
+    if (quotas != null) {
+      reader.defaults(quotas.node(), quotas.problems());
+    }
+    if (before != null) {
+      reader.compareWith(before);
     }
     return reader.known((names == null || names.whole) && (defaults == null || defaults.whole));
   }

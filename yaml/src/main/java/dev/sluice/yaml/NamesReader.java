@@ -13,11 +13,12 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Declarations of names, from a names file and from the section {@code names:} of any other. Not
- * thread-safe.
+ * Declarations of names: in a names file, in the section {@code names:} of any other, and in place,
+ * by the field {@code id} of a default. Not thread-safe.
  */
 final class NamesReader {
 
@@ -26,11 +27,11 @@ final class NamesReader {
 
   private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
 
-  private static final List<String> FIELDS =
+  /** The fields of a declaration in place, where the key of the entry is the name. */
+  static final List<String> IN_PLACE =
       List.of(
-          "number",
-          "name",
           "id",
+          "number",
           "overrideId",
           "overridesOnly",
           "message",
@@ -38,20 +39,55 @@ final class NamesReader {
           "jitter",
           "longestWait");
 
+  private static final List<String> FIELDS =
+      Stream.concat(Stream.of("name"), IN_PLACE.stream()).toList();
+
   private final Catalogue base;
+  private final Catalogue samples;
   private final IdFormat.Registry idFormats;
-  private final Map<String, LimitName> declared = new LinkedHashMap<>();
+  private final Map<String, Declared> declared = new LinkedHashMap<>();
   private final Map<Integer, LimitName> byNumber = new HashMap<>();
   private final Set<String> broken = new HashSet<>();
 
-  NamesReader(Catalogue base, IdFormat.Registry idFormats) {
+  /** A name, and where it is declared. */
+  private record Declared(LimitName name, Node at, Problems problems) {}
+
+  /**
+   * A reader.
+   *
+   * @param base names that are known, and that no file may declare
+   * @param samples names that are known unless a file declares the same name or number
+   */
+  NamesReader(Catalogue base, Catalogue samples, IdFormat.Registry idFormats) {
     this.base = base;
+    this.samples = samples;
     this.idFormats = idFormats;
   }
 
   KnownNames known(boolean complete) {
-    Catalogue own = Catalogue.of(declared.values().toArray(LimitName[]::new));
-    return new KnownNames(base.plus(own), Set.copyOf(broken), complete);
+    LimitName[] own =
+        Stream.concat(
+                samples.names().stream().filter(one -> !isReplaced(one)),
+                declared.values().stream().map(Declared::name))
+            .toArray(LimitName[]::new);
+    return new KnownNames(base.plus(Catalogue.of(own)), Set.copyOf(broken), complete);
+  }
+
+  private boolean isReplaced(LimitName sample) {
+    return declared.containsKey(sample.name()) || byNumber.containsKey(sample.number());
+  }
+
+  /** Warns of names whose bucket keys begin otherwise than before. */
+  void compareWith(Catalogue before) {
+    for (Declared one : declared.values()) {
+      LimitName old = before.find(one.name.name());
+      if (old != null && !old.equals(one.name)) {
+        one.problems.warning(
+            one.at,
+            "the bucket keys of %s change from \"%s\" to \"%s\": all its buckets become full once"
+                .formatted(one.name, old.bucketKey("…"), one.name.bucketKey("…")));
+      }
+    }
   }
 
   /**
@@ -74,7 +110,7 @@ final class NamesReader {
   /** Reads the list of names. */
   void section(Node node, Problems problems) {
     Node.Sequence list =
-        Values.list(node, "a list of names, each {number, name, id, message, help}", problems);
+        Values.list(node, "a list of names, each {name, id, message, help}", problems);
     if (list != null) {
       list.items().forEach(item -> name(item, problems));
     }
@@ -85,21 +121,45 @@ final class NamesReader {
       return;
     }
     if (!(item instanceof Node.Mapping map)) {
-      problems.wrongKind(item, "a name as {number, name, id, message, help}");
+      problems.wrongKind(item, "a name as {name, id, message, help}");
       return;
     }
     Fields fields = Fields.of(map, item, FIELDS, problems);
-    Long number = Values.wholeNumber(fields.require("number"), problems);
-    String name = Values.text(fields.require("name"), "a name", problems);
-    LimitName built = build(fields, number, name, problems);
-    if (name != null && (built == null || !add(built, fields, problems))) {
+    Node at = fields.require("name");
+    var unused = fields.require("id");
+    declare(Values.text(at, "a name", problems), at == null ? item : at, fields, problems);
+  }
+
+  /** Reads the defaults that declare their name in place. */
+  void defaults(Node root, Problems problems) {
+    if (!(root instanceof Node.Mapping map)) {
+      return;
+    }
+    Set<String> seen = new HashSet<>();
+    for (Node.Entry entry : map.entries()) {
+      Node.Scalar key = entry.key();
+      if (seen.add(key.text()) && entry.value() instanceof Node.Mapping value) {
+        // The reader of defaults reports the fields that are unknown or stand there twice.
+        Fields fields = Fields.of(value, key, IN_PLACE, new Problems(""));
+        if (fields.find("id") != null) {
+          declare(key.text(), key, fields, problems);
+        }
+      }
+    }
+  }
+
+  private void declare(@Nullable String name, Node at, Fields fields, Problems problems) {
+    LimitName built = build(fields, at, name, problems);
+    if (name != null && (built == null || !add(built, at, fields, problems))) {
       broken.add(name);
     }
   }
 
   private @Nullable LimitName build(
-      Fields fields, @Nullable Long number, @Nullable String name, Problems problems) {
-    IdFormat id = format(fields.require("id"), problems);
+      Fields fields, Node at, @Nullable String name, Problems problems) {
+    IdFormat id = format(fields.find("id"), problems);
+    Node numberNode = fields.find("number");
+    Long number = Values.wholeNumber(numberNode, problems);
     Node overrideIdNode = fields.find("overrideId");
     IdFormat overrideId = format(overrideIdNode, problems);
     Boolean overridesOnly = Values.bool(fields.find("overridesOnly"), problems);
@@ -107,19 +167,21 @@ final class NamesReader {
     String help = help(fields.find("help"), problems);
     Double jitter = Values.share(fields.find("jitter"), problems);
     Duration longestWait = Values.duration(fields.find("longestWait"), problems);
-    boolean usable = isUsable(number, fields, problems);
+    boolean usable = numberNode == null || isUsable(number, numberNode, problems);
     if (name != null && Sections.ALL.contains(name)) {
-      problems.wrong(
-          fields.at("name"), "another name: %1$s begins the section of %1$s".formatted(name));
+      problems.wrong(at, "another name: %1$s begins the section of %1$s".formatted(name));
       return null;
     }
     if (name == null || id == null || (overrideIdNode != null && overrideId == null)) {
       return null;
     }
     try {
-      // A number that is wrong has been reported; any other lets the rest be checked.
+      // A number that is wrong has been reported; without it the rest is checked.
       LimitName.Builder builder =
-          LimitName.builder(number != null && usable ? number.intValue() : 1, name).id(id);
+          number != null && usable
+              ? LimitName.builder(number.intValue(), name)
+              : LimitName.builder(name);
+      builder.id(id);
       if (overrideId != null) {
         builder.overrideId(overrideId);
       }
@@ -146,18 +208,17 @@ final class NamesReader {
     }
   }
 
-  private static boolean isUsable(@Nullable Long number, Fields fields, Problems problems) {
+  private static boolean isUsable(@Nullable Long number, Node at, Problems problems) {
     if (number == null) {
       return false;
     }
     if (number < 1 || number > Integer.MAX_VALUE) {
-      problems.wrong(
-          fields.at("number"), "a number from 1 to " + Integer.MAX_VALUE + " that never changes");
+      problems.wrong(at, "a number from 1 to " + Integer.MAX_VALUE + " that never changes");
       return false;
     }
     if (number >= FIRST_OF_DOORS && number <= LAST_OF_DOORS) {
       problems.wrong(
-          fields.at("number"),
+          at,
           "another number: those from %s to %s are for limits of Sluice's own doors"
               .formatted(FIRST_OF_DOORS, LAST_OF_DOORS));
       return false;
@@ -176,23 +237,36 @@ final class NamesReader {
     }
   }
 
-  private boolean add(LimitName name, Fields fields, Problems problems) {
-    LimitName sameName = base.find(name.name());
-    sameName = sameName == null ? declared.get(name.name()) : sameName;
-    if (sameName != null) {
+  private boolean add(LimitName name, Node at, Fields fields, Problems problems) {
+    Declared other = declared.get(name.name());
+    if (base.find(name.name()) != null) {
+      problems.wrong(at, "a new name: this one is known already, and needs no declaration");
+    } else if (other != null) {
       problems.wrong(
-          fields.at("name"), "a name that is not in use: number " + sameName.number() + " has it");
+          at,
+          "a name that is declared once: "
+              + other.problems.place(other.at, problems)
+              + " declares it");
     }
-    LimitName sameNumber = base.find(name.number());
-    sameNumber = sameNumber == null ? byNumber.get(name.number()) : sameNumber;
+    Integer number = name.number();
+    LimitName sameNumber = number == null ? null : base.find(number);
+    sameNumber = sameNumber == null ? byNumber.get(number) : sameNumber;
     if (sameNumber != null) {
-      problems.wrong(fields.at("number"), "a number that is not in use: " + sameNumber + " has it");
+      Declared there = declared.get(sameNumber.name());
+      problems.wrong(
+          fields.at("number"),
+          "a number that is not in use: %s%s has it"
+              .formatted(
+                  sameNumber,
+                  there == null ? "" : " (" + there.problems.place(there.at, problems) + ")"));
     }
-    if (sameName != null || sameNumber != null) {
+    if (base.find(name.name()) != null || other != null || sameNumber != null) {
       return false;
     }
-    declared.put(name.name(), name);
-    byNumber.put(name.number(), name);
+    declared.put(name.name(), new Declared(name, at, problems));
+    if (number != null) {
+      byNumber.put(number, name);
+    }
     return true;
   }
 
@@ -202,7 +276,9 @@ final class NamesReader {
       return null;
     }
     try {
-      return idFormats.parse(text);
+      IdFormat format = idFormats.parse(text);
+      problems.recognized(); // hardly any other file has such a value
+      return format;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
       return null;

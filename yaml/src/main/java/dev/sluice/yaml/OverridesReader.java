@@ -94,7 +94,7 @@ final class OverridesReader {
   }
 
   private void override(Node.Entry entry) {
-    LimitName name = names.find(entry.key(), problems);
+    LimitName name = names.find(entry.key(), false, problems);
     Node.Mapping map = Values.map(entry.value(), "{burst, count, period, ids}", problems);
     if (map == null) {
       return;

@@ -8,6 +8,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.function.BiFunction;
+import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -36,6 +37,7 @@ public final class Problems {
   private static final Pattern NUMBER = Pattern.compile("[-+]?[0-9]{1,80}");
 
   private final String file;
+  private final @Nullable IntFunction<String> places;
   private final List<Told> found = new ArrayList<>();
   private boolean mistaken;
   private boolean recognized;
@@ -49,7 +51,25 @@ public final class Problems {
   private record Told(Problem problem, @Nullable Problem withoutText) {}
 
   Problems(String file) {
+    this(file, null);
+  }
+
+  /**
+   * A collector.
+   *
+   * @param places the name of a line for messages about other places, null for a file
+   */
+  Problems(String file, @Nullable IntFunction<String> places) {
     this.file = file;
+    this.places = places;
+  }
+
+  /** The place of a node of this file, for a message about a file. */
+  String place(Node node, Problems message) {
+    if (places != null) {
+      return places.apply(node.line());
+    }
+    return (message == this ? "line " : file + ":") + node.line();
   }
 
   /**

@@ -42,7 +42,7 @@ final class Quotas {
     if (!faults.isEmpty()) {
       return null;
     }
-    Quota quota = Quota.of(burst, count, period);
+    Quota quota = Quota.burst(burst).refill(count, period);
     String rounding = rounding(quota);
     if (rounding != null) {
       problems.warning(fields.at("count"), rounding);

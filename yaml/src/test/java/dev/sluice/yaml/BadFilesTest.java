@@ -50,8 +50,8 @@ class BadFilesTest {
             "14:10: found 9223372036854775807, expected at most 15250: the time to fill the bucket"
                 + " (burst × period / count) overflows 64 bits of nanoseconds (about 292 years)",
             "2:12: found 0, expected a whole number > 0",
-            "8:3: found the name \"UsageRequestsPerIPv10Address\", expected one that is known,"
-                + " or its declaration in a names file",
+            "8:3: found the name \"UsageRequestsPerIPv10Address\", expected one that is known"
+                + " (the line \"id: ipAddress\" in its default would declare it)",
             "13:3: the field period is missing",
             "16:5: found the field \"perriod\", expected one of burst, count, period, ids; did you"
                 + " mean \"period\"?",

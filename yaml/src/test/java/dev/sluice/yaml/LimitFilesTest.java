@@ -51,12 +51,12 @@ class LimitFilesTest {
             .build()
             .load();
     LimitName orders = limits.catalogue().get("NewOrdersPerAccount");
-    assertThat(limits.defaultFor(orders)).isEqualTo(Quota.of(300, 300, Duration.ofHours(3)));
+    assertThat(limits.defaultFor(orders)).isEqualTo(Quota.per(300, Duration.ofHours(3)));
     assertThat(limits.quotaFor(orders, "12345678"))
-        .isEqualTo(Quota.of(300, 600, Duration.ofHours(3)));
+        .isEqualTo(Quota.burst(300).refill(600, Duration.ofHours(3)));
     LimitName registrations = limits.catalogue().get("NewRegistrationsPerIPAddress");
     assertThat(limits.quotaFor(registrations, "10.0.0.5"))
-        .isEqualTo(Quota.of(20, 40, Duration.ofSeconds(1)));
+        .isEqualTo(Quota.burst(20).refill(40, Duration.ofSeconds(1)));
     assertThat(limits.overridesOf(registrations)).hasSize(2);
     assertThat(limits.defaultFor(limits.catalogue().get("NewRegistrationsPerIPv6Range"))).isNull();
   }
@@ -138,7 +138,7 @@ class LimitFilesTest {
     assertThat(limits.overridesOf(orders)).hasSize(63);
     LimitOverride one = limits.overrideFor(orders, "1002");
     assertThat(one).isNotNull();
-    assertThat(one.quota()).isEqualTo(Quota.of(59375, 1500, Duration.ofNanos(1_482_000)));
+    assertThat(one.quota()).isEqualTo(Quota.burst(59375).refill(1500, Duration.ofNanos(1_482_000)));
     assertThat(one.comment()).isEqualTo("vector 1002");
   }
 

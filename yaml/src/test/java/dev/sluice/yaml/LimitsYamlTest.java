@@ -167,8 +167,8 @@ class LimitsYamlTest {
     long period = 1 + (random.nextLong() >>> (1 + random.nextInt(62)));
     long count = 1 + Math.floorMod(random.nextLong(), period);
     long mostBurst = Long.MAX_VALUE / (period / count);
-    return Quota.of(
-        1 + Math.floorMod(random.nextLong(), mostBurst), count, Duration.ofNanos(period));
+    return Quota.burst(1 + Math.floorMod(random.nextLong(), mostBurst))
+        .refill(count, Duration.ofNanos(period));
   }
 
   private static String id(LimitName name, Random random) {

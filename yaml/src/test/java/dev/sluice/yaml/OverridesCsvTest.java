@@ -97,7 +97,7 @@ class OverridesCsvTest {
   private void add(
       String name, String id, long burst, long count, Duration period, String comment) {
     limits.override(
-        new LimitOverride(NAMES.get(name), id, Quota.of(burst, count, period), comment));
+        new LimitOverride(NAMES.get(name), id, Quota.burst(burst).refill(count, period), comment));
   }
 
   private String csv() throws IOException {

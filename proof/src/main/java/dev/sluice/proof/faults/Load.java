@@ -32,12 +32,12 @@ public final class Load {
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
   /** A burst of 20, then a token every 25 ms. */
-  static final Quota QUOTA = Quota.of(20, 40, Duration.ofSeconds(1));
+  static final Quota QUOTA = Quota.burst(20).refill(40, Duration.ofSeconds(1));
 
   static final String HOURLY = "CallsAnHour";
 
   /** A burst of 20, then a token every three minutes: an empty bucket denies for a whole trial. */
-  static final Quota HOURLY_QUOTA = Quota.of(20, 20, Duration.ofHours(1));
+  static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
   static final Limits LIMITS =
       Limits.builder(

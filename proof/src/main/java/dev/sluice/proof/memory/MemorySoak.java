@@ -39,8 +39,8 @@ final class MemorySoak {
   private static final int HOT_KEYS = 64;
   private static final int COLD_KEYS = 2_000_000;
   private static final int THREADS = 2;
-  private static final Quota HOT = Quota.of(100, 10, Duration.ofSeconds(1));
-  private static final Quota COLD = Quota.of(2, 1, Duration.ofSeconds(5));
+  private static final Quota HOT = Quota.burst(100).refill(10, Duration.ofSeconds(1));
+  private static final Quota COLD = Quota.burst(2).refill(1, Duration.ofSeconds(5));
 
   private static final int MOST_MINUTES = 7 * 24 * 60;
 

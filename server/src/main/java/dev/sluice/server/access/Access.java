@@ -46,10 +46,10 @@ public final class Access implements AutoCloseable {
   private static final int IPV6_NETWORK_BYTES = 8;
 
   /** How many refused authentications an address may cause. */
-  private static final Quota FAILURES = Quota.of(30, 30, Duration.ofMinutes(1));
+  private static final Quota FAILURES = Quota.per(30, Duration.ofMinutes(1));
 
   /** How many refusals of one caller the audit log notes; all are counted. */
-  private static final Quota NOTED = Quota.of(10, 10, Duration.ofMinutes(1));
+  private static final Quota NOTED = Quota.per(10, Duration.ofMinutes(1));
 
   private static final LimitName FAILURES_PER_ADDRESS =
       LimitName.builder(1, "FailedAuthenticationsPerAddress").id(IdFormat.string()).build();

@@ -75,7 +75,11 @@ public final class LimiterCalls {
     CompletionStage<Optional<Decision>> done =
         switch (act) {
           case CHECK -> async.check(transactions).thenApply(Optional::of);
-          case SPEND -> async.spend(transactions).thenApply(Optional::of);
+          case SPEND ->
+              (wire.isUpTo()
+                      ? async.spendUpTo(transactions.get(0), wire.most())
+                      : async.spend(transactions))
+                  .thenApply(Optional::of);
           case REFUND -> async.refund(transactions).thenApply(Optional::of);
           case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
         };
@@ -115,7 +119,9 @@ public final class LimiterCalls {
               () ->
                   act == Act.RESET
                       ? wire.toResets(limits, limiter)
-                      : wire.toTransactions(limits, limiter));
+                      : act == Act.SPEND && wire.isUpTo()
+                          ? wire.toSpendUpTo(limits, limiter)
+                          : wire.toTransactions(limits, limiter));
       caller.require(act, transactions);
       return transactions;
     } catch (IllegalArgumentException e) { // what access control refuses, it notes itself

@@ -348,7 +348,7 @@ final class FileKeeper extends ListKeeper {
       List<LimitName> names = new ArrayList<>();
       for (String text : new TreeSet<>(texts)) {
         try {
-          names.add(LimitName.builder(names.size() + 1, text).id(AnyId.AS_IT_STANDS).build());
+          names.add(LimitName.builder(text).id(AnyId.AS_IT_STANDS).build());
         } catch (IllegalArgumentException e) {
           // No limit ever had that name: it stays unknown, which is a mistake of the file.
         }

@@ -24,6 +24,7 @@ import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireRequest;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -54,8 +55,9 @@ final class Answers {
     void write(JsonGenerator json) throws IOException;
   }
 
-  static AggregatedHttpResponse decision(Decision decision, boolean batch, AnswerForm form) {
-    return of(headers(decision, form), bytes(json -> DecisionWriter.write(decision, batch, json)));
+  static AggregatedHttpResponse decision(Decision decision, WireRequest request, AnswerForm form) {
+    return of(
+        headers(decision, form), bytes(json -> DecisionWriter.write(decision, request, json)));
   }
 
   /**

@@ -357,6 +357,6 @@ final class DecisionStream {
   private static byte[] line(Act act, WireRequest wire, Optional<Decision> decision) {
     return act == Act.RESET
         ? Answers.line(json -> DecisionWriter.writeReset(decision, json))
-        : Answers.line(json -> DecisionWriter.write(decision.orElseThrow(), wire.isBatch(), json));
+        : Answers.line(json -> DecisionWriter.write(decision.orElseThrow(), wire, json));
   }
 }

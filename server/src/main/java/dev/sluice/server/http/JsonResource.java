@@ -93,7 +93,7 @@ abstract class JsonResource extends Resource {
               decision ->
                   act == Act.RESET
                       ? Answers.json(HttpStatus.OK, out -> DecisionWriter.writeReset(decision, out))
-                      : Answers.decision(decision.orElseThrow(), wire.isBatch(), form));
+                      : Answers.decision(decision.orElseThrow(), wire, form));
     }
   }
 

@@ -136,7 +136,9 @@ final class LimitResource extends Resource {
       Quota quota = limits.defaultFor(name);
       json.writeStartObject();
       json.writeStringField("name", name.name());
-      json.writeNumberField("number", name.number());
+      if (name.number() != null) {
+        json.writeNumberField("number", name.number());
+      }
       json.writeStringField("id", name.id().name());
       json.writeBooleanField("limited", quota != null);
       if (quota == null) {

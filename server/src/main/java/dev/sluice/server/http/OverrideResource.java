@@ -82,7 +82,7 @@ final class OverrideResource extends AdminResource {
     }
     tell(Quota.faults(burst, count, period), body);
     body.requireSound();
-    return Quota.of(burst, count, period);
+    return Quota.burst(burst).refill(count, period);
   }
 
   private static void tell(List<Quota.Fault> faults, AdminBody body) {

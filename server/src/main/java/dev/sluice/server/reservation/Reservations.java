@@ -266,7 +266,7 @@ public final class Reservations {
     if (token.parts().isEmpty()) {
       return givenBack(token);
     }
-    Quota once = Quota.of(1, 1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
+    Quota once = Quota.per(1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
     List<String> names = token.parts().stream().map(Token.TokenPart::limit).distinct().toList();
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
     requireRoom(marks.add(names, nowMillis(), endMillis), names);

@@ -43,7 +43,7 @@ final class ThrottleCommands {
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  private static final Quota SOME = Quota.of(1, 1, Duration.ofSeconds(1)); // commands bring theirs
+  private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1)); // commands bring theirs
   private static final int MOST_QUOTAS = 256;
   private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
 
@@ -186,7 +186,7 @@ final class ThrottleCommands {
         || cached.count != count
         || cached.periodSeconds != periodSeconds) {
       requireNoOverflow(maxBurst, count, periodSeconds, dialect);
-      Quota quota = Quota.of(burst, count, Duration.ofSeconds(periodSeconds));
+      Quota quota = Quota.burst(burst).refill(count, Duration.ofSeconds(periodSeconds));
       cached = new CachedQuota(burst, count, periodSeconds, quota);
       quotas[slot] = cached;
     }

@@ -90,7 +90,7 @@ final class CurrentLimit {
     long deepest = Long.MAX_VALUE / quota.intervalNanos();
     long factor = 1L + bursts;
     long burst = quota.burst() > deepest / factor ? deepest : quota.burst() * factor;
-    return Quota.of(burst, quota.count(), quota.period());
+    return Quota.burst(burst).refill(quota.count(), quota.period());
   }
 
   /** Returns a number capped at the field's largest value. */

@@ -577,7 +577,7 @@ public record ServerConfig(
           .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))
           .limit("SignUpsPerIPAddress", Quota.per(3, Duration.ofDays(1)))
           .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofDays(1)))
-          .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+          .limit("ApiCallsPerKey", Quota.burst(100).refill(50, Duration.ofSeconds(1)))
           .build();
     }
   }

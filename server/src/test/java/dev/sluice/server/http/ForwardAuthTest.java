@@ -849,7 +849,7 @@ final class ForwardAuthTest {
   void unlimitedOfAQuota_thatNothingLimits_passesWithoutHeaders() {
     Limits limits =
         Limits.builder(Catalogue.samples())
-            .limit("LoginsPerIPAddress", Quota.of(1, 1, Duration.ofMinutes(1)))
+            .limit("LoginsPerIPAddress", Quota.per(1, Duration.ofMinutes(1)))
             .unlimited("ApiCallsPerKey")
             .build();
     start(limits, FailureRule.fail(), behindLoopback());

@@ -4,6 +4,10 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -67,6 +71,42 @@ final class HttpAnswersTest {
         .contains(
             "found \\\"itef\\\", expected one of none, ietf, legacy, github, draft03", "ietf");
     assertThat(server.post("/v1/refund?headers=ietf", login).statusCode()).isEqualTo(400);
+  }
+
+  private static String upTo(String cost) {
+    return "{\"limit\":\"ApiCallsPerKey\",\"id\":\"slow\"" + cost + ",\"upTo\":true}";
+  }
+
+  @Test
+  void spendUpTo_answersHowManyItTook() {
+    String all = server.post("/v1/spend", upTo(",\"cost\":9000000")).body();
+    assertThat(all).startsWith("{\"taken\":").contains("\"allowed\":true", "\"remaining\":0");
+    String none = server.post("/v1/spend", upTo(",\"cost\":9000000")).body();
+    assertThat(none).startsWith("{\"taken\":0,\"allowed\":false");
+    String line = "{\"op\":\"spend\"," + upTo(",\"cost\":3").substring(1) + "\n";
+    assertThat(
+            server
+                .send(
+                    "POST", "/v1/decisions", BodyPublishers.ofString(line), "application/x-ndjson")
+                .body())
+        .startsWith("{\"taken\":0,");
+  }
+
+  @Test
+  void spendUpTo_withoutACostOrInAnotherAct_isRefused() {
+    assertThat(server.post("/v1/spend", upTo("")).body())
+        .contains("the cost is missing, expected the most tokens to spend, 1 or more");
+    assertThat(server.post("/v1/spend", upTo(",\"cost\":0")).body())
+        .contains("found 0, expected the most tokens to spend, 1 or more");
+    for (String act : List.of("check", "refund", "reset", "reservations")) {
+      HttpResponse<String> refused = server.post("/v1/" + act, upTo(",\"cost\":3"));
+      assertThat(refused.statusCode()).as(act).isEqualTo(400);
+      assertThat(refused.body()).as(act).contains("found upTo, expected it in a spend only");
+    }
+    assertThat(server.post("/v1/spend", "{\"transactions\":[" + LOGIN + "],\"upTo\":true}").body())
+        .contains("found upTo with transactions, expected it with a single transaction");
+    assertThat(server.post("/v1/spend", upTo(",\"cost\":3").replace("true", "1")).body())
+        .contains("found the number 1, expected true or false");
   }
 
   @Test
@@ -282,6 +322,21 @@ final class HttpAnswersTest {
                 + "\"overrides\":1}");
     assertThat(limits.findValuesAsText("name"))
         .contains("LoginsPerIPAddress", "FailedLoginsPerIPAddress");
+  }
+
+  @Test
+  void limitWithoutANumber_isServedByItsName() {
+    Limits own =
+        Limits.builder(Catalogue.of(LimitName.builder("ExportsPerUser").build()))
+            .limit("ExportsPerUser", Quota.per(10, Duration.ofMinutes(1)))
+            .build();
+    try (TestServer one = new TestServer(own, BucketStore.inMemory(time))) {
+      assertThat(one.post("/v1/spend", "{\"limit\":\"ExportsPerUser\",\"id\":\"42\"}").body())
+          .contains("\"remaining\":9");
+      JsonNode limit = TestServer.json(one.get("/v1/limits/ExportsPerUser"));
+      assertThat(limit.has("number")).isFalse();
+      assertThat(one.get("/v1/limits/ExportsPerUser/buckets/42").body()).contains("\"id\":\"42\"");
+    }
   }
 
   @Test

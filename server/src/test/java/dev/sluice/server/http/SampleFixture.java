@@ -14,11 +14,11 @@ final class SampleFixture {
   static Limits limits() {
     return Limits.builder(Catalogue.samples())
         .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
-        .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .limit("ApiCallsPerKey", Quota.burst(100).refill(50, Duration.ofSeconds(1)))
         .limit("SignUpsPerIPv6Range", Quota.per(20, Duration.ofDays(1)))
         .unlimited("FailedLoginsPerIPAddress")
         .override("LoginsPerUserPerIPAddress", "192.0.2.7:bob", Quota.per(1, Duration.ofDays(1)))
-        .override("ApiCallsPerKey", "slow", Quota.of(2, 1, Duration.ofMillis(1500)))
+        .override("ApiCallsPerKey", "slow", Quota.burst(2).refill(1, Duration.ofMillis(1500)))
         .build();
   }
 }

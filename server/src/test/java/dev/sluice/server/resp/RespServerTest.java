@@ -47,7 +47,7 @@ final class RespServerTest {
   private static Limits limits() {
     return Limits.builder(Catalogue.samples())
         .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))
-        .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .limit("ApiCallsPerKey", Quota.burst(100).refill(50, Duration.ofSeconds(1)))
         .override("SignUpsPerIPv6Range", "2001:db8::/64", Quota.per(3, Duration.ofDays(1)))
         .unlimited("FailedLoginsPerIPAddress")
         .build();
@@ -162,6 +162,19 @@ final class RespServerTest {
     assertThat(client.call("SLUICE.RESET", "LoginsPerIPAddress", "192.0.2.7")).isEqualTo("OK");
     assertThat(client.call("SLUICE.CHECK", "LoginsPerIPAddress", "192.0.2.7", "0"))
         .isEqualTo(fields(1, 10, 0, 0));
+  }
+
+  @Test
+  void limitWithoutANumber_isSpentByItsName() {
+    Limits own =
+        Limits.builder(Catalogue.of(LimitName.builder("ExportsPerUser").build()))
+            .limit("ExportsPerUser", Quota.per(10, Duration.ofMinutes(1)))
+            .build();
+    try (TestRespServer other = new TestRespServer(own, BucketStore.inMemory(time));
+        RespClient one = other.connect()) {
+      assertThat(one.call("SLUICE.SPEND", "ExportsPerUser", "42"))
+          .isEqualTo(fields(1, 9, 0, 6_000_000_000L));
+    }
   }
 
   private static List<Object> fields(long allowed, long remaining, long retryIn, long resetIn) {
@@ -516,7 +529,7 @@ final class RespServerTest {
             .load();
     BucketStore store = BucketStore.inMemory(time);
     LimitName name = withRules.catalogue().get("ApiCallsPerKey");
-    Quota deep = Quota.of(99, 9, Duration.ofSeconds(9));
+    Quota deep = Quota.burst(99).refill(9, Duration.ofSeconds(9));
     for (String key : List.of("ann", "bob")) {
       Transaction debt = Transaction.of(name, deep, key).withCost(99).spendOnly();
       assertThat(Limiter.of(withRules, store).spend(List.of(debt)).parts().get(0).allowed())

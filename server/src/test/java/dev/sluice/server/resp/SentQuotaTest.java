@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 
 final class SentQuotaTest {
 
-  private static final Quota QUOTA = Quota.of(11, 5, Duration.ofSeconds(60));
+  private static final Quota QUOTA = Quota.burst(11).refill(5, Duration.ofSeconds(60));
 
   private final SentQuota sent = new SentQuota();
 

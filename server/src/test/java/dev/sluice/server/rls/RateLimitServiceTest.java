@@ -86,7 +86,7 @@ final class RateLimitServiceTest {
   private static Limits limits(LimitName... names) {
     return Limits.builder(Catalogue.of(names))
         .limit("PerIp", Quota.per(10, Duration.ofSeconds(1)))
-        .limit("PerUser", Quota.of(5, 2, Duration.ofMinutes(1)))
+        .limit("PerUser", Quota.burst(5).refill(2, Duration.ofMinutes(1)))
         .limit("Pair", Quota.per(1, Duration.ofMinutes(1)))
         .unlimited("Free")
         .build();

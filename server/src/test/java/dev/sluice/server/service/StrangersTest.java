@@ -44,7 +44,7 @@ class StrangersTest {
 
   private static final InetSocketAddress ANY =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-  private static final Quota THREE = Quota.of(3, 1, Duration.ofHours(1));
+  private static final Quota THREE = Quota.burst(3).refill(1, Duration.ofHours(1));
   private static final String TOKEN = Tokens.fresh();
   private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
 

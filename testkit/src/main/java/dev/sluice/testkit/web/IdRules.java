@@ -4,17 +4,23 @@ package dev.sluice.testkit.web;
 import static dev.sluice.testkit.web.FilterRun.LOCAL;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import dev.sluice.web.WebRequest;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rules of the sources of ids, and of requests without an id. */
 interface IdRules extends FilterRules {
+
+  /** The period of plans. */
+  Duration HOUR = Duration.ofHours(1);
 
   @Test
   default void cookie_queryParameter_pathVariable_pathAndMethod_areIds() throws Exception {
@@ -39,6 +45,30 @@ interface IdRules extends FilterRules {
     for (String id : List.of("id-1", "id-2", "id-3", "/path/x", "GET", LOCAL)) {
       assertThat(run().remaining("PerKey", id)).as(id).isEqualTo(1);
     }
+  }
+
+  @Test
+  default void quotaOfTheApplication_decides_andItsFailureIsA500() throws Exception {
+    run()
+        .start(
+            Rule.on("/page")
+                .limitAsync(
+                    "PerKey",
+                    request ->
+                        CompletableFuture.supplyAsync(
+                            () ->
+                                Quota.per(Long.parseLong(request.headers("X-Plan").get(0)), HOUR)),
+                    VaryBy.header("X-Api-Key"))
+                .build());
+
+    HttpResponse<String> first = run().get("/page", "X-Api-Key", "a", "X-Plan", "1");
+    assertThat(first.statusCode()).isEqualTo(200);
+    assertThat(first.headers().firstValue("RateLimit-Policy")).hasValue("\"PerKey\";q=1;w=3600");
+    assertThat(run().get("/page", "X-Api-Key", "a", "X-Plan", "1").statusCode()).isEqualTo(429);
+    assertThat(run().get("/page", "X-Api-Key", "b", "X-Plan", "9").statusCode()).isEqualTo(200);
+    assertThat(run().get("/page", "X-Api-Key", "b", "X-Plan", "x").statusCode()).isEqualTo(500);
+    assertThat(run().get("/page", "X-Api-Key", "b", "X-Plan", "9").headers().map())
+        .containsEntry("ratelimit", List.of("\"PerKey\";r=7"));
   }
 
   @Test

@@ -306,7 +306,7 @@ enum Subjects {
   private static Limiter limiter(long burst, Duration interval, TimeSource time) {
     Limits limits =
         Limits.builder(Catalogue.of(LimitName.builder(1, NAME).id(IdFormat.string()).build()))
-            .limit(NAME, Quota.of(burst, 1, interval))
+            .limit(NAME, Quota.burst(burst).refill(1, interval))
             .build();
     return Limiter.of(limits, BucketStore.inMemory(time, 100_000_000));
   }

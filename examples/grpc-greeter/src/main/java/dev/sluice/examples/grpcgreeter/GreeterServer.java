@@ -34,7 +34,7 @@ final class GreeterServer implements AutoCloseable {
     // begin: server
     Limits limits =
         Limits.builder(NAMES)
-            .limit("GreetingsPerClient", Quota.of(5, 10, Duration.ofSeconds(1)))
+            .limit("GreetingsPerClient", Quota.burst(5).refill(10, Duration.ofSeconds(1)))
             .build();
     rules =
         RequestLimiter.builder(Limiter.of(limits, BucketStore.inMemory()))

@@ -96,7 +96,7 @@ class GreeterTest {
   void client_thatWaits_isNotDenied() {
     int port = server.port();
     // begin: client
-    Limit perHost = Limit.of(Quota.of(1, 9, Duration.ofSeconds(1)));
+    Limit perHost = Limit.of(Quota.burst(1).refill(9, Duration.ofSeconds(1)));
     Pacer pacer = Pacer.builder(perHost, Duration.ofSeconds(10)).build();
     channel =
         Grpc.newChannelBuilder("127.0.0.1:" + port, InsecureChannelCredentials.create())

@@ -24,7 +24,7 @@ final class HotPath {
   String oneByOne(String address) {
     // begin: handle
     Limit logins = limiter.limit("LoginsPerIPAddress");
-    if (!logins.trySpend(address)) { // text, UTF-8 bytes or a number; no object is made
+    if (!logins.trySpend(address)) { // no object is made
       return "429";
     }
     Decision second = logins.spend(address); // three small objects: the decision and its parts

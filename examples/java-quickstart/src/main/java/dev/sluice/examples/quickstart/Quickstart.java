@@ -57,7 +57,7 @@ public final class Quickstart {
 
   static String acquireInOneLine() throws InterruptedException {
     // begin: acquire
-    Limit calls = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1))); // 10 per second, one at a time
+    Limit calls = Limit.of(Quota.burst(1).refill(10, Duration.ofSeconds(1))); // one at a time
 
     Decision call = calls.acquire("api.example.com", Duration.ofSeconds(5));
     if (call.denied()) {
@@ -70,7 +70,7 @@ public final class Quickstart {
   static LimitName nameThatWaits() {
     // begin: waits
     LimitName outbound =
-        LimitName.builder(1003, "CallsPerPartner").longestWait(Duration.ofSeconds(30)).build();
+        LimitName.builder("CallsPerPartner").longestWait(Duration.ofSeconds(30)).build();
     // end: waits
     return outbound;
   }
@@ -86,8 +86,8 @@ public final class Quickstart {
 
   Decision suppliedQuota() {
     // begin: supplied
-    LimitName calls = LimitName.builder(1002, "CallsPerCustomer").build(); // a constant
-    Quota plan = Quota.of(100, 50, Duration.ofSeconds(1)); // from the customer's plan
+    LimitName calls = LimitName.builder("CallsPerCustomer").build(); // a constant
+    Quota plan = Quota.burst(100).refill(50, Duration.ofSeconds(1)); // from the customer's plan
     Decision call = limiter.spend(Transaction.of(calls, plan, "customer-17").withCost(2));
     // end: supplied
     return call;
@@ -97,14 +97,14 @@ public final class Quickstart {
     // begin: code
     Catalogue names =
         Catalogue.of(
-            LimitName.builder(1001, "ExportsPerTenantPerUser")
+            LimitName.builder("ExportsPerTenantPerUser")
                 .id(IdFormat.joined(IdFormat.uuid(), IdFormat.string()))
                 .message("too many exports ({burst}) by {id.2} in the last {period}")
                 .helpLink("https://example.com/limits#exports")
                 .build());
     Limits limits =
         Limits.builder(names)
-            .limit("ExportsPerTenantPerUser", Quota.of(10, 5, Duration.ofMinutes(1)))
+            .limit("ExportsPerTenantPerUser", Quota.burst(10).refill(5, Duration.ofMinutes(1)))
             .build();
     Limiter limiter = Limiter.of(limits, BucketStore.inMemory());
     // end: code

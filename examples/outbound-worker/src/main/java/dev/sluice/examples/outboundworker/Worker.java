@@ -20,7 +20,7 @@ public final class Worker {
 
   Worker() {
     // begin: client
-    Limit perHost = Limit.of(Quota.of(1, 10, Duration.ofSeconds(1))); // 10 per second, evenly
+    Limit perHost = Limit.of(Quota.burst(1).refill(10, Duration.ofSeconds(1))); // evenly
     Pacer pacer = Pacer.builder(perHost, Duration.ofMinutes(1)).build();
     HttpClient client = PacedHttpClient.of(HttpClient.newHttpClient(), pacer);
     // end: client

@@ -77,7 +77,7 @@ public final class LoginServer implements AutoCloseable {
     return Limits.builder(Catalogue.samples())
         .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
         .limit("LoginsPerUserPerIPAddress", Quota.per(5, Duration.ofMinutes(5)))
-        .limit("ApiCallsPerKey", Quota.of(100, 50, Duration.ofSeconds(1)))
+        .limit("ApiCallsPerKey", Quota.burst(100).refill(50, Duration.ofSeconds(1)))
         .build();
   }
 

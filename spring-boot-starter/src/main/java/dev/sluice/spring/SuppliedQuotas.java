@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.spring;
+
+import dev.sluice.Decision;
+import dev.sluice.LimiterObserver;
+import dev.sluice.Transaction;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Remembers the quotas that the application itself supplied to requests of this process, which the
+ * limits do not know, for the actuator. Thread-safe.
+ */
+final class SuppliedQuotas implements LimiterObserver {
+
+  /** How many ids are remembered: those of the latest decisions. */
+  static final int MOST_IDS = 1_000;
+
+  /** How many limits are remembered; their names are constants of the application. */
+  static final int MOST_LIMITS = 1_000;
+
+  private final Map<String, Transaction> byBucket = latest(MOST_IDS);
+  private final Map<String, Transaction> byLimit = latest(MOST_LIMITS);
+
+  private static Map<String, Transaction> latest(int most) {
+    return Collections.synchronizedMap(
+        new LinkedHashMap<>(16, 0.75f, true) {
+          private static final long serialVersionUID = 1;
+
+          @Override
+          protected boolean removeEldestEntry(Map.Entry<String, Transaction> eldest) {
+            return size() > most;
+          }
+        });
+  }
+
+  @Override
+  public void decided(Act act, Decision decision, long elapsedNanos) {
+    Transaction transaction = decision.transaction();
+    if (transaction != null && transaction.supplied() && !transaction.isShadow()) {
+      byBucket.put(transaction.bucketKey(), transaction);
+      byLimit.put(transaction.name().name(), transaction);
+    }
+  }
+
+  /** The latest transaction of each limit. */
+  List<Transaction> latest() {
+    synchronized (byLimit) {
+      return List.copyOf(byLimit.values());
+    }
+  }
+
+  /** The latest transaction of a limit; null for a limit whose quotas nobody has supplied. */
+  @Nullable Transaction latest(String limit) {
+    return byLimit.get(limit);
+  }
+
+  /** The latest transaction of a bucket; null where it was not used, or has been forgotten. */
+  @Nullable Transaction latest(Transaction ofBucket) {
+    return byBucket.get(ofBucket.bucketKey());
+  }
+}

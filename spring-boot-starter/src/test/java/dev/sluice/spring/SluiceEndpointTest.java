@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.spring;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import java.time.Duration;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+
+/** The actuator's endpoint, with limits whose quotas only the application knows. */
+class SluiceEndpointTest {
+
+  private static final LimitName CALLS = LimitName.builder(2001, "CallsPerCustomer").build();
+  private static final Quota PLAN = Quota.per(5, Duration.ofHours(1));
+
+  private final SuppliedQuotas quotas = new SuppliedQuotas();
+  private final Limiter limiter =
+      Limiter.builder(new CurrentLimits(limits()), BucketStore.inMemory(() -> 0))
+          .observer(quotas)
+          .build();
+  private final SluiceEndpoint.Resetting endpoint = new SluiceEndpoint.Resetting(limiter, quotas);
+
+  private static Limits limits() {
+    return Limits.builder(Catalogue.of(LimitName.builder(1001, "PerKey").build()))
+        .limit("PerKey", Quota.per(2, Duration.ofHours(1)))
+        .build();
+  }
+
+  private void spend(LimitName limit, String id) {
+    assertThat(limiter.spend(Transaction.of(limit, PLAN, id)).allowed()).isTrue();
+  }
+
+  private Map<String, Object> bucket(String limit, String id) {
+    WebEndpointResponse<Map<String, Object>> response = endpoint.bucket(new String[] {limit, id});
+    assertThat(response.getStatus()).isEqualTo(200);
+    return response.getBody();
+  }
+
+  private String unknown(String... path) {
+    WebEndpointResponse<Map<String, Object>> response = endpoint.bucket(path);
+    assertThat(response.getStatus()).isEqualTo(404);
+    return (String) response.getBody().get("error");
+  }
+
+  @Test
+  void limitOfCode_isShown_withTheQuotaOfTheLatestRequest() {
+    spend(CALLS, "acme");
+
+    assertThat((Map<?, ?>) endpoint.limits().get("limits"))
+        .extracting("CallsPerCustomer")
+        .isEqualTo(Map.of("id", "string", "quota", "supplied by the application"));
+    assertThat(bucket("CallsPerCustomer", "acme"))
+        .containsEntry("burst", 5L)
+        .containsEntry("remaining", 4L)
+        .containsEntry("quota", "supplied by the application");
+  }
+
+  @Test
+  void configuredLimit_isShownWithItsDefault_andIdsWithASuppliedQuotaWithThat() {
+    LimitName perKey = limiter.limits().get().catalogue().get("PerKey");
+    spend(perKey, "acme");
+
+    assertThat(bucket("PerKey", "acme")).containsEntry("burst", 5L);
+    assertThat(bucket("PerKey", "other")).containsEntry("burst", 2L).doesNotContainKey("quota");
+    assertThat((Map<?, ?>) ((Map<?, ?>) endpoint.limits().get("limits")).get("PerKey"))
+        .hasFieldOrPropertyWithValue("burst", 2L)
+        .hasFieldOrPropertyWithValue("quota", "supplied by the application");
+  }
+
+  @Test
+  void idThatThisProcessHasNotSeen_isNotFound() {
+    spend(CALLS, "acme");
+
+    assertThat(unknown("CallsPerCustomer", "bob"))
+        .isEqualTo(
+            "this process has not seen the id bob of CallsPerCustomer, whose quotas the"
+                + " application supplies");
+  }
+
+  @Test
+  void typo_isAnsweredWithTheNamesThatThereAre() {
+    spend(CALLS, "acme");
+
+    assertThat(unknown("CallPerCustomer", "acme"))
+        .isEqualTo(
+            "no limit has the name \"CallPerCustomer\", expected one of CallsPerCustomer, PerKey;"
+                + " did you mean \"CallsPerCustomer\"?");
+    assertThat(unknown("PerKey"))
+        .isEqualTo("found no id after PerKey, expected one of the form string");
+  }
+
+  @Test
+  void bucketOfCode_canBeReset() {
+    spend(CALLS, "acme");
+
+    assertThat(endpoint.reset(new String[] {"CallsPerCustomer", "acme"}).getStatus())
+        .isEqualTo(204);
+
+    assertThat(bucket("CallsPerCustomer", "acme")).containsEntry("remaining", 5L);
+  }
+
+  @Test
+  void idsThatAreRemembered_areBounded() {
+    for (int i = 0; i <= SuppliedQuotas.MOST_IDS; i++) {
+      spend(CALLS, "customer-" + i);
+    }
+
+    assertThat(unknown("CallsPerCustomer", "customer-0")).startsWith("this process has not seen");
+    assertThat(bucket("CallsPerCustomer", "customer-1")).containsEntry("remaining", 4L);
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.web;
+
+import dev.sluice.limit.LimitName;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Thrown when the application could not supply the quota of a request or a call, which is therefore
+ * refused. A filter answers it with a 500.
+ */
+public final class QuotaFailedException extends RuntimeException {
+
+  private static final long serialVersionUID = 1;
+
+  private final transient LimitName limit;
+
+  /**
+   * Makes an exception.
+   *
+   * @param limit the limit
+   * @param reason what went wrong, for the log
+   * @param cause the application's exception; null if it threw none
+   */
+  public QuotaFailedException(LimitName limit, String reason, @Nullable Throwable cause) {
+    super("the application supplied no quota for %s: %s".formatted(limit, reason), cause);
+    this.limit = limit;
+  }
+
+  /**
+   * Returns the limit.
+   *
+   * @return its name
+   */
+  public LimitName limit() {
+    return limit;
+  }
+}
