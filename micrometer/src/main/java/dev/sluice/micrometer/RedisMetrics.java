@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.micrometer;
 
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.store.StoreObserver;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Counts and times a store in Redis; needs {@code sluice-redis}. Prometheus sees:
+ * Counts and times a store in Redis. Prometheus sees:
  *
  * <ul>
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of script calls in
@@ -31,7 +31,7 @@ import java.util.function.Function;
  *
  * <p>A label is a server of the store or a word of a closed set. Thread-safe; no method blocks.
  */
-public final class RedisMetrics implements RedisObserver {
+public final class RedisMetrics implements StoreObserver {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 

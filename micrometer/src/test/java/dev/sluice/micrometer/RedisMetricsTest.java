@@ -7,10 +7,10 @@ import static org.awaitility.Awaitility.await;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
-import dev.sluice.redis.RedisObserver.Refusal;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreObserver.Refusal;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import io.micrometer.prometheusmetrics.PrometheusConfig;

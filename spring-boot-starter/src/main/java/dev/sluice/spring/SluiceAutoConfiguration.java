@@ -6,11 +6,11 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
@@ -143,7 +143,7 @@ class SluiceAutoConfiguration {
     StoreOpener sluiceRedisOpener(
         SluiceProperties properties,
         Environment environment,
-        ObjectProvider<RedisObserver> observers) {
+        ObjectProvider<StoreObserver> observers) {
       return address -> open(address, properties.redis(), environment, observers);
     }
 
@@ -151,7 +151,7 @@ class SluiceAutoConfiguration {
         String address,
         SluiceProperties.Redis redis,
         Environment environment,
-        ObjectProvider<RedisObserver> observers) {
+        ObjectProvider<StoreObserver> observers) {
       try {
         RedisStoreBuilder builder = builder(address, environment);
         String prefix = prefix(address, redis, environment);

@@ -4,8 +4,9 @@ package dev.sluice.spring;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.micrometer.RedisMetrics;
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreObserver;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -58,11 +59,11 @@ class SluiceMetricsAutoConfiguration {
 
   /** Only where sluice-redis is on the class path. */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnClass(RedisObserver.class)
+  @ConditionalOnClass(RedisStore.class)
   static class Redis {
 
     @Bean
-    @ConditionalOnMissingBean(RedisObserver.class)
+    @ConditionalOnMissingBean(StoreObserver.class)
     RedisMetrics sluiceRedisMetrics(MeterRegistry registry) {
       return new RedisMetrics(registry);
     }

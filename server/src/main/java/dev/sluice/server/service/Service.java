@@ -8,7 +8,6 @@ import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.micrometer.RedisMetrics;
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
@@ -45,6 +44,7 @@ import dev.sluice.server.tls.TlsIdentity;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreObserver;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -128,7 +128,7 @@ public final class Service implements AutoCloseable {
     Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
     boolean isOpen = config.control().tokens() == null;
-    RedisObserver redis = new RedisMetrics(meters);
+    StoreObserver redis = new RedisMetrics(meters);
     BucketStore store =
         openStore(config.storage(), meters, isOpen ? new NumberedServers(redis) : redis, started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
@@ -302,7 +302,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static BucketStore openStore(
-      Storage storage, PrometheusMeterRegistry meters, RedisObserver redis, ShutdownStack started) {
+      Storage storage, PrometheusMeterRegistry meters, StoreObserver redis, ShutdownStack started) {
     Snapshot snapshot = storage.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);

@@ -3,11 +3,11 @@ package dev.sluice.server.service;
 
 import dev.sluice.internal.text.PercentEncoding;
 import dev.sluice.internal.text.Suggestion;
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
+import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -173,7 +173,7 @@ public final class StoreAccess {
      * @throws IllegalArgumentException if there is no such kind of store, naming those that there
      *     are, or if the address has a mistake
      */
-    public static BucketStore open(StoreAccess access, RedisObserver observer) {
+    public static BucketStore open(StoreAccess access, StoreObserver observer) {
       return access.isMemory() ? BucketStore.inMemory() : redis(access).observer(observer).open();
     }
 
@@ -181,7 +181,7 @@ public final class StoreAccess {
      * Checks that a store can be opened with an address and passwords; opens nothing.
      *
      * @param access where it is, and its passwords
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
      */
     public static void requireUsable(StoreAccess access) {
       if (!access.isMemory()) {
@@ -195,7 +195,7 @@ public final class StoreAccess {
      *
      * @param access where it is, and its passwords
      * @return the store, to be closed
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
       return access.isMemory() ? BucketStore.inMemory() : patient(access).open();
@@ -208,7 +208,7 @@ public final class StoreAccess {
      * @param access where it is, and its passwords
      * @param time the clock
      * @return the store, to be closed
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
       return access.isMemory()
@@ -253,15 +253,15 @@ public final class StoreAccess {
    * Passes events to another observer with {@code redis-1} in place of a server's address, for
    * public metrics. The log has the address of each number. Thread-safe; no method blocks.
    */
-  static final class NumberedServers implements RedisObserver {
+  static final class NumberedServers implements StoreObserver {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);
 
-    private final RedisObserver told;
+    private final StoreObserver told;
     private final Map<String, String> names = new ConcurrentHashMap<>();
     private final AtomicInteger numbers = new AtomicInteger();
 
-    NumberedServers(RedisObserver told) {
+    NumberedServers(StoreObserver told) {
       this.told = told;
     }
 
