@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Buckets in PostgreSQL: one table, and the law of a bucket as functions beside it.
 --
+-- A key is the bytes of its text in UTF-8, so it is the same in every encoding and collation of a
+-- database. To look at one: SELECT * FROM sluice_bucket WHERE key = 'shop:LoginsPerUser:ann'::bytea
+--
 -- A TAT is an unsigned number of 64 bits, and bigint is signed. So a TAT is stored with its top bit
 -- flipped: the smallest bigint stands for 0 (no bucket), and the order of TATs is kept. Every time
 -- in here is flipped in the same way, and differences of two times are plain.
@@ -12,8 +15,8 @@
 -- The number in a function's name is its version. During an upgrade two versions of Sluice work on
 -- one table, each with functions of its own.
 
-CREATE ${logged} TABLE IF NOT EXISTS sluice_bucket (
-  key text COLLATE "C" PRIMARY KEY,
+CREATE ${unlogged} TABLE IF NOT EXISTS sluice_bucket (
+  key bytea PRIMARY KEY,
   tat bigint NOT NULL
 ) WITH (
   -- Room in each page, so that an update stays in its page and leaves the index alone.
@@ -21,6 +24,15 @@ CREATE ${logged} TABLE IF NOT EXISTS sluice_bucket (
   autovacuum_vacuum_scale_factor = 0.02,
   autovacuum_vacuum_cost_delay = 1
 );
+
+-- A table of another durability is written anew, which locks it meanwhile.
+DO $$
+BEGIN
+  IF (SELECT relpersistence FROM pg_class WHERE oid = 'sluice_bucket'::regclass) <> '${persistence}' THEN
+    ALTER TABLE sluice_bucket SET ${logging};
+  END IF;
+END
+$$;
 
 -- Now by the server's clock, flipped. Ask for it only when every row is locked: a call that waits
 -- for a lock would otherwise decide by a time that has passed.
@@ -34,16 +46,16 @@ $$;
 --   at_time  the present, flipped; null for the server's clock
 --   keys     the buckets of all batches, each once, in the order of their UTF-8 bytes
 --   charges  for each charge: the place of its key in keys (from 1), the operation, the increment,
---            the burst offset, the end (flipped)
+--            the burst offset, the end (flipped; of a spend up to, the emission interval, as it is)
 --   sizes    the number of charges of each batch
 --
 -- Returns the present and then for each charge the TAT that it found, all flipped; null if a bucket
 -- was deleted meanwhile: nothing is decided then, and the caller asks again.
 CREATE OR REPLACE FUNCTION sluice_decide_v1(
-  at_time bigint, keys text[], charges bigint[], sizes int[]) RETURNS bigint[]
+  at_time bigint, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  -- The operations, as they are numbered in dev.sluice.gcra.Effect.Op.
+  -- The operations, as SqlCall numbers them.
   is_check CONSTANT int := 0;
   is_spend CONSTANT int := 1;
   is_spend_only CONSTANT int := 2;
@@ -51,9 +63,10 @@ DECLARE
   is_refund CONSTANT int := 4;
   is_reset CONSTANT int := 5;
   is_withdraw CONSTANT int := 6;
+  is_up_to CONSTANT int := 7;
   no_tat CONSTANT bigint := -9223372036854775808;
   most CONSTANT bigint := 9223372036854775807;
-  locked text[];
+  locked bytea[];
   tats bigint[];
   present bigint;
   answer bigint[];
@@ -100,11 +113,14 @@ BEGIN
       at := at + 5;
       tat := tats[k];
       answer := answer || tat;
-      IF inc > 0 AND op IN (is_check, is_spend, is_forgive) AND passes THEN
+      IF inc > 0 AND op IN (is_check, is_spend, is_forgive, is_up_to) AND passes THEN
         ahead := CASE
           WHEN tat <= present THEN 0 WHEN tat > present + most THEN most ELSE tat - present END;
         IF op = is_forgive AND ahead > off THEN
           ahead := off;
+        ELSIF op = is_up_to AND off - ahead < inc THEN -- as many tokens as there are, at least one
+          inc := greatest(off - ahead - (off - ahead) % charges[at], charges[at]);
+          charges[at - 2] := inc;
         END IF;
         passes := off - inc >= ahead;
       END IF;
@@ -120,7 +136,7 @@ BEGIN
       IF op = is_forgive AND off < most AND tat > present + off THEN
         tat := present + off; -- also when the spend is denied
       END IF;
-      IF op IN (is_spend, is_spend_only, is_forgive) THEN
+      IF op IN (is_spend, is_spend_only, is_forgive, is_up_to) THEN
         IF passes AND inc > 0 AND tat <= present + (off - inc) THEN
           tat := greatest(tat, present) + inc;
         END IF;
@@ -161,24 +177,37 @@ END
 $$;
 
 -- As sluice_decide_v1, by the server's clock. This is what a role with the least rights may call.
-CREATE OR REPLACE FUNCTION sluice_charge_v1(keys text[], charges bigint[], sizes int[])
-RETURNS bigint[] LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$
-  SELECT sluice_decide_v1(NULL, keys, charges, sizes)
+--
+--   lazy  whether the answer need not wait until the disk has it
+CREATE OR REPLACE FUNCTION sluice_charge_v1(
+  lazy boolean, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp SET lock_timeout = '${wait}' AS $$
+BEGIN
+  IF lazy THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  RETURN sluice_decide_v1(NULL, keys, charges, sizes);
+END
 $$;
 
--- One spend of one bucket and of more than nothing, the most frequent call, in one statement while it is granted.
+-- One spend of one bucket and of more than nothing, the most frequent call, in one statement while
+-- it is granted.
 --
--- Returns the present and the TAT that it found, flipped. A TAT that is not ahead of the present is
--- answered as no TAT: both are a full bucket. Where the bucket was full, the present is the one that
--- the new TAT was made of.
-CREATE OR REPLACE FUNCTION sluice_spend_v1(bucket text, inc bigint, off bigint)
-RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$
+-- Returns the present and the TAT that it found, flipped; null as sluice_decide_v1. A TAT that is
+-- not ahead of the present is answered as no TAT: both are a full bucket. Where the bucket was full,
+-- the present is the one that the new TAT was made of.
+CREATE OR REPLACE FUNCTION sluice_spend_v1(lazy boolean, bucket bytea, inc bigint, off bigint)
+RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp SET lock_timeout = '${wait}' AS $$
 DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
   found_tat bigint;
   present bigint;
-  answer bigint[];
 BEGIN
+  IF lazy THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
   INSERT INTO sluice_bucket AS b (key, tat) VALUES (bucket, sluice_now_v1() + inc)
   ON CONFLICT (key) DO UPDATE SET tat = greatest(b.tat, sluice_now_v1()) + inc
   WHERE b.tat <= sluice_now_v1() + (off - inc)
@@ -191,14 +220,49 @@ BEGIN
     RETURN ARRAY[present, found_tat];
   END IF;
   -- Denied. The row is locked now, so this decides by a time after the wait for it.
-  answer := sluice_decide_v1(NULL, ARRAY[bucket], ARRAY[1, 1, inc, off, 0], ARRAY[1]);
-  RETURN answer;
+  RETURN sluice_decide_v1(NULL, ARRAY[bucket], ARRAY[1, 1, inc, off, 0], ARRAY[1]);
 END
 $$;
 
 -- What checks need: the present, and the TAT of each bucket in the order of keys. Locks nothing.
-CREATE OR REPLACE FUNCTION sluice_read_v1(keys text[])
-RETURNS bigint[] LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$
+CREATE OR REPLACE FUNCTION sluice_read_v1(keys bytea[])
+RETURNS bigint[] LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp AS $$
   SELECT sluice_now_v1() || array_agg(coalesce(b.tat, -9223372036854775808) ORDER BY k.place)
     FROM unnest(keys) WITH ORDINALITY AS k (key, place) LEFT JOIN sluice_bucket b ON b.key = k.key
 $$;
+
+-- Deletes full buckets among the next keys, and waits for nobody: locked rows stay for another time.
+--
+-- Returns the last of these keys, null at the end of the table, or if another call is at it.
+CREATE OR REPLACE FUNCTION sluice_clean_v1(after bytea, most int)
+RETURNS bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp AS $$
+DECLARE
+  looked bytea[];
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(${lock}) THEN
+    RETURN NULL;
+  END IF;
+  SELECT array_agg(n.key) INTO looked FROM (
+    SELECT b.key FROM sluice_bucket b WHERE b.key > after ORDER BY b.key LIMIT most
+  ) AS n;
+  DELETE FROM sluice_bucket b USING (
+    SELECT f.key FROM sluice_bucket f WHERE f.key = ANY (looked) AND f.tat <= sluice_now_v1()
+    FOR UPDATE SKIP LOCKED
+  ) AS d
+  WHERE b.key = d.key;
+  RETURN looked[cardinality(looked)];
+END
+$$;
+
+-- Whoever owns the functions may call them, and nobody else by default.
+REVOKE ALL ON TABLE sluice_bucket FROM PUBLIC;
+REVOKE ALL ON FUNCTION
+  sluice_now_v1(),
+  sluice_decide_v1(bigint, bytea[], bigint[], int[]),
+  sluice_charge_v1(boolean, bytea[], bigint[], int[]),
+  sluice_spend_v1(boolean, bytea, bigint, bigint),
+  sluice_read_v1(bytea[]),
+  sluice_clean_v1(bytea, int)
+FROM PUBLIC;

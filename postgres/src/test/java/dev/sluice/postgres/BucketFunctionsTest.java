@@ -7,10 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
-import dev.sluice.store.Charge;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.testkit.servers.LocalPostgres;
-import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.sql.Array;
 import java.sql.Connection;
@@ -26,6 +24,7 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -44,13 +43,10 @@ class BucketFunctionsTest {
   private Connection connection;
 
   @BeforeEach
-  void aDatabase() throws SQLException, IOException {
-    connection = PostgresUrl.dataSource(LocalPostgres.newDatabase()).getConnection();
-    try (InputStream in = BucketFunctionsTest.class.getResourceAsStream("buckets.sql");
-        Statement statement = connection.createStatement()) {
-      String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
-      statement.execute(text.replace("${logged}", "UNLOGGED").replace("${schema}", "public"));
-    }
+  void aDatabase() throws SQLException {
+    DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    PostgresStore.create(source, Durability.UNLOGGED, null);
+    connection = source.getConnection();
   }
 
   @AfterEach
@@ -118,7 +114,7 @@ class BucketFunctionsTest {
   @Test
   void read_ofBucketsThatAreMissing_locksAndWritesNothing() throws SQLException {
     try (PreparedStatement query = connection.prepareStatement("SELECT sluice_read_v1(?)")) {
-      query.setArray(1, connection.createArrayOf("text", new String[] {"b", "a"}));
+      query.setArray(1, keys(List.of("b", "a")));
       long[] answer = only(query);
       assertThat(Arrays.copyOfRange(answer, 1, 3)).containsExactly(Gcra.NO_TAT, Gcra.NO_TAT);
       assertThat(answer[0]).isPositive();
@@ -140,7 +136,7 @@ class BucketFunctionsTest {
       for (int j = 0; j < size; j++) {
         String key = KEYS.get((first + j) % KEYS.size());
         Op op = OPS[random.nextInt(OPS.length)];
-        while (op == Op.FORGIVE && size > 1) {
+        while ((op == Op.FORGIVE || op == Op.SPEND_UP_TO) && size > 1) {
           op = OPS[random.nextInt(OPS.length)];
         }
         batch.add(charge(random, key, op, base, now, model.getOrDefault(key, Gcra.NO_TAT)));
@@ -156,6 +152,11 @@ class BucketFunctionsTest {
       return new Charge(key, Effect.RESET);
     }
     long offset = random.nextInt(4) == 0 ? base : 1 + random.nextLong(base);
+    if (op == Op.SPEND_UP_TO) {
+      long interval = 1 + random.nextLong(offset);
+      return new Charge(
+          key, op, interval + random.nextLong(offset - interval + 1), offset, interval);
+    }
     long increment = random.nextInt(4) == 0 ? 0 : random.nextLong(offset) + 1;
     if (op == Op.WITHDRAW && random.nextBoolean()) {
       return new Charge(key, op, increment, offset, tat);
@@ -198,16 +199,17 @@ class BucketFunctionsTest {
       sizes.add(batch.size());
       for (Charge charge : batch) {
         charges.add(keys.indexOf(charge.key()) + 1L);
-        charges.add((long) charge.op().ordinal());
+        charges.add(SqlCall.number(charge.op()));
         charges.add(charge.incrementNanos());
         charges.add(charge.offsetNanos());
-        charges.add(flipped(charge.untilNanos()));
+        charges.add(
+            charge.op() == Op.SPEND_UP_TO ? charge.untilNanos() : flipped(charge.untilNanos()));
       }
     }
     try (PreparedStatement query =
         connection.prepareStatement("SELECT sluice_decide_v1(?, ?, ?, ?)")) {
       query.setLong(1, flipped(now));
-      query.setArray(2, connection.createArrayOf("text", keys.toArray()));
+      query.setArray(2, keys(keys));
       query.setArray(3, connection.createArrayOf("bigint", charges.toArray()));
       query.setArray(4, connection.createArrayOf("int", sizes.toArray()));
       return Arrays.stream(only(query)).boxed().toList();
@@ -215,8 +217,9 @@ class BucketFunctionsTest {
   }
 
   private long[] spend(String key, long increment, long offset) throws SQLException {
-    try (PreparedStatement query = connection.prepareStatement("SELECT sluice_spend_v1(?, ?, ?)")) {
-      query.setString(1, key);
+    try (PreparedStatement query =
+        connection.prepareStatement("SELECT sluice_spend_v1(false, ?, ?, ?)")) {
+      query.setBytes(1, utf8(key));
       query.setLong(2, increment);
       query.setLong(3, offset);
       return only(query);
@@ -237,7 +240,7 @@ class BucketFunctionsTest {
   private long stored(String key) throws SQLException {
     try (PreparedStatement query =
         connection.prepareStatement("SELECT tat FROM sluice_bucket WHERE key = ?")) {
-      query.setString(1, key);
+      query.setBytes(1, utf8(key));
       try (ResultSet rows = query.executeQuery()) {
         return rows.next() ? flipped(rows.getLong(1)) : Gcra.NO_TAT;
       }
@@ -252,9 +255,17 @@ class BucketFunctionsTest {
     }
   }
 
+  private Array keys(List<String> keys) throws SQLException {
+    return connection.createArrayOf(
+        "bytea", keys.stream().map(BucketFunctionsTest::utf8).toArray(byte[][]::new));
+  }
+
+  private static byte[] utf8(String key) {
+    return key.getBytes(StandardCharsets.UTF_8);
+  }
+
   private static int byBytes(String left, String right) {
-    return Arrays.compareUnsigned(
-        left.getBytes(StandardCharsets.UTF_8), right.getBytes(StandardCharsets.UTF_8));
+    return Arrays.compareUnsigned(utf8(left), utf8(right));
   }
 
   private static long flipped(long time) {
