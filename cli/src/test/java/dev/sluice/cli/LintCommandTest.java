@@ -41,7 +41,8 @@ final class LintCommandTest {
   @Test
   void against_warnsOfAnotherNumber() throws IOException {
     String now = write("new.yml", "Own: {id: string, burst: 1, count: 1, period: 1m}\n");
-    String old = write("old.yml", "Own: {id: string, number: 1007, burst: 1, count: 1, period: 1m}\n");
+    String old =
+        write("old.yml", "Own: {id: string, number: 1007, burst: 1, count: 1, period: 1m}\n");
     Cli run = Cli.run("lint", now, "--against", old);
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.out())

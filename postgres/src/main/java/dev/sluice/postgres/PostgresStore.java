@@ -61,7 +61,19 @@ public final class PostgresStore implements BucketStore {
    *     its password
    */
   public static PostgresStoreBuilder builder(String url) {
-    return PostgresStoreBuilder.of(url);
+    return builder(url, null);
+  }
+
+  /**
+   * Returns a builder as {@link #builder(String)} does, with a password that is not in the URL.
+   *
+   * @param url as above
+   * @param password null for that in the URL or in {@code ~/.pgpass}
+   * @return a builder with the settings of the URL
+   * @throws IllegalArgumentException as above, or if the URL has a password too
+   */
+  public static PostgresStoreBuilder builder(String url, @Nullable String password) {
+    return PostgresStoreBuilder.of(url, password);
   }
 
   /**

@@ -84,10 +84,10 @@ public final class PostgresStoreBuilder {
   }
 
   /** Returns the builder of a URL, whose parameters are the store's options and the driver's. */
-  static PostgresStoreBuilder of(String url) {
+  static PostgresStoreBuilder of(String url, @Nullable String password) {
     int question = url.indexOf('?');
     if (question < 0) {
-      return new PostgresStoreBuilder(PostgresUrl.dataSource(url));
+      return new PostgresStoreBuilder(PostgresUrl.dataSource(url, password));
     }
     List<String[]> own = new ArrayList<>();
     List<String> drivers = new ArrayList<>();
@@ -104,7 +104,8 @@ public final class PostgresStoreBuilder {
     }
     String rest = drivers.isEmpty() ? "" : "?" + String.join("&", drivers);
     PostgresStoreBuilder builder =
-        new PostgresStoreBuilder(PostgresUrl.dataSource(url.substring(0, question) + rest));
+        new PostgresStoreBuilder(
+            PostgresUrl.dataSource(url.substring(0, question) + rest, password));
     own.forEach(option -> builder.set(option[0], option[1]));
     return builder;
   }
@@ -304,6 +305,27 @@ public final class PostgresStoreBuilder {
     if (!fits) {
       throw new IllegalArgumentException("found %s, expected %s".formatted(found, expected));
     }
+  }
+
+  /**
+   * Creates the table and the functions for the durability of this builder, as {@link
+   * PostgresStore#create}.
+   *
+   * @param role as there
+   * @throws SQLException if the database refuses
+   */
+  public void create(@Nullable String role) throws SQLException {
+    PostgresStore.create(source, durability, role);
+  }
+
+  /**
+   * Returns the statements that {@link #create} runs, as {@link PostgresStore#statements}.
+   *
+   * @param role as there
+   * @return SQL
+   */
+  public String statements(@Nullable String role) {
+    return PostgresStore.statements(durability, role);
   }
 
   /**

@@ -15,11 +15,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Counts and times a store in Redis. Prometheus sees:
+ * Counts and times a store in Redis or PostgreSQL. In Redis, Prometheus sees:
  *
  * <ul>
- *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of script calls in
- *       seconds; result is {@code answered}, {@code failed} or {@code timed_out}
+ *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of calls in seconds;
+ *       result is {@code answered}, {@code failed} or {@code timed_out}
  *   <li>{@code ratelimits_redis_call_batches{server}}, how many callers shared a call
  *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were refused before
  *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code down}
@@ -29,13 +29,15 @@ import java.util.function.Function;
  *   <li>{@code ratelimits_redis_denied_from_memory_total}
  * </ul>
  *
- * <p>A label is a server of the store or a word of a closed set. Thread-safe; no method blocks.
+ * <p>In PostgreSQL, {@code postgres} stands in place of {@code redis}. A label is a server of the
+ * store or a word of a closed set. Thread-safe; no method blocks.
  */
-public final class RedisMetrics implements StoreObserver {
+public final class StoreMetrics implements StoreObserver {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
   private final MeterRegistry registry;
+  private final String prefix;
   private final Counter deniedFromMemory;
   private final Map<String, ServerMeters> servers = new ConcurrentHashMap<>();
 
@@ -43,11 +45,13 @@ public final class RedisMetrics implements StoreObserver {
    * Binds the meters; those of a server appear when it is first called.
    *
    * @param registry where they go
+   * @param kind the kind of the store, {@code redis} or {@code postgres}, for their names
    */
-  public RedisMetrics(MeterRegistry registry) {
+  public StoreMetrics(MeterRegistry registry, String kind) {
     this.registry = registry;
+    this.prefix = "ratelimits." + kind + ".";
     this.deniedFromMemory =
-        Counter.builder("ratelimits.redis.denied.from.memory")
+        Counter.builder(prefix + "denied.from.memory")
             .description("Denials that were answered from an earlier one, without a call")
             .register(registry);
   }
@@ -118,26 +122,26 @@ public final class RedisMetrics implements StoreObserver {
                   counter(
                       "changes", "How often a server was marked down, or up again", "state", to));
       this.batches =
-          DistributionSummary.builder("ratelimits.redis.call.batches")
-              .description("How many callers shared a call of the script")
+          DistributionSummary.builder(prefix + "call.batches")
+              .description("How many callers shared a call")
               .tag("server", server)
               .register(registry);
-      Gauge.builder("ratelimits.redis.up", this, m -> m.state == State.UP ? 1 : 0)
+      Gauge.builder(prefix + "up", this, m -> m.state == State.UP ? 1 : 0)
           .description("1 if a server is up, 0 while it is marked down")
           .tag("server", server)
           .register(registry);
     }
 
     private DistributionSummary latency(Result result) {
-      return Latency.builder("ratelimits.redis.call.latency")
-          .description("How long calls of the script took, in seconds")
+      return Latency.builder(prefix + "call.latency")
+          .description("How long calls took, in seconds")
           .tag("server", server)
           .tag("result", word(result))
           .register(registry);
     }
 
     private Counter counter(String name, String description, String label, Enum<?> value) {
-      return Counter.builder("ratelimits.redis." + name)
+      return Counter.builder(prefix + name)
           .description(description)
           .tag("server", server)
           .tag(label, word(value))

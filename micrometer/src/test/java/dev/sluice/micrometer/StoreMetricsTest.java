@@ -23,7 +23,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 @Tag("slow")
-class RedisMetricsTest {
+class StoreMetricsTest {
 
   private static final long HOUR = TimeUnit.HOURS.toNanos(1);
   private static final List<Charge> SPEND =
@@ -31,7 +31,7 @@ class RedisMetricsTest {
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-  private final RedisMetrics metrics = new RedisMetrics(registry);
+  private final StoreMetrics metrics = new StoreMetrics(registry, "redis");
   private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
   private final RedisStore store =
       RedisStore.builder(redis.uri())
