@@ -67,7 +67,7 @@ final class DatabaseOptions {
   }
 
   /** Returns the message in one line, without positions in our SQL. */
-  private static String reason(SQLException e) {
+  static String reason(SQLException e) {
     return String.valueOf(e.getMessage())
         .lines()
         .map(String::strip)

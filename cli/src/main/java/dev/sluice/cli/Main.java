@@ -135,6 +135,7 @@ public final class Main {
     all.put("reset", () -> ActCommand.commandLine(Act.RESET, console));
     all.put("overrides", () -> OverridesCommand.commandLine(console));
     all.put("penalty", () -> PenaltyCommand.commandLine(console));
+    all.put("store", () -> StoreCommand.commandLine(console));
     all.put("token", () -> TokenCommand.commandLine(console));
     all.put("completion", () -> new CommandLine(new CompletionCommand(console, root)));
     all.put("help", () -> new CommandLine(new HelpCommand(console, root)));

@@ -35,8 +35,9 @@ final class StorageOptions {
       paramLabel = "STORE",
       defaultValue = Stores.MEMORY,
       description =
-          "The store of the buckets: memory (if not given), or redis://host:port/db. Its options,"
-              + " such as ?timeout=200ms, are in docs/stores.md.")
+          "The store of the buckets: memory (if not given), redis://host:port/db or"
+              + " postgresql://host/db. Its options, such as ?timeout=200ms, are in"
+              + " docs/stores.md.")
   private String store = Stores.MEMORY;
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.redis.RedisObserver.Result;
-import dev.sluice.redis.RedisObserver.State;
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.Timing;
+import dev.sluice.store.StoreObserver.Result;
+import dev.sluice.store.StoreObserver.State;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -3,6 +3,9 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.ChargedException;
+import dev.sluice.remote.ClientClock;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;

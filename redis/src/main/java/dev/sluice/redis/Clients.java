@@ -76,7 +76,7 @@ final class Clients {
   private ClientResources resources() {
     ClientResources resources =
         ClientResources.builder()
-            .threadFactoryProvider(StoreThread::factory)
+            .threadFactoryProvider(RedisThread::factory)
             .commandLatencyRecorder(CommandLatencyRecorder.disabled())
             .reconnectDelay(reconnectDelay())
             .build();

@@ -4,6 +4,7 @@ package dev.sluice.redis;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.redis.StoreUri.Kind;
+import dev.sluice.remote.Timing;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;

@@ -12,10 +12,10 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreObserver;
 import dev.sluice.webflux.RateLimitWebFilter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -601,7 +601,7 @@ class SluiceAutoConfigurationTest {
   @Test
   void storeWithoutItsModule_saysWhatToAdd() {
     application
-        .withClassLoader(new FilteredClassLoader(RedisStore.class, RedisObserver.class))
+        .withClassLoader(new FilteredClassLoader(RedisStore.class, StoreObserver.class))
         .withPropertyValues("sluice.store=redis://localhost")
         .run(
             context ->

@@ -7,8 +7,7 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
-import dev.sluice.micrometer.RedisMetrics;
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.micrometer.StoreMetrics;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
@@ -45,6 +44,7 @@ import dev.sluice.server.tls.TlsIdentity;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreObserver;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -130,9 +130,14 @@ public final class Service implements AutoCloseable {
     Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
     boolean isOpen = config.control().tokens() == null;
-    RedisObserver redis = new RedisMetrics(meters);
+    String storeKind = config.storage().store().kind();
+    StoreObserver watch = new StoreMetrics(meters, storeKind);
     BucketStore store =
-        openStore(config.storage(), meters, isOpen ? new NumberedServers(redis) : redis, started);
+        openStore(
+            config.storage(),
+            meters,
+            isOpen ? new NumberedServers(watch, storeKind) : watch,
+            started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -304,7 +309,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static BucketStore openStore(
-      Storage storage, PrometheusMeterRegistry meters, RedisObserver redis, ShutdownStack started) {
+      Storage storage, PrometheusMeterRegistry meters, StoreObserver watch, ShutdownStack started) {
     Snapshot snapshot = storage.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);
@@ -314,7 +319,7 @@ public final class Service implements AutoCloseable {
     }
     try {
       BucketStore store =
-          storage.store().isMemory() ? BucketStore.inMemory() : Stores.open(storage.store(), redis);
+          storage.store().isMemory() ? BucketStore.inMemory() : Stores.open(storage.store(), watch);
       started.add(store::close);
       return store;
     } catch (IllegalArgumentException e) {

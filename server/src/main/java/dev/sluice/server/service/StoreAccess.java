@@ -3,11 +3,14 @@ package dev.sluice.server.service;
 
 import dev.sluice.internal.text.PercentEncoding;
 import dev.sluice.internal.text.Suggestion;
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.postgres.PostgresStore;
+import dev.sluice.postgres.PostgresStoreBuilder;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -17,6 +20,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,7 +51,8 @@ public final class StoreAccess {
   /**
    * Returns an address without separate passwords.
    *
-   * @param address {@code memory}, or the URI of a {@link RedisStore}
+   * @param address {@code memory}, the URI of a {@link RedisStore}, or the URL of a {@link
+   *     PostgresStore}
    * @return the address
    */
   public static StoreAccess of(String address) {
@@ -96,6 +101,15 @@ public final class StoreAccess {
 
   String address() {
     return address;
+  }
+
+  /** Returns the kind of the store, for metrics. */
+  String kind() {
+    return Stores.isPostgres(this) ? "postgres" : "redis";
+  }
+
+  PostgresStoreBuilder postgres() {
+    return PostgresStore.builder(address, password);
   }
 
   RedisStoreBuilder builder() {
@@ -151,8 +165,11 @@ public final class StoreAccess {
 
     private static final List<String> REDIS =
         List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+    private static final List<String> POSTGRES = List.of("postgresql", "postgres", "jdbc");
+    private static final List<String> SHOWN =
+        List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring", "postgresql");
     private static final List<String> KNOWN =
-        List.of(MEMORY, "redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+        Stream.concat(Stream.of(MEMORY), SHOWN.stream()).toList();
 
     /**
      * How far the clock of a replay may step back: merged logs of several servers are not quite in
@@ -168,23 +185,31 @@ public final class StoreAccess {
      * Opens a store that uses its own clock.
      *
      * @param access the store's address and passwords
-     * @param observer receives the events of a store in Redis
+     * @param observer receives the events of a store in Redis or a database
      * @return the store; the caller must close it
      * @throws IllegalArgumentException if the kind of store is unknown, or the address has a
      *     mistake; the message names the known kinds
+     * @throws StoreException if a database answers that it cannot hold the buckets
      */
-    public static BucketStore open(StoreAccess access, RedisObserver observer) {
-      return access.isMemory() ? BucketStore.inMemory() : redis(access).observer(observer).open();
+    public static BucketStore open(StoreAccess access, StoreObserver observer) {
+      if (access.isMemory()) {
+        return BucketStore.inMemory();
+      }
+      return isPostgres(access)
+          ? access.postgres().observer(observer).open()
+          : redis(access).observer(observer).open();
     }
 
     /**
      * Checks that a store can be opened with an address and passwords; opens nothing.
      *
      * @param access the store's address and passwords
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
      */
     public static void requireUsable(StoreAccess access) {
-      if (!access.isMemory()) {
+      if (isPostgres(access)) {
+        var unused = access.postgres();
+      } else if (!access.isMemory()) {
         var unused = redis(access);
       }
     }
@@ -195,10 +220,13 @@ public final class StoreAccess {
      *
      * @param access the store's address and passwords
      * @return the store; the caller must close it
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
-      return access.isMemory() ? BucketStore.inMemory() : patient(access).open();
+      if (access.isMemory()) {
+        return BucketStore.inMemory();
+      }
+      return isPostgres(access) ? patientPostgres(access).open() : patient(access).open();
     }
 
     /**
@@ -208,27 +236,46 @@ public final class StoreAccess {
      * @param access the store's address and passwords
      * @param time the clock
      * @return the store; the caller must close it
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
-      return access.isMemory()
-          ? MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build()
+      if (access.isMemory()) {
+        return MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build();
+      }
+      return isPostgres(access)
+          ? patientPostgres(access).clock(time).open()
           : patient(access).clock(time).skew(Duration.ZERO).open();
+    }
+
+    private static PostgresStoreBuilder patientPostgres(StoreAccess access) {
+      PostgresStoreBuilder builder = access.postgres();
+      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
+    }
+
+    private static boolean hasTimeout(StoreAccess access) {
+      return access.address().contains("?timeout=") || access.address().contains("&timeout=");
+    }
+
+    static boolean isPostgres(StoreAccess access) {
+      return POSTGRES.contains(scheme(access.address()));
+    }
+
+    private static String scheme(String address) {
+      int end = address.indexOf(':');
+      return (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
     }
 
     private static RedisStoreBuilder patient(StoreAccess access) {
       RedisStoreBuilder builder = redis(access);
-      return access.address().contains("timeout=") ? builder : builder.timeout(COLD_START);
+      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
     }
 
     private static RedisStoreBuilder redis(StoreAccess access) {
-      String address = access.address();
-      int end = address.indexOf(':');
-      String scheme = (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
+      String scheme = scheme(access.address());
       if (!REDIS.contains(scheme)) {
         throw new IllegalArgumentException(
             "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
-                .formatted(shown(address), REDIS, Suggestion.didYouMean(scheme, KNOWN)));
+                .formatted(shown(access.address()), SHOWN, Suggestion.didYouMean(scheme, KNOWN)));
       }
       return access.builder();
     }
@@ -253,16 +300,18 @@ public final class StoreAccess {
    * Passes events to another observer with {@code redis-1} in place of a server's address, for
    * public metrics. The log has the address of each number. Thread-safe; no method blocks.
    */
-  static final class NumberedServers implements RedisObserver {
+  static final class NumberedServers implements StoreObserver {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);
 
-    private final RedisObserver told;
+    private final StoreObserver told;
+    private final String kind;
     private final Map<String, String> names = new ConcurrentHashMap<>();
     private final AtomicInteger numbers = new AtomicInteger();
 
-    NumberedServers(RedisObserver told) {
+    NumberedServers(StoreObserver told, String kind) {
       this.told = told;
+      this.kind = kind;
     }
 
     private String name(String server) {
@@ -271,7 +320,7 @@ public final class StoreAccess {
     }
 
     private String number(String server) {
-      String name = "redis-" + numbers.incrementAndGet();
+      String name = kind + "-" + numbers.incrementAndGet();
       LOG.info("{} is {}", name, server);
       return name;
     }

@@ -6,10 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,7 +78,7 @@ final class StoresTest {
   @Test
   void redis_isOpenedWithoutWaitingForIt() {
     BucketStore store =
-        Stores.open(StoreAccess.of("redis://127.0.0.1:1/0?timeout=200ms"), new RedisObserver() {});
+        Stores.open(StoreAccess.of("redis://127.0.0.1:1/0?timeout=200ms"), new StoreObserver() {});
     assertThatExceptionOfType(StoreException.class).isThrownBy(store::ping);
     store.close();
   }

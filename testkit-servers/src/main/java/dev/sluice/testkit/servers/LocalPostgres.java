@@ -25,8 +25,8 @@ import java.util.stream.Stream;
  *
  * <p>The program comes from Maven. PostgreSQL refuses to run as root; root runs it in a user
  * namespace. If the machine forbids namespaces, or Maven has no program for its processor, Debian's
- * is used, by root as user nobody. The server starts with the first database, and stops with the
- * JVM.
+ * is used, by root as user nobody. The system property {@code sluice.postgres.bin} names the folder
+ * of another installation. The server starts with the first database, and stops with the JVM.
  *
  * <p>Thread-safe. The first call blocks for some seconds.
  */
@@ -69,14 +69,18 @@ public final class LocalPostgres {
   }
 
   private static int start() throws IOException {
+    String named = System.getProperty("sluice.postgres.bin");
+    if (named != null) {
+      return startInstalled(Path.of(named));
+    }
     if (isRoot() && !canUnshare()) {
-      return startDebians();
+      return startInstalled(newestDebians());
     }
     try {
       return startMavens();
     } catch (IOException | RuntimeException mavens) { // either may be thrown
       try {
-        return startDebians();
+        return startInstalled(newestDebians());
       } catch (IOException debians) {
         debians.addSuppressed(mavens);
         throw debians;
@@ -90,8 +94,7 @@ public final class LocalPostgres {
     return postgres.getPort();
   }
 
-  private static int startDebians() throws IOException {
-    Path bin = newestDebians();
+  private static int startInstalled(Path bin) throws IOException {
     Path folder = Files.createTempDirectory("sluice-postgres");
     String data = folder.resolve("data").toString();
     String log = folder.resolve("log").toString();

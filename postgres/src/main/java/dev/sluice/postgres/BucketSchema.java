@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/** The table and the functions of buckets. Stateless, thread-safe. */
+final class BucketSchema {
+
+  /** "sluicb" in ASCII: a number that nobody else takes for a lock by chance. */
+  private static final long LOCK = 0x736c75696362L;
+
+  /** The longest wait for a row that another transaction has locked. */
+  private static final String WAIT = "1s";
+
+  private static final String LEAST_RIGHTS =
+      """
+
+      -- The role may decide by the database's clock, and nothing else.
+      GRANT USAGE ON SCHEMA ${schema} TO ${role};
+      GRANT EXECUTE ON FUNCTION
+        sluice_charge_v1(boolean, bytea[], bigint[], int[]),
+        sluice_spend_v1(boolean, bytea, bigint, bigint),
+        sluice_read_v1(bytea[]),
+        sluice_clean_v1(bytea, int)
+      TO ${role};
+      """;
+
+  private BucketSchema() {}
+
+  static void create(DataSource source, Durability durability, @Nullable String role)
+      throws SQLException {
+    var unused =
+        Transactions.<Integer>run(
+            source,
+            connection -> {
+              try (Statement statement = connection.createStatement()) {
+                statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
+                statement.execute(statements(schema(statement), durability, role));
+                return 0;
+              }
+            });
+  }
+
+  private static String schema(Statement statement) throws SQLException {
+    try (ResultSet rows = statement.executeQuery("SELECT quote_ident(current_schema())")) {
+      String schema = rows.next() ? rows.getString(1) : null;
+      if (schema == null) {
+        throw new SQLException(
+            "the search_path of the connection names no schema that exists; create one, or name it with currentSchema in the URL",
+            "3F000");
+      }
+      return schema;
+    }
+  }
+
+  /**
+   * Returns the statements that create all.
+   *
+   * @param schema quoted where it has to be
+   * @param role null for the owner only
+   */
+  static String statements(String schema, Durability durability, @Nullable String role) {
+    boolean logged = durability != Durability.UNLOGGED;
+    String all = role == null ? source() : source() + LEAST_RIGHTS;
+    return all.replace("${unlogged} ", logged ? "" : "UNLOGGED ")
+        .replace("${logging}", logged ? "LOGGED" : "UNLOGGED")
+        .replace("${persistence}", logged ? "p" : "u")
+        .replace("${wait}", WAIT)
+        .replace("${lock}", String.valueOf(LOCK))
+        .replace("${schema}", schema)
+        .replace("${role}", "\"" + String.valueOf(role).replace("\"", "\"\"") + "\"");
+  }
+
+  private static String source() {
+    try (InputStream in = BucketSchema.class.getResourceAsStream("buckets.sql")) {
+      if (in == null) {
+        throw new IllegalStateException("buckets.sql is missing beside " + BucketSchema.class);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

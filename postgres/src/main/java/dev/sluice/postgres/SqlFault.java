@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.Fault;
+import dev.sluice.remote.RemoteCall.NotSentException;
+import dev.sluice.store.StoreException;
+import java.sql.SQLException;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
+
+/**
+ * The meaning of a failed call. Immutable.
+ *
+ * @param cause what the driver threw
+ * @param state its SQLSTATE, empty if it has none
+ * @param isRefusal whether the database rolled the call back, so that it has charged nothing
+ */
+record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fault {
+
+  static SqlFault of(@Nullable Throwable failure) {
+    Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
+    SQLException its = sql(cause);
+    String state = its == null || its.getSQLState() == null ? "" : its.getSQLState();
+    boolean notSent = cause instanceof NotSentException;
+    return new SqlFault(cause, state, notSent || isError(its));
+  }
+
+  private static @Nullable SQLException sql(Throwable failure) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (at instanceof SQLException its) {
+        return its;
+      }
+    }
+    return null;
+  }
+
+  /** Whether the server itself ended the statement; the end of a session is FATAL instead. */
+  private static boolean isError(@Nullable SQLException failure) {
+    if (failure instanceof PSQLException its) {
+      ServerErrorMessage words = its.getServerErrorMessage();
+      return words != null && "ERROR".equals(words.getSeverity());
+    }
+    return failure instanceof TryAgain;
+  }
+
+  /** A row was deleted between two statements of the call, which has changed nothing. */
+  static final class TryAgain extends SQLException {
+    private static final long serialVersionUID = 1;
+
+    TryAgain() {
+      super("a full bucket was deleted meanwhile", "40001");
+    }
+  }
+
+  private boolean neverLeft() {
+    return cause instanceof NotSentException;
+  }
+
+  /** Whether the fault may be that of one batch: a deadlock, a key that is too long. */
+  @Override
+  public boolean wasNotBegun() {
+    return isRefusal && !neverLeft() && !isOutage() && !isOfAll();
+  }
+
+  /** Whether every call would be refused, for lack of a table, a function or a right. */
+  private boolean isOfAll() {
+    return state.startsWith("42") || state.startsWith("0A") || state.startsWith("57");
+  }
+
+  @Override
+  public boolean passes() {
+    return state.startsWith("40");
+  }
+
+  @Override
+  public boolean isOutage() {
+    if (neverLeft() || state.isEmpty()) {
+      return true;
+    }
+    return state.startsWith("08") // the connection
+        || state.startsWith("28") // the login
+        || state.startsWith("53") // too many connections, the disk is full
+        || state.startsWith("57P") // the server goes down, or comes up
+        || state.startsWith("58") // the disk fails
+        || state.startsWith("XX")
+        || state.equals("25006"); // a replica
+  }
+
+  /** Whether the connection can be used no more. */
+  boolean breaksConnection() {
+    return !isRefusal || state.equals("25006") || state.startsWith("57P");
+  }
+
+  /** Whether a pooler passed the statement to a session that does not know it. */
+  boolean isLostStatement() {
+    return state.equals("26000") || state.equals("42P05");
+  }
+
+  @Override
+  public String words() {
+    Throwable at = cause;
+    while (at instanceof NotSentException && at.getCause() != null) {
+      at = at.getCause();
+    }
+    if (state.equals("57014")) {
+      return "the call was cancelled after its time-out";
+    }
+    String message = at.getMessage();
+    if (at instanceof PSQLException its && its.getServerErrorMessage() != null) {
+      message = its.getServerErrorMessage().getMessage();
+    }
+    String said = message == null ? at.getClass().getSimpleName() : message;
+    String line = said.replaceAll("\\s+", " ").replaceAll("[. ]+$", "");
+    return isOfAll() && (state.equals("42883") || state.equals("42P01"))
+        ? line + "; run `sluice store create`, or PostgresStore.create"
+        : line;
+  }
+
+  @Override
+  public StoreException exception(String server) {
+    return ChargeOutcome.by(isRefusal).exception(server + ": " + words(), cause);
+  }
+}

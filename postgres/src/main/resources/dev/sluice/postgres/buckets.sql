@@ -1,0 +1,268 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Buckets in PostgreSQL: one table, and the law of a bucket as functions beside it.
+--
+-- A key is the bytes of its text in UTF-8, so it is the same in every encoding and collation of a
+-- database. To look at one: SELECT * FROM sluice_bucket WHERE key = 'shop:LoginsPerUser:ann'::bytea
+--
+-- A TAT is an unsigned number of 64 bits, and bigint is signed. So a TAT is stored with its top bit
+-- flipped: the smallest bigint stands for 0 (no bucket), and the order of TATs is kept. Every time
+-- in here is flipped in the same way, and differences of two times are plain.
+--
+-- No sum can overflow. The present is below 2^63 ns, so flipped it is negative, and an offset or an
+-- increment of up to 2^63 - 1 may be added to it. Only a difference of two TATs may be larger, and
+-- it is cut to 2^63 - 1 before it is formed, as Gcra.aheadNanos does.
+--
+-- The number in a function's name is its version. During an upgrade two versions of Sluice work on
+-- one table, each with functions of its own.
+
+CREATE ${unlogged} TABLE IF NOT EXISTS sluice_bucket (
+  key bytea PRIMARY KEY,
+  tat bigint NOT NULL
+) WITH (
+  -- Room in each page, so that an update stays in its page and leaves the index alone.
+  fillfactor = 70,
+  autovacuum_vacuum_scale_factor = 0.02,
+  autovacuum_vacuum_cost_delay = 1
+);
+
+-- A table of another durability is written anew, which locks it meanwhile.
+DO $$
+BEGIN
+  IF (SELECT relpersistence FROM pg_class WHERE oid = 'sluice_bucket'::regclass) <> '${persistence}' THEN
+    ALTER TABLE sluice_bucket SET ${logging};
+  END IF;
+END
+$$;
+
+-- Now by the server's clock, flipped. Ask for it only when every row is locked: a call that waits
+-- for a lock would otherwise decide by a time that has passed.
+CREATE OR REPLACE FUNCTION sluice_now_v1() RETURNS bigint
+LANGUAGE sql VOLATILE PARALLEL UNSAFE AS $$
+  SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 + (-9223372036854775808)
+$$;
+
+-- Decides on the batches of one or many callers, each of them all or nothing, in order.
+--
+--   at_time  the present, flipped; null for the server's clock
+--   keys     the buckets of all batches, each once, in the order of their UTF-8 bytes
+--   charges  for each charge: the place of its key in keys (from 1), the operation, the increment,
+--            the burst offset, the end (flipped; of a spend up to, the emission interval, as it is)
+--   sizes    the number of charges of each batch
+--
+-- Returns the present and then for each charge the TAT that it found, all flipped; null if a bucket
+-- was deleted meanwhile: nothing is decided then, and the caller asks again.
+CREATE OR REPLACE FUNCTION sluice_decide_v1(
+  at_time bigint, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  -- The operations, as SqlCall numbers them.
+  is_check CONSTANT int := 0;
+  is_spend CONSTANT int := 1;
+  is_spend_only CONSTANT int := 2;
+  is_forgive CONSTANT int := 3;
+  is_refund CONSTANT int := 4;
+  is_reset CONSTANT int := 5;
+  is_withdraw CONSTANT int := 6;
+  is_up_to CONSTANT int := 7;
+  no_tat CONSTANT bigint := -9223372036854775808;
+  most CONSTANT bigint := 9223372036854775807;
+  locked bytea[];
+  tats bigint[];
+  present bigint;
+  answer bigint[];
+  wrote boolean := false;
+  first int := 0; -- of charges, before the batch
+  at int;
+  batch int;
+  passes boolean;
+  k int;
+  op int;
+  inc bigint;
+  off bigint;
+  tat bigint;
+  ahead bigint;
+  back bigint;
+BEGIN
+  -- Missing keys come first, while no lock is held: so all callers take locks in one order.
+  IF (SELECT count(*) FROM sluice_bucket b WHERE b.key = ANY (keys)) < cardinality(keys) THEN
+    INSERT INTO sluice_bucket (key, tat)
+    SELECT missing, no_tat FROM unnest(keys) AS missing
+    ON CONFLICT DO NOTHING;
+  END IF;
+  SELECT array_agg(l.key), array_agg(l.tat) INTO locked, tats
+  FROM (
+    SELECT b.key, b.tat FROM sluice_bucket b WHERE b.key = ANY (keys) ORDER BY b.key FOR UPDATE
+  ) AS l;
+  IF locked IS DISTINCT FROM keys THEN
+    IF cardinality(locked) = cardinality(keys) THEN
+      RAISE EXCEPTION 'the keys are not in the order of their bytes, or one stands twice';
+    END IF;
+    RETURN NULL;
+  END IF;
+  present := coalesce(at_time, sluice_now_v1());
+  answer := ARRAY[present];
+
+  FOREACH batch IN ARRAY sizes LOOP
+    passes := true;
+    at := first;
+    FOR i IN 1..batch LOOP
+      k := charges[at + 1];
+      op := charges[at + 2];
+      inc := charges[at + 3];
+      off := charges[at + 4];
+      at := at + 5;
+      tat := tats[k];
+      answer := answer || tat;
+      IF inc > 0 AND op IN (is_check, is_spend, is_forgive, is_up_to) AND passes THEN
+        ahead := CASE
+          WHEN tat <= present THEN 0 WHEN tat > present + most THEN most ELSE tat - present END;
+        IF op = is_forgive AND ahead > off THEN
+          ahead := off;
+        ELSIF op = is_up_to AND off - ahead < inc THEN -- as many tokens as there are, at least one
+          inc := greatest(off - ahead - (off - ahead) % charges[at], charges[at]);
+          charges[at - 2] := inc;
+        END IF;
+        passes := off - inc >= ahead;
+      END IF;
+    END LOOP;
+
+    at := first;
+    FOR i IN 1..batch LOOP
+      k := charges[at + 1];
+      op := charges[at + 2];
+      inc := charges[at + 3];
+      off := charges[at + 4];
+      tat := tats[k];
+      IF op = is_forgive AND off < most AND tat > present + off THEN
+        tat := present + off; -- also when the spend is denied
+      END IF;
+      IF op IN (is_spend, is_spend_only, is_forgive, is_up_to) THEN
+        IF passes AND inc > 0 AND tat <= present + (off - inc) THEN
+          tat := greatest(tat, present) + inc;
+        END IF;
+      ELSIF op = is_reset THEN
+        IF passes THEN
+          tat := no_tat;
+        END IF;
+      ELSIF passes AND tat > present
+          AND (op = is_refund OR (op = is_withdraw AND tat = charges[at + 5])) THEN
+        back := inc;
+        IF op = is_refund THEN -- no more than what is left until its end
+          IF charges[at + 5] <= present THEN
+            back := 0;
+          ELSIF charges[at + 5] < present + inc THEN
+            back := charges[at + 5] - present;
+          END IF;
+        END IF;
+        IF back > 0 THEN
+          tat := CASE WHEN tat <= present + back THEN present ELSE tat - back END;
+        END IF;
+      END IF;
+      IF tat <> tats[k] THEN
+        tats[k] := tat;
+        wrote := true;
+      END IF;
+      at := at + 5;
+    END LOOP;
+    first := at;
+  END LOOP;
+
+  IF wrote THEN
+    UPDATE sluice_bucket b SET tat = u.tat
+    FROM unnest(keys, tats) AS u (key, tat)
+    WHERE b.key = u.key AND b.tat <> u.tat;
+  END IF;
+  RETURN answer;
+END
+$$;
+
+-- As sluice_decide_v1, by the server's clock. This is what a role with the least rights may call.
+--
+--   lazy  whether the answer need not wait until the disk has it
+CREATE OR REPLACE FUNCTION sluice_charge_v1(
+  lazy boolean, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp SET lock_timeout = '${wait}' AS $$
+BEGIN
+  IF lazy THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  RETURN sluice_decide_v1(NULL, keys, charges, sizes);
+END
+$$;
+
+-- One spend of one bucket and of more than nothing, the most frequent call, in one statement while
+-- it is granted.
+--
+-- Returns the present and the TAT that it found, flipped; null as sluice_decide_v1. A TAT that is
+-- not ahead of the present is answered as no TAT: both are a full bucket. Where the bucket was full,
+-- the present is the one that the new TAT was made of.
+CREATE OR REPLACE FUNCTION sluice_spend_v1(lazy boolean, bucket bytea, inc bigint, off bigint)
+RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp SET lock_timeout = '${wait}' AS $$
+DECLARE
+  no_tat CONSTANT bigint := -9223372036854775808;
+  found_tat bigint;
+  present bigint;
+BEGIN
+  IF lazy THEN
+    PERFORM set_config('synchronous_commit', 'off', true);
+  END IF;
+  INSERT INTO sluice_bucket AS b (key, tat) VALUES (bucket, sluice_now_v1() + inc)
+  ON CONFLICT (key) DO UPDATE SET tat = greatest(b.tat, sluice_now_v1()) + inc
+  WHERE b.tat <= sluice_now_v1() + (off - inc)
+  RETURNING b.tat - inc INTO found_tat;
+  IF FOUND THEN
+    present := sluice_now_v1();
+    IF found_tat <= present THEN
+      RETURN ARRAY[found_tat, no_tat];
+    END IF;
+    RETURN ARRAY[present, found_tat];
+  END IF;
+  -- Denied. The row is locked now, so this decides by a time after the wait for it.
+  RETURN sluice_decide_v1(NULL, ARRAY[bucket], ARRAY[1, 1, inc, off, 0], ARRAY[1]);
+END
+$$;
+
+-- What checks need: the present, and the TAT of each bucket in the order of keys. Locks nothing.
+CREATE OR REPLACE FUNCTION sluice_read_v1(keys bytea[])
+RETURNS bigint[] LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp AS $$
+  SELECT sluice_now_v1() || array_agg(coalesce(b.tat, -9223372036854775808) ORDER BY k.place)
+    FROM unnest(keys) WITH ORDINALITY AS k (key, place) LEFT JOIN sluice_bucket b ON b.key = k.key
+$$;
+
+-- Deletes full buckets among the next keys, and waits for nobody: locked rows stay for another time.
+--
+-- Returns the last of these keys, null at the end of the table, or if another call is at it.
+CREATE OR REPLACE FUNCTION sluice_clean_v1(after bytea, most int)
+RETURNS bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = ${schema}, pg_temp AS $$
+DECLARE
+  looked bytea[];
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(${lock}) THEN
+    RETURN NULL;
+  END IF;
+  SELECT array_agg(n.key) INTO looked FROM (
+    SELECT b.key FROM sluice_bucket b WHERE b.key > after ORDER BY b.key LIMIT most
+  ) AS n;
+  DELETE FROM sluice_bucket b USING (
+    SELECT f.key FROM sluice_bucket f WHERE f.key = ANY (looked) AND f.tat <= sluice_now_v1()
+    FOR UPDATE SKIP LOCKED
+  ) AS d
+  WHERE b.key = d.key;
+  RETURN looked[cardinality(looked)];
+END
+$$;
+
+-- Whoever owns the functions may call them, and nobody else by default.
+REVOKE ALL ON TABLE sluice_bucket FROM PUBLIC;
+REVOKE ALL ON FUNCTION
+  sluice_now_v1(),
+  sluice_decide_v1(bigint, bytea[], bigint[], int[]),
+  sluice_charge_v1(boolean, bytea[], bigint[], int[]),
+  sluice_spend_v1(boolean, bytea, bigint, bigint),
+  sluice_read_v1(bytea[]),
+  sluice_clean_v1(bytea, int)
+FROM PUBLIC;

@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import static dev.sluice.postgres.Eventually.await;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.StoreObserver;
+import dev.sluice.testkit.servers.LocalPostgres;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.IntStream;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+
+/** A store on a real PostgreSQL: its connections, its bad days, its rights. */
+@Tag("slow")
+final class PostgresStoreTest {
+
+  private static final long HOUR = TimeUnit.HOURS.toNanos(1);
+  private static final Duration PATIENT = Duration.ofSeconds(20);
+
+  private String url;
+  private DataSource source;
+
+  @BeforeEach
+  void aDatabase() throws SQLException {
+    url = LocalPostgres.newDatabase();
+    source = PostgresUrl.dataSource(url);
+    String name = url.substring(url.lastIndexOf('/') + 1);
+    execute("ALTER DATABASE " + name + " SET synchronous_commit = on");
+    execute("ALTER DATABASE " + name + " SET deadlock_timeout = '100ms'");
+    PostgresStore.create(source, Durability.UNLOGGED, null);
+  }
+
+  private static Charge spend(String key, int burst) {
+    return new Charge(key, Op.SPEND, HOUR, burst * HOUR, Effect.NO_END);
+  }
+
+  private static boolean allows(Charge charge, Reading found) {
+    return charge.passes(found.nowNanos(), found.tatNanos());
+  }
+
+  private long number(String sql) throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery(sql)) {
+      assertThat(rows.next()).isTrue();
+      return rows.getLong(1);
+    }
+  }
+
+  private void execute(String sql) throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
+    }
+  }
+
+  @Test
+  void charge_byManyThreads_grantsTheBurst_onAFewConnections() throws InterruptedException {
+    ConcurrentSkipListSet<String> servers = new ConcurrentSkipListSet<>();
+    AtomicInteger batches = new AtomicInteger();
+    AtomicInteger calls = new AtomicInteger();
+    StoreObserver observer =
+        new StoreObserver() {
+          @Override
+          public void called(String server, Result result, int shared, int charges, long nanos) {
+            servers.add(server + " " + result);
+            calls.incrementAndGet();
+            batches.addAndGet(shared);
+          }
+        };
+    AtomicInteger granted = new AtomicInteger();
+    try (BucketStore store =
+        PostgresStore.builder(source)
+            .timeout(PATIENT)
+            .denials(Duration.ZERO)
+            .observer(observer)
+            .open()) {
+      Charge charge = spend("1:hot", 500);
+      List<Thread> threads =
+          IntStream.range(0, 64)
+              .mapToObj(
+                  i ->
+                      new Thread(
+                          () -> {
+                            for (int j = 0; j < 20; j++) {
+                              if (allows(charge, store.charge(List.of(charge)).get(0))) {
+                                granted.incrementAndGet();
+                              }
+                            }
+                          }))
+              .toList();
+      threads.forEach(Thread::start);
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    assertThat(granted).hasValue(500);
+    assertThat(servers).singleElement().asString().endsWith(" ANSWERED");
+    assertThat(batches).hasValue(64 * 20);
+    assertThat(calls.get()).as("calls, which callers share").isLessThan(64 * 20 / 2);
+  }
+
+  @Test
+  void chargeAsync_ofManyCallers_waitsForNoThread() {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      List<CompletableFuture<List<Reading>>> answers = new ArrayList<>();
+      for (int i = 0; i < 2_000; i++) {
+        answers.add(store.chargeAsync(List.of(spend("1:" + i % 100, 30))).toCompletableFuture());
+      }
+      long granted =
+          answers.stream().filter(one -> allows(spend("", 30), one.join().get(0))).count();
+      assertThat(granted).isEqualTo(2_000);
+    }
+  }
+
+  @Test
+  void batch_thatIsDeniedInOneBucket_leavesNoTraceInTheOther() {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      Charge empty = spend("b", 1);
+      Charge full = spend("a", 1);
+      assertThat(allows(empty, store.charge(List.of(empty)).get(0))).isTrue();
+      List<Reading> denied = store.charge(List.of(full, empty));
+      assertThat(allows(empty, denied.get(1))).isFalse();
+      assertThat(allows(full, store.charge(List.of(full)).get(0))).isTrue();
+    }
+  }
+
+  @Test
+  void keys_thatAreNotUtf8_areBucketsOfTheirOwn() {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      for (String key : List.of("1:\ud800", "1:?", "1:\u0000", "1:\ud83d\ude00")) {
+        Charge charge = spend(key, 1);
+        assertThat(allows(charge, store.charge(List.of(charge)).get(0))).isTrue();
+        assertThat(allows(charge, store.charge(List.of(charge)).get(0))).isFalse();
+      }
+    }
+  }
+
+  @Test
+  void keyThatIsTooLong_failsAlone() {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).connections(1).open()) {
+      String text = IntStream.range(0, 20_000).mapToObj(i -> i + "x").reduce("", String::concat);
+      List<CompletableFuture<List<Reading>>> answers = new ArrayList<>();
+      for (int i = 0; i < 20; i++) {
+        String key = i == 10 ? text : "1:" + i;
+        answers.add(store.chargeAsync(List.of(spend(key, 1))).toCompletableFuture());
+      }
+      for (int i = 0; i < 20; i++) {
+        if (i != 10) {
+          assertThat(allows(spend("", 1), answers.get(i).join().get(0))).isTrue();
+        }
+      }
+      assertThatThrownBy(answers.get(10)::join)
+          .hasCauseInstanceOf(StoreException.class)
+          .hasMessageContaining("nothing was charged");
+    }
+  }
+
+  // Bad days
+
+  @Test
+  void open_withoutTheTable_saysWhatToRun() {
+    DataSource empty = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    assertThatThrownBy(() -> PostgresStore.builder(empty).open())
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("no table sluice_bucket; run `sluice store create`");
+  }
+
+  @Test
+  void open_withAnotherDurability_isRefused_untilTheTableIsCreatedForIt() throws SQLException {
+    assertThatThrownBy(() -> PostgresStore.builder(source).durability(Durability.SYNC).open())
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("a table sluice_bucket that is unlogged");
+    for (Durability durability : List.of(Durability.SYNC, Durability.ASYNC, Durability.UNLOGGED)) {
+      PostgresStore.create(source, durability, null);
+      try (BucketStore store =
+          PostgresStore.builder(source).durability(durability).timeout(PATIENT).open()) {
+        Charge charge = spend("1:" + durability, 1);
+        assertThat(allows(charge, store.charge(List.of(charge)).get(0))).isTrue();
+        List<Charge> batch = List.of(charge, spend("1:other" + durability, 1));
+        assertThat(allows(charge, store.charge(batch).get(0))).isFalse();
+      }
+    }
+  }
+
+  @Test
+  void open_ofADatabaseThatIsAway_succeeds_andChargesFail() {
+    String away = "postgresql://postgres@127.0.0.1:1/none";
+    try (BucketStore store = PostgresStore.builder(away).open()) {
+      assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 1))))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("nothing was charged");
+      assertThatThrownBy(store::ping).isInstanceOf(StoreException.class);
+    }
+  }
+
+  @Test
+  void connectionsThatTheServerEnds_areReplaced() throws SQLException {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      var unused = store.charge(List.of(spend("1:a", 9)));
+      execute(
+          "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+              + " WHERE datname = current_database() AND pid <> pg_backend_pid()");
+      await()
+          .ignoreExceptions()
+          .untilAsserted(() -> assertThat(store.charge(List.of(spend("1:b", 9_999)))).isNotEmpty());
+    }
+  }
+
+  /** A transaction of somebody else holds the row for longer than the call may take. */
+  @Test
+  void rowThatIsLocked_endsTheCallByItsTimeOut_onBothSides() throws SQLException {
+    try (BucketStore store = PostgresStore.builder(source).timeout(Duration.ofMillis(300)).open();
+        Connection other = source.getConnection();
+        Statement statement = other.createStatement()) {
+      var unused = store.charge(List.of(spend("1:a", 9)));
+      other.setAutoCommit(false);
+      statement.execute("SELECT * FROM sluice_bucket FOR UPDATE");
+      assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 9))))
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("timed out");
+      awaitWaiting(0);
+      other.rollback();
+      await()
+          .ignoreExceptions()
+          .untilAsserted(() -> assertThat(store.charge(List.of(spend("1:b", 999)))).isNotEmpty());
+    }
+  }
+
+  /**
+   * Others lock the rows in another order. The call has a, waits for b, and then closes a cycle.
+   */
+  @Test
+  void deadlockWithAnotherUserOfTheTable_isTriedAgain() throws Exception {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open();
+        Connection second = source.getConnection();
+        Statement ofSecond = second.createStatement();
+        Connection third = source.getConnection();
+        Statement ofThird = third.createStatement()) {
+      List<Charge> all = List.of(spend("a", 9), spend("b", 9), spend("c", 9));
+      var unused = store.charge(all);
+      second.setAutoCommit(false);
+      ofSecond.execute("SELECT * FROM sluice_bucket WHERE key = 'b'::bytea FOR UPDATE");
+      third.setAutoCommit(false);
+      ofThird.execute("SET deadlock_timeout = '30s'"); // so that it is the call that ends
+      ofThird.execute("SELECT * FROM sluice_bucket WHERE key = 'c'::bytea FOR UPDATE");
+      CompletableFuture<List<Reading>> answer = store.chargeAsync(all).toCompletableFuture();
+      awaitWaiting(1);
+      CompletableFuture<Boolean> cycle =
+          CompletableFuture.supplyAsync(
+              () -> {
+                try {
+                  return ofThird.execute(
+                      "SELECT * FROM sluice_bucket WHERE key = 'a'::bytea FOR UPDATE");
+                } catch (SQLException e) {
+                  throw new IllegalStateException(e);
+                }
+              });
+      awaitWaiting(2);
+      second.rollback();
+      assertThat(cycle.get(60, TimeUnit.SECONDS)).isTrue();
+      third.rollback();
+      assertThat(answer.get(60, TimeUnit.SECONDS)).hasSize(3);
+      assertThat(allows(spend("", 3), store.charge(List.of(spend("a", 3))).get(0))).isTrue();
+      assertThat(allows(spend("", 3), store.charge(List.of(spend("a", 3))).get(0))).isFalse();
+    }
+  }
+
+  private void awaitWaiting(int sessions) {
+    await()
+        .until(
+            () ->
+                number(
+                        "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                            + " AND datname = current_database()")
+                    == sessions);
+  }
+
+  @Test
+  void roleWithTheLeastRights_decides_andMayNotCallByItsOwnTime() throws SQLException {
+    String role = "least_" + Long.toHexString(System.nanoTime());
+    execute("CREATE ROLE " + role + " LOGIN");
+    try {
+      PostgresStore.create(source, Durability.UNLOGGED, role);
+      String as = url.replace("postgres@", role + "@");
+      try (BucketStore store = PostgresStore.builder(as).timeout(PATIENT).open()) {
+        Charge charge = spend("1:a", 1);
+        assertThat(allows(charge, store.charge(List.of(charge)).get(0))).isTrue();
+        assertThat(store.charge(List.of(charge, spend("1:b", 1)))).hasSize(2);
+      }
+      try (BucketStore store = PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open()) {
+        assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 1))))
+            .hasMessageContaining("permission denied")
+            .hasMessageContaining("nothing was charged");
+      }
+    } finally {
+      execute("DROP OWNED BY " + role);
+      execute("DROP ROLE " + role);
+    }
+  }
+
+  @Test
+  void clean_deletesFullBuckets_andWaitsForNobody() throws SQLException {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      for (int i = 0; i < 20; i++) {
+        var unused = store.charge(List.of(new Charge("1:" + i, Op.SPEND, 1, 1, Effect.NO_END)));
+      }
+      var unused = store.charge(List.of(spend("2:live", 1)));
+    }
+    try (Connection other = source.getConnection();
+        Statement lock = other.createStatement()) {
+      other.setAutoCommit(false);
+      lock.execute("SELECT * FROM sluice_bucket WHERE key = '1:7'::bytea FOR UPDATE");
+      assertThat(number("SELECT octet_length(sluice_clean_v1('', 10))")).isPositive();
+      assertThat(number("SELECT octet_length(sluice_clean_v1('1:17', 100))")).isPositive();
+      assertThat(number("SELECT octet_length(sluice_clean_v1('', 100))")).isPositive();
+      other.rollback();
+    }
+    assertThat(number("SELECT count(*) FROM sluice_bucket")).isEqualTo(2);
+  }
+
+  /** As behind a pooler that gives each call another session. */
+  @Test
+  void statementsThatTheSessionDoesNotKnow_areNeededNoMore() throws SQLException {
+    try (Connection only = source.getConnection();
+        Statement session = only.createStatement()) {
+      DataSource lent =
+          Proxies.of(
+              DataSource.class,
+              source,
+              (method, result) -> {
+                if (result instanceof Connection other) {
+                  other.close();
+                  return only;
+                }
+                return result;
+              });
+      try (BucketStore store = PostgresStore.builder(lent).connections(1).timeout(PATIENT).open()) {
+        for (int i = 0; i < 30; i++) {
+          var unused = store.charge(List.of(spend("1:a", 99)));
+          if (i % 7 == 6) {
+            session.execute("DEALLOCATE ALL");
+          }
+        }
+        Charge last = spend("1:a", 31);
+        assertThat(allows(last, store.charge(List.of(last)).get(0))).isTrue();
+        assertThat(allows(last, store.charge(List.of(last)).get(0))).isFalse();
+      }
+    }
+  }
+
+  // The URL
+
+  @Test
+  void url_withABadOption_isRefused_byName() {
+    for (String[] wrong :
+        List.of(
+            new String[] {"durabilty=sync", "durabilty", "did you mean \"durability\"?"},
+            new String[] {"durability=fsync", "expected one of unlogged, async, sync"},
+            new String[] {"connections=17", "found 17, expected 1 to 16"},
+            new String[] {"connections=two", "found \"two\", expected a whole number"},
+            new String[] {"timeout=0s", "found 0s, expected 1ms to 1h"})) {
+      assertThatThrownBy(() -> PostgresStore.builder(url + "?" + wrong[0]))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageContaining(wrong[1])
+          .hasMessageContaining(wrong[wrong.length - 1]);
+    }
+  }
+
+  @Test
+  void url_withTheOptionsOfTheStoreAndTheDriver_opens() {
+    String all =
+        url
+            + "?durability=unlogged&connections=1&prefix=a%26b:&timeout=20s&denials=off"
+            + "&queue=10&failures=2&probe=1s&ApplicationName=shop";
+    try (BucketStore store = PostgresStore.builder(all).open()) {
+      assertThat(store.charge(List.of(spend("1:a", 1)))).hasSize(1);
+      assertThat(store).asString().startsWith("postgresql://127.0.0.1:").doesNotContain("?");
+    }
+  }
+}
