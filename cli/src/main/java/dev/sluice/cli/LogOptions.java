@@ -121,8 +121,7 @@ final class LogOptions {
   }
 
   /** Runs a replay with these options. */
-  ReplayResult run(
-      Replay.Builder replay, @Nullable String format, List<Source> sources, Console console) {
+  ReplayResult run(Replay replay, @Nullable String format, List<Source> sources, Console console) {
     ProgressLine progress = new ProgressLine(console.err());
     long startNanos = System.nanoTime();
     try {

@@ -90,7 +90,7 @@ final class LogReplay {
       SimulateCommand.requireWritable(report);
     }
     Limits limits = log.limits(files);
-    Replay.Builder replay =
+    Replay replay =
         Replay.of(limits, sources).against(against == null ? null : candidate(against, files));
     if (csv == null) {
       return print(log.run(replay, format, sources, console), conditions, names, console);

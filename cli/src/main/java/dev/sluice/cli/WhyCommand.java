@@ -109,7 +109,7 @@ final class WhyCommand implements Callable<Integer> {
       InputStream in = name.equals("-") ? console.in() : InputFiles.open(Path.of(name));
       sources.add(new LogOptions.Source(name, in));
     }
-    Replay.Builder replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
+    Replay replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
     ReplayResult result = log.run(replay, format, sources, console);
     if (charged == 0) {
       console.line(

@@ -2,6 +2,7 @@
 package dev.sluice.replay;
 
 import java.time.ZoneId;
+import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -149,7 +150,11 @@ public record ReplayResult(
    * @param denied those that were denied
    * @param served those of the denied ones that the log says were answered below 400
    */
-  public record Client(String name, long requests, long denied, long served) {}
+  public record Client(String name, long requests, long denied, long served) {
+
+    static final Comparator<Client> MOST_DENIED =
+        Comparator.comparingLong(Client::denied).reversed().thenComparing(Client::name);
+  }
 
   /**
    * The minute with the most denied requests.
@@ -159,7 +164,14 @@ public record ReplayResult(
    * @param client the one with the most of them
    * @param ofClient how many are that client's
    */
-  public record WorstMinute(long atNanos, long denied, String client, long ofClient) {}
+  public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
+
+    /** The client with the most denied requests first. */
+    static final Comparator<WorstMinute> BY_CLIENT =
+        Comparator.comparingLong(WorstMinute::ofClient)
+            .reversed()
+            .thenComparing(WorstMinute::client);
+  }
 
   /**
    * What the candidate does instead.

@@ -230,7 +230,7 @@ final class ReplayTest {
   void costField_thatNoRequestHas_isRefused() {
     String log = "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"tokens\":2}\n";
     for (String text : List.of(log, "time,client,tokens\n2026-11-26T00:00:00Z,203.0.113.1,2\n")) {
-      Replay.Builder replay =
+      Replay replay =
           Replay.of(assertDoesNotThrow(() -> limits(LIMITS, "")), sources(text))
               .format(text.equals(log) ? "json" : "csv")
               .counts(List.of("Calls={ip}"))
@@ -298,7 +298,7 @@ final class ReplayTest {
     String unknown = absent.replace("  - {number: 1002, name: Calls, id: ipAddress}\n", "");
     for (String candidate : List.of(absent, unknown)) {
       for (List<String> counts : List.of(List.<String>of(), List.of("Calls={ip}"))) {
-        Replay.Builder replay =
+        Replay replay =
             Replay.of(base, sources(traffic(1, 10)))
                 .counts(counts)
                 .against(limits(candidate, ""))
@@ -322,10 +322,10 @@ final class ReplayTest {
   void logWhoseRequestsLackWhatIsCounted_isRefused() throws IOException {
     Limits limits = limits(LIMITS, "");
     String log = "time,client\n2026-11-26T00:00:00Z,203.0.113.1\n";
-    Replay.Builder noClient =
+    Replay noClient =
         Replay.of(limits, sources(log)).format("csv:time=time").counts(List.of("Calls={ip}"));
     assertTrue(assertThrows(LogException.class, noClient::run).getMessage().endsWith("have ip"));
-    Replay.Builder noField =
+    Replay noField =
         Replay.of(limits, sources(log)).format("csv").counts(List.of("PerKey={field:tenant}"));
     assertTrue(
         assertThrows(LogException.class, noField::run).getMessage().endsWith("field:tenant"));
@@ -417,7 +417,7 @@ final class ReplayTest {
               .formatted(i / 250, i % 250);
       log.append(line.repeat(i % 1000 == 999 ? 30 : 1));
     }
-    Replay.Builder replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
+    Replay replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
     replay.mostClients = 100;
     ReplayResult result = replay.run();
     assertTrue(!result.totals().exact());
