@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.ClientNames;
@@ -91,7 +92,8 @@ final class LogReplay {
     }
     Limits limits = log.limits(files);
     Replay replay =
-        Replay.of(limits, sources).against(against == null ? null : candidate(against, files));
+        Replay.of(limits, sources)
+            .against(against == null ? null : candidate(against, files, limits));
     if (csv == null) {
       return print(log.run(replay, format, sources, console), conditions, names, console);
     }
@@ -135,8 +137,8 @@ final class LogReplay {
     }
   }
 
-  /** The candidate, whose names may be declared by the files of the limits in force. */
-  private static Limits candidate(Path file, LimitFileOptions files) {
+  /** The candidate, which has the names of the limits in force unless it declares its own. */
+  private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
     InputFiles.require("--against", file);
     var candidate = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);
     Path overrides = files.overrides();
@@ -144,7 +146,9 @@ final class LogReplay {
       candidate.overrides(overrides);
     }
     Path names = files.names();
-    if (names != null) {
+    if (!LimitFileOptions.declaresNames(file)) {
+      candidate.catalogue(inForce.catalogue()).samples(Catalogue.of());
+    } else if (names != null) {
       candidate.names(names);
     }
     return candidate.companion(RuleBook.reader()).build().load();

@@ -128,9 +128,7 @@ final class ReplayCommand implements Callable<Integer> {
       requireMemory();
       List<LogOptions.Source> sources = new ArrayList<>();
       sources.add(new LogOptions.Source(first, in));
-      recordings.stream()
-          .skip(1)
-          .forEach(name -> sources.add(new LogOptions.Source(name, opened(name))));
+      sources.addAll(LogOptions.sources(recordings.subList(1, recordings.size()), console));
       return log.run(files, format, sources, console);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

@@ -41,6 +41,8 @@ public final class Replay {
   @Nullable Consumer<Denial> denials;
   @Nullable String watchedLimit;
   String watchedId = "";
+  @Nullable String demandedLimit;
+  Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
   int mostClients = MOST_CLIENTS; // fewer for tests
 
@@ -254,6 +256,20 @@ public final class Replay {
   }
 
   /**
+   * Takes what requests ask of a limit, instead of deciding them.
+   *
+   * @param limit the limit's name
+   * @param taker takes each request that the rules or counts charge to the limit
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public Replay demands(String limit, Demands taker) {
+    this.demandedLimit = limit;
+    this.demands = taker;
+    return this;
+  }
+
+  /**
    * Reads the logs and decides each request.
    *
    * @return what came of it
@@ -268,6 +284,20 @@ public final class Replay {
       throw new LogException(String.valueOf(e.getMessage()));
     }
     return run.result();
+  }
+
+  /** Takes what requests ask of a limit, in the order of the log's time. */
+  @FunctionalInterface
+  public interface Demands {
+
+    /**
+     * Takes a request.
+     *
+     * @param atNanos when, in nanoseconds since the epoch
+     * @param id what is limited, in its canonical form; never one that has an override
+     * @param cost the tokens, which may be more than any burst
+     */
+    void take(long atNanos, String id, long cost);
   }
 
   /**

@@ -57,6 +57,7 @@ final class ReplayRun {
     private int client;
     private boolean isWatched;
     private boolean lacksCost;
+    private Map<String, Long> demands = Map.of();
 
     Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
       this.columns = columns;
@@ -226,6 +227,10 @@ final class ReplayRun {
     lastNanos = at;
     count(line.base.outcome());
     lackedCost += line.lacksCost ? 1 : 0;
+    if (options.demandedLimit != null) {
+      line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
+      return;
+    }
     IntSupplier numbered = () -> numbered(line, true);
     boolean isWatched = line.isWatched;
     long levelBefore = isWatched ? level() : 0;
@@ -314,6 +319,9 @@ final class ReplayRun {
     Known made = new Known(columns, key, name, ofBase, ofOther);
     made.client = clients.number(name);
     made.lacksCost = cost < 0;
+    if (options.demandedLimit != null) {
+      made.demands = base.demands(options.demandedLimit, request, options.client, hits);
+    }
     made.isWatched =
         watched != null
             && ofBase.together().stream()
