@@ -8,27 +8,35 @@ import dev.sluice.limit.Limits;
 import dev.sluice.replay.ClientNames;
 import dev.sluice.replay.DenialsCsv;
 import dev.sluice.replay.FailIf;
+import dev.sluice.replay.LogException;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayJson;
 import dev.sluice.replay.ReplayPage;
 import dev.sluice.replay.ReplayResult;
 import dev.sluice.replay.ReplayText;
+import dev.sluice.replay.Shards;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The part of {@code sluice replay} that reads access logs: its options, and the run. */
 final class LogReplay {
+
+  private static final Pattern SHARD = Pattern.compile("([0-9]{1,6})/([0-9]{1,6})");
 
   @Mixin private LogOptions log = new LogOptions();
 
@@ -68,9 +76,28 @@ final class LogReplay {
       description = "Writes a page with charts that needs no network and no script.")
   private @Nullable Path report;
 
+  @Option(
+      names = "--shard",
+      paramLabel = "N/OF",
+      description =
+          "Decides only the requests whose ids belong to this shard, such as 3/16. Clients are ids"
+              + " then. --merge joins the results.")
+  private @Nullable String shard;
+
+  @Option(
+      names = "--merge",
+      description = "Joins the results of all shards, which --shard and --json printed into FILEs.")
+  private boolean merge;
+
+  boolean isMerge() {
+    return merge;
+  }
+
   /** Whether an option was given that only logs have. */
   boolean isAskedFor() {
     return log.isAskedFor()
+        || merge
+        || shard != null
         || against != null
         || !failIf.isEmpty()
         || ids != null
@@ -85,7 +112,7 @@ final class LogReplay {
       @Nullable String format,
       List<LogOptions.Source> sources,
       Console console) {
-    List<FailIf> conditions = conditions();
+    List<FailIf> conditions = conditions(against != null);
     ClientNames names = names();
     if (report != null) {
       SimulateCommand.requireWritable(report);
@@ -94,6 +121,10 @@ final class LogReplay {
     Replay replay =
         Replay.of(limits, sources)
             .against(against == null ? null : candidate(against, files, limits));
+    int[] part = shard();
+    if (part.length > 0) {
+      replay.shard(part[0], part[1]);
+    }
     if (csv == null) {
       return print(log.run(replay, format, sources, console), conditions, names, console);
     }
@@ -105,9 +136,57 @@ final class LogReplay {
     }
   }
 
+  /** Joins the results of shards; returns the exit code. */
+  int merge(LimitFileOptions files, List<String> results, Console console) {
+    if (log.isAskedFor() || against != null || shard != null || csv != null || !files.none()) {
+      throw new InputException(
+          "--merge: found options that read logs, expected only results of shards, --json, --report,"
+              + " --fail-if and --ids");
+    }
+    Shards shards = new Shards();
+    ReplayResult joined;
+    try {
+      for (String result : results) {
+        try (InputStream in =
+            result.equals("-") ? console.in() : InputFiles.open(Path.of(result))) {
+          shards.add(result, new String(in.readAllBytes(), StandardCharsets.UTF_8));
+        } catch (IOException e) {
+          throw new InputException("%s: can't be read: %s".formatted(result, e.getMessage()));
+        }
+      }
+      joined = shards.joined();
+    } catch (LogException e) {
+      throw new InputException("--merge: " + e.getMessage());
+    }
+    List<FailIf> conditions = conditions(joined.change() != null);
+    if (report != null) {
+      SimulateCommand.requireWritable(report);
+    }
+    return print(joined, conditions, names(), console);
+  }
+
+  /** The number of the shard, and how many there are; empty for all requests. */
+  private int[] shard() {
+    if (shard == null) {
+      return new int[0];
+    }
+    Matcher parts = SHARD.matcher(shard);
+    int number = parts.matches() ? Integer.parseInt(parts.group(1)) : 0;
+    int of = parts.matches() ? Integer.parseInt(parts.group(2)) : 0;
+    if (number < 1 || number > of) {
+      throw new InputException(
+          "--shard: found %s, expected N/OF such as 3/16, with N from 1 to OF"
+              .formatted(SafeText.quote(shard)));
+    }
+    return new int[] {number, of};
+  }
+
   private int print(
       ReplayResult result, List<FailIf> conditions, ClientNames names, Console console) {
-    String candidate = against == null ? "" : String.valueOf(against.getFileName());
+    String candidate =
+        against != null
+            ? String.valueOf(against.getFileName())
+            : result.change() == null ? "" : "the candidate";
     if (report != null) {
       write(report, ReplayPage.html(result, candidate, names));
       console.err().println("report: " + report);
@@ -154,7 +233,7 @@ final class LogReplay {
     return candidate.companion(RuleBook.reader()).build().load();
   }
 
-  private List<FailIf> conditions() {
+  private List<FailIf> conditions(boolean hasCandidate) {
     List<FailIf> conditions = new ArrayList<>();
     for (String text : failIf) {
       FailIf condition;
@@ -163,7 +242,7 @@ final class LogReplay {
       } catch (IllegalArgumentException e) {
         throw new InputException("--fail-if: " + e.getMessage());
       }
-      if (condition.needsCandidate() && against == null) {
+      if (condition.needsCandidate() && !hasCandidate) {
         throw new InputException("--fail-if: " + condition.metric() + " requires --against FILE");
       }
       conditions.add(condition);

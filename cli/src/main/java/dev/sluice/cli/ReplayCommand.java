@@ -110,6 +110,9 @@ final class ReplayCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     requireFormat();
+    if (log.isMerge()) {
+      return log.merge(files, recordings, console);
+    }
     if (files.limits() == null && files.overrides() == null) {
       throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }

@@ -198,6 +198,33 @@ final class LogReplayTest {
   }
 
   @Test
+  void shards_areMerged() throws IOException {
+    String candidate = write("candidate.yml", LIMITS.replace("burst: 2", "burst: 1"));
+    String count = "--count=LoginsPerClient={ip}";
+    List<String> args = new ArrayList<>(List.of("replay", "--merge"));
+    for (int i = 1; i <= 3; i++) {
+      Cli shard = replay(count, "--json", "--against", candidate, "--shard", i + "/3", log);
+      assertThat(shard.err()).isEmpty();
+      args.add(write(i + ".json", shard.out()));
+    }
+    Cli whole = replay(count, "--against", candidate, log);
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .isEqualTo(whole.out().replace("candidate.yml", "the candidate"));
+    args.add("--json");
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .isEqualTo(replay(count, "--json", "--against", candidate, log).out());
+    args.addAll(List.of("--fail-if", "newly-denied-requests > 0"));
+    assertThat(Cli.run(args.toArray(String[]::new)).code()).isEqualTo(Exit.NO);
+
+    Cli one = Cli.run("replay", "--merge", args.get(2), args.get(3));
+    assertThat(one.err()).contains("--merge: the shard 3 of 3 is missing");
+    assertThat(one.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(Cli.run("replay", "--merge", "--limits", limits, args.get(2)).err())
+        .contains("--merge: found options that read logs");
+    assertThat(replay(count, "--shard", "4/3", log).err()).contains("--shard: found \"4/3\"");
+  }
+
+  @Test
   void fit_printsALimit_thatIsACandidate() throws IOException {
     Cli run = fit("--never-deny", "50%", log);
     assertThat(run.err()).isEmpty();

@@ -41,6 +41,8 @@ public final class Replay {
   @Nullable Consumer<Denial> denials;
   @Nullable String watchedLimit;
   String watchedId = "";
+  int shard;
+  int shards; // 0 for all requests
   @Nullable String demandedLimit;
   Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
@@ -252,6 +254,25 @@ public final class Replay {
     this.watchedLimit = limit;
     this.watchedId = id;
     this.steps = taker;
+    return this;
+  }
+
+  /**
+   * Decides only the requests whose ids belong to a shard, by a hash that never changes. Every
+   * shard reads all lines. {@link Shards} joins the results.
+   *
+   * @param number from 1
+   * @param of the number of shards
+   * @return this
+   */
+  @CanIgnoreReturnValue
+  public Replay shard(int number, int of) {
+    if (number < 1 || number > of) {
+      throw new IllegalArgumentException(
+          "found the shard %s of %s, expected one from 1 to %2$s".formatted(number, of));
+    }
+    this.shard = number;
+    this.shards = of;
     return this;
   }
 

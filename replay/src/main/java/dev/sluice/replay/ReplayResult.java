@@ -17,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param worst the minute with the most denied requests; null if nothing was denied
  * @param change what the candidate does instead; null without one
  * @param series the requests over time
+ * @param shard which part of the requests this is; null for all of them
  */
 public record ReplayResult(
     Log log,
@@ -26,7 +27,8 @@ public record ReplayResult(
     List<Client> mostDenied,
     @Nullable WorstMinute worst,
     @Nullable Change change,
-    Series series) {
+    Series series,
+    @Nullable Shard shard) {
 
   /**
    * Makes a result.
@@ -39,6 +41,7 @@ public record ReplayResult(
    * @param worst null if nothing was denied
    * @param change null without a candidate
    * @param series the requests over time
+   * @param shard null for all requests
    */
   public ReplayResult {
     rows = List.copyOf(rows);
@@ -106,7 +109,13 @@ public record ReplayResult(
       long denied,
       long clients,
       long deniedClients,
-      long longestWaitNanos) {}
+      long longestWaitNanos) {
+
+    /** The line of the rule; 0 without rules. */
+    int line() {
+      return rule.isEmpty() ? 0 : Integer.parseInt(rule.substring(rule.lastIndexOf(':') + 1));
+    }
+  }
 
   /**
    * Requests that no limit decided, or that the log says too little about.
@@ -234,4 +243,26 @@ public record ReplayResult(
    * @param otherDenied those that the candidate denies; the same without one
    */
   public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
+
+  /**
+   * Which part of the requests a result has: those whose ids belong to a shard. Clients are ids
+   * then; only a request that is charged nothing belongs to its address.
+   *
+   * @param number from 1
+   * @param of the number of shards
+   * @param minutes those with a denied request, which the worst minute of all shards needs
+   */
+  public record Shard(int number, int of, List<WorstMinute> minutes) {
+
+    /**
+     * Makes a shard.
+     *
+     * @param number from 1
+     * @param of the number of shards
+     * @param minutes copied
+     */
+    public Shard {
+      minutes = List.copyOf(minutes);
+    }
+  }
 }

@@ -58,6 +58,7 @@ final class ReplayRun {
     private boolean isWatched;
     private boolean lacksCost;
     private Map<String, Long> demands = Map.of();
+    private boolean isElsewhere; // in another shard
 
     Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
       this.columns = columns;
@@ -83,6 +84,8 @@ final class ReplayRun {
   private final ClientCounts clients;
   private final TimeLine time;
 
+  private long read;
+  private long chargeless;
   private long decided;
   private long skipped;
   private long noRule;
@@ -99,7 +102,7 @@ final class ReplayRun {
   ReplayRun(Replay options) throws IOException {
     this.options = options;
     this.clients = new ClientCounts(options.mostClients);
-    this.time = new TimeLine(clients, false);
+    this.time = new TimeLine(clients, options.shards > 0);
     this.base = new Side(options.limits, RuleBook.of(options.limits), options.counts, clock);
     this.watched =
         options.watchedLimit == null
@@ -194,7 +197,7 @@ final class ReplayRun {
 
   private void requireCost() {
     String field = options.costField;
-    if (field != null && decided > 0 && request.lacks(FIELD + field)) {
+    if (field != null && read > 0 && request.lacks(FIELD + field)) {
       List<String> others =
           reader.format().natives().stream().filter(one -> !one.equalsIgnoreCase(field)).toList();
       throw new LogException(
@@ -205,8 +208,7 @@ final class ReplayRun {
 
   /** A log whose requests all lack what they are charged by shows nothing about limits. */
   private void requireCharges() {
-    long uncharged = options.counts.isEmpty() ? unusable : unusable + free; // a rule may be free
-    if (decided > 0 && uncharged == decided) {
+    if (read > 0 && chargeless == read) {
       List<String> absent =
           lacking().stream().map(ReplayResult.Lacking::word).distinct().sorted().toList();
       throw new LogException(
@@ -221,11 +223,18 @@ final class ReplayRun {
   private void decide(LogEntry entry, long answered) {
     Known line = known(entry);
     long at = entry.atNanos();
+    read++;
+    Outcome outcome = line.base.outcome();
+    boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty(); // a rule may be free
+    chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
+    if (line.isElsewhere) {
+      return;
+    }
     clock.nowNanos = at;
     decided++;
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
-    count(line.base.outcome());
+    count(outcome);
     lackedCost += line.lacksCost ? 1 : 0;
     if (options.demandedLimit != null) {
       line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
@@ -307,17 +316,20 @@ final class ReplayRun {
     request.show(entry);
     IpAddress address = options.client.find(request);
     String peer = address == null ? request.peer() : null;
-    String name = address != null ? address.toString() : peer == null ? "?" : shortened(peer);
+    String sender = address != null ? address.toString() : peer == null ? "?" : shortened(peer);
     long cost = cost();
     long hits = cost < 0 ? 1 : cost;
     Charges ofBase = base.charges(request, options.client, hits);
     Charges ofOther = other == null ? null : other.charges(request, options.client, hits);
+    String name = options.shards > 0 ? owner(ofBase, ofOther, sender) : sender;
+    long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     if (request.used().cardinality() != columns.length) {
       columns = request.used().stream().toArray();
     }
     key.take(entry, columns);
     Known made = new Known(columns, key, name, ofBase, ofOther);
-    made.client = clients.number(name);
+    made.isElsewhere =
+        options.shards > 0 && Sketch.shard(hash, options.shards) != options.shard - 1;
     made.lacksCost = cost < 0;
     if (options.demandedLimit != null) {
       made.demands = base.demands(options.demandedLimit, request, options.client, hits);
@@ -326,10 +338,12 @@ final class ReplayRun {
         watched != null
             && ofBase.together().stream()
                 .anyMatch(one -> one.bucketKey().equals(watched.bucketKey()));
-    long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
-    base.see(ofBase, made.client, hash);
-    if (other != null && ofOther != null) {
-      other.see(ofOther, made.client, hash);
+    if (!made.isElsewhere) {
+      made.client = clients.number(name);
+      base.see(ofBase, made.client, hash);
+      if (other != null && ofOther != null) {
+        other.see(ofOther, made.client, hash);
+      }
     }
     if (key.length() > LONGEST_REMEMBERED) {
       return made;
@@ -338,6 +352,29 @@ final class ReplayRun {
     known[place ^ 1] = known[place] == null ? known[place ^ 1] : known[place];
     known[place] = made;
     return made;
+  }
+
+  /** The only id that a request is charged to; its sender if there is none. */
+  private String owner(Charges ofBase, @Nullable Charges ofOther, String sender) {
+    List<Transaction> all = new ArrayList<>(ofBase.together());
+    if (ofOther != null) {
+      all.addAll(ofOther.together());
+    }
+    for (Transaction one : all) {
+      Transaction first = all.get(0);
+      if (!one.id().equals(first.id())) {
+        int rule = ofBase.tallies().isEmpty() ? 0 : ofBase.tallies().get(0).line;
+        throw new LogException(
+            "%s charges a request to different ids, %s of %s and %s of %s; so shards cannot decide it"
+                .formatted(
+                    rule == 0 ? "a count or the candidate" : base.rulesFile() + ":" + rule,
+                    SafeText.quote(first.id()),
+                    first.name().name(),
+                    SafeText.quote(one.id()),
+                    one.name().name()));
+      }
+    }
+    return all.isEmpty() ? sender : shortened(all.get(0).id());
   }
 
   /** A name of bounded length, since the names of all clients are kept. */
@@ -435,7 +472,10 @@ final class ReplayRun {
         clients.mostDenied(),
         TimeLine.worst(minutes),
         other == null ? null : change(other, totals),
-        time.series());
+        time.series(),
+        options.shards == 0
+            ? null
+            : new ReplayResult.Shard(options.shard, options.shards, minutes));
   }
 
   private ReplayResult.Change change(Side candidate, Totals totals) {
@@ -466,12 +506,8 @@ final class ReplayRun {
                     clients.isExact() ? tally.clients.cardinality() : tally.sketch.estimate(),
                     tally.deniedClients.cardinality(),
                     tally.longestWaitNanos))
-        .sorted(Comparator.comparing(Row::rule, Comparator.comparingInt(ReplayRun::line)))
+        .sorted(Comparator.comparingInt(Row::line))
         .toList();
-  }
-
-  private static int line(String rule) {
-    return rule.isEmpty() ? 0 : Integer.parseInt(rule.substring(rule.lastIndexOf(':') + 1));
   }
 
   private List<ReplayResult.Lacking> lacking() {

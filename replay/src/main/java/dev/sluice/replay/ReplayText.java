@@ -56,6 +56,10 @@ public final class ReplayText {
     }
     text.append(result.totals().exact() ? ", " : ", about ")
         .append(Words.counted(result.totals().clients(), "client"));
+    var shard = result.shard();
+    if (shard != null) {
+      text.append(" in shard %s of %s".formatted(shard.number(), shard.of()));
+    }
     if (log.skipped() > 0) {
       text.append(", %s left out by status".formatted(Words.whole(log.skipped())));
     }

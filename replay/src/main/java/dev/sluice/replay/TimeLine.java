@@ -120,6 +120,28 @@ final class TimeLine {
     return worst;
   }
 
+  /** Adds the requests of another time line. */
+  void join(Series other) {
+    while (binNanos < other.binNanos()) {
+      coarsen();
+    }
+    for (Bin one : other.bins()) {
+      long[] sum =
+          bins.computeIfAbsent(Math.floorDiv(one.atNanos(), binNanos), unused -> new long[3]);
+      sum[0] += one.requests();
+      sum[1] += one.denied();
+      sum[2] += one.otherDenied();
+    }
+    while (bins.size() > MOST_BINS) {
+      coarsen();
+    }
+  }
+
+  /** Whether bins may have this length. */
+  static boolean isLength(long nanos) {
+    return nanos >= MINUTE && nanos % MINUTE == 0 && Long.bitCount(nanos / MINUTE) == 1;
+  }
+
   /** The requests over time. */
   Series series() {
     List<Bin> series = new ArrayList<>();
