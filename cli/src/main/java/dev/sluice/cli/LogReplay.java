@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -89,6 +90,8 @@ final class LogReplay {
       description = "Joins the results of all shards, which --shard and --json printed into FILEs.")
   private boolean merge;
 
+  @Mixin private ShadowComparison comparison = new ShadowComparison();
+
   boolean isMerge() {
     return merge;
   }
@@ -98,6 +101,7 @@ final class LogReplay {
     return log.isAskedFor()
         || merge
         || shard != null
+        || comparison.isAskedFor()
         || against != null
         || !failIf.isEmpty()
         || ids != null
@@ -118,6 +122,7 @@ final class LogReplay {
       SimulateCommand.requireWritable(report);
     }
     Limits limits = log.limits(files);
+    Map<String, ShadowComparison.Counts> atServer = comparison.ask(console);
     Replay replay =
         Replay.of(limits, sources)
             .against(against == null ? null : candidate(against, files, limits));
@@ -126,11 +131,11 @@ final class LogReplay {
       replay.shard(part[0], part[1]);
     }
     if (csv == null) {
-      return print(log.run(replay, format, sources, console), conditions, names, console);
+      return print(log.run(replay, format, sources, console), conditions, names, atServer, console);
     }
     try (Writer table = Files.newBufferedWriter(csv)) {
       replay.denials(new DenialsCsv(table, names));
-      return print(log.run(replay, format, sources, console), conditions, names, console);
+      return print(log.run(replay, format, sources, console), conditions, names, atServer, console);
     } catch (IOException | UncheckedIOException e) {
       throw new InputException("--csv: %s: can't be written: %s".formatted(csv, e.getMessage()));
     }
@@ -138,7 +143,12 @@ final class LogReplay {
 
   /** Joins the results of shards; returns the exit code. */
   int merge(LimitFileOptions files, List<String> results, Console console) {
-    if (log.isAskedFor() || against != null || shard != null || csv != null || !files.none()) {
+    if (log.isAskedFor()
+        || against != null
+        || shard != null
+        || comparison.isAskedFor()
+        || csv != null
+        || !files.none()) {
       throw new InputException(
           "--merge: found options that read logs, expected only results of shards, --json, --report,"
               + " --fail-if and --ids");
@@ -162,7 +172,7 @@ final class LogReplay {
     if (report != null) {
       SimulateCommand.requireWritable(report);
     }
-    return print(joined, conditions, names(), console);
+    return print(joined, conditions, names(), null, console);
   }
 
   /** The number of the shard, and how many there are; empty for all requests. */
@@ -182,7 +192,11 @@ final class LogReplay {
   }
 
   private int print(
-      ReplayResult result, List<FailIf> conditions, ClientNames names, Console console) {
+      ReplayResult result,
+      List<FailIf> conditions,
+      ClientNames names,
+      @Nullable Map<String, ShadowComparison.Counts> atServer,
+      Console console) {
     String candidate =
         against != null
             ? String.valueOf(against.getFileName())
@@ -197,6 +211,15 @@ final class LogReplay {
       ReplayText.lines(result, candidate, names).forEach(console::line);
     }
     int code = Exit.DONE;
+    if (atServer != null) {
+      List<String> lines = new ArrayList<>();
+      code = comparison.compare(result, atServer, lines) ? Exit.DONE : Exit.NO;
+      if (json) {
+        lines.forEach(console.err()::println);
+      } else {
+        lines.forEach(console::line);
+      }
+    }
     for (FailIf condition : conditions) {
       if (condition.isMet(result)) {
         console.flush();
