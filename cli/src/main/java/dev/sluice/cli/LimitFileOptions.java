@@ -11,6 +11,7 @@ import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -51,6 +52,15 @@ final class LimitFileOptions {
   /** Returns the bundled names, and those that the files declare. */
   Catalogue catalogue() {
     return none() ? BundledNames.catalogue() : files(Strictness.LENIENT).load().catalogue();
+  }
+
+  /** Whether a file of limits has names of its own. */
+  static boolean declaresNames(Path file) {
+    try (Stream<String> lines = Files.lines(file)) {
+      return lines.anyMatch(line -> line.replace("\uFEFF", "").startsWith("names:"));
+    } catch (IOException | UncheckedIOException e) {
+      return false; // the reader of limit files reports it
+    }
   }
 
   boolean none() {

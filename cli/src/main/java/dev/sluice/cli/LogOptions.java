@@ -20,6 +20,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -121,8 +124,7 @@ final class LogOptions {
   }
 
   /** Runs a replay with these options. */
-  ReplayResult run(
-      Replay.Builder replay, @Nullable String format, List<Source> sources, Console console) {
+  ReplayResult run(Replay replay, @Nullable String format, List<Source> sources, Console console) {
     ProgressLine progress = new ProgressLine(console.err());
     long startNanos = System.nanoTime();
     try {
@@ -154,6 +156,34 @@ final class LogOptions {
           "--zone: found %s, expected a zone such as Europe/Berlin or +01:00"
               .formatted(SafeText.quote(zone)));
     }
+  }
+
+  /**
+   * The time of an option, in nanoseconds since the epoch; in the zone of the log if it has none.
+   */
+  long nanos(String option, String text) {
+    try {
+      Instant instant =
+          text.matches(".*T.*(Z|[+-][0-9:]+)")
+              ? OffsetDateTime.parse(text).toInstant()
+              : LocalDateTime.parse(text).atZone(zone()).toInstant();
+      return Math.addExact(
+          Math.multiplyExact(instant.getEpochSecond(), 1_000_000_000L), instant.getNano());
+    } catch (DateTimeException | ArithmeticException e) {
+      throw new InputException(
+          "%s: found %s, expected a time such as 2026-11-26T10:31:00Z"
+              .formatted(option, SafeText.quote(text)));
+    }
+  }
+
+  /** Opens logs. */
+  static List<Source> sources(List<String> names, Console console) {
+    List<Source> sources = new ArrayList<>();
+    for (String name : names) {
+      InputStream in = name.equals(STANDARD_INPUT) ? console.in() : InputFiles.open(Path.of(name));
+      sources.add(new Source(name, in));
+    }
+    return sources;
   }
 
   private Duration window() {

@@ -127,6 +127,7 @@ public final class Main {
     all.put("certify", () -> new CommandLine(new CertifyCommand(console)));
     all.put("covering", () -> new CommandLine(new CoveringCommand(console)));
     all.put("replay", () -> new CommandLine(new ReplayCommand(console)));
+    all.put("fit", () -> new CommandLine(new FitCommand(console)));
     all.put("why", () -> new CommandLine(new WhyCommand(console)));
     all.put("simulate", () -> new CommandLine(new SimulateCommand(console)));
     all.put("check", () -> ActCommand.commandLine(Act.CHECK, console));

@@ -110,6 +110,9 @@ final class ReplayCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     requireFormat();
+    if (log.isMerge()) {
+      return log.merge(files, recordings, console);
+    }
     if (files.limits() == null && files.overrides() == null) {
       throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
@@ -128,9 +131,7 @@ final class ReplayCommand implements Callable<Integer> {
       requireMemory();
       List<LogOptions.Source> sources = new ArrayList<>();
       sources.add(new LogOptions.Source(first, in));
-      recordings.stream()
-          .skip(1)
-          .forEach(name -> sources.add(new LogOptions.Source(name, opened(name))));
+      sources.addAll(LogOptions.sources(recordings.subList(1, recordings.size()), console));
       return log.run(files, format, sources, console);
     } catch (IOException e) {
       throw new UncheckedIOException(e);

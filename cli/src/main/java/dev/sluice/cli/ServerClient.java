@@ -280,6 +280,17 @@ final class ServerClient {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
+  /**
+   * Reads the metrics.
+   *
+   * @return in the text format of Prometheus
+   * @throws InputException if the server refused the request
+   * @throws ExitException if there was no answer
+   */
+  String metrics() {
+    return send("GET", "/metrics", null);
+  }
+
   /** Sends a request, and returns the body of a good answer. */
   private String send(String method, String path, @Nullable Map<String, Object> fields) {
     String before = server.getRawPath().replaceFirst("/+$", "");

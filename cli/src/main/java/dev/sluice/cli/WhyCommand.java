@@ -10,12 +10,8 @@ import dev.sluice.limit.Limits;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.Replay.Step;
 import dev.sluice.replay.ReplayResult;
-import java.io.InputStream;
-import java.nio.file.Path;
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDateTime;
-import java.time.OffsetDateTime;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayDeque;
@@ -101,15 +97,11 @@ final class WhyCommand implements Callable<Integer> {
     if (files.limits() == null) {
       throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
-    long until = at == null ? Long.MAX_VALUE : nanos(at);
+    long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
     Limits limits = log.limits(files);
     Quota quota = quota(limits);
-    List<LogOptions.Source> sources = new ArrayList<>();
-    for (String name : logs) {
-      InputStream in = name.equals("-") ? console.in() : InputFiles.open(Path.of(name));
-      sources.add(new LogOptions.Source(name, in));
-    }
-    Replay.Builder replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
+    List<LogOptions.Source> sources = LogOptions.sources(logs, console);
+    Replay replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
     ReplayResult result = log.run(replay, format, sources, console);
     if (charged == 0) {
       console.line(
@@ -184,20 +176,5 @@ final class WhyCommand implements Callable<Integer> {
         what,
         step.status() < 0 ? "" : ", answered " + step.status(),
         SafeText.printable(step.request()));
-  }
-
-  private long nanos(String text) {
-    try {
-      Instant instant =
-          text.matches(".*T.*(Z|[+-][0-9:]+)")
-              ? OffsetDateTime.parse(text).toInstant()
-              : LocalDateTime.parse(text).atZone(log.zone()).toInstant();
-      return Math.addExact(
-          Math.multiplyExact(instant.getEpochSecond(), 1_000_000_000L), instant.getNano());
-    } catch (DateTimeException | ArithmeticException e) {
-      throw new InputException(
-          "--at: found %s, expected a time such as 2026-11-26T10:31:00Z"
-              .formatted(SafeText.quote(text)));
-    }
   }
 }

@@ -198,6 +198,90 @@ final class LogReplayTest {
   }
 
   @Test
+  void shards_areMerged() throws IOException {
+    String candidate = write("candidate.yml", LIMITS.replace("burst: 2", "burst: 1"));
+    String count = "--count=LoginsPerClient={ip}";
+    List<String> args = new ArrayList<>(List.of("replay", "--merge"));
+    for (int i = 1; i <= 3; i++) {
+      Cli shard = replay(count, "--json", "--against", candidate, "--shard", i + "/3", log);
+      assertThat(shard.err()).isEmpty();
+      args.add(write(i + ".json", shard.out()));
+    }
+    Cli whole = replay(count, "--against", candidate, log);
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .isEqualTo(whole.out().replace("candidate.yml", "the candidate"));
+    args.add("--json");
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .isEqualTo(replay(count, "--json", "--against", candidate, log).out());
+    args.addAll(List.of("--fail-if", "newly-denied-requests > 0"));
+    assertThat(Cli.run(args.toArray(String[]::new)).code()).isEqualTo(Exit.NO);
+
+    Cli one = Cli.run("replay", "--merge", args.get(2), args.get(3));
+    assertThat(one.err()).contains("--merge: the shard 3 of 3 is missing");
+    assertThat(one.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(Cli.run("replay", "--merge", "--limits", limits, args.get(2)).err())
+        .contains("--merge: found options that read logs");
+    assertThat(replay(count, "--shard", "4/3", log).err()).contains("--shard: found \"4/3\"");
+  }
+
+  @Test
+  void fit_printsALimit_thatIsACandidate() throws IOException {
+    Cli run = fit("--never-deny", "50%", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out())
+        .startsWith("# 10 lines, 2026-11-26 10:00:00 to 10:02:44 +0100, 2 clients\n")
+        .contains("# Each of these quotas never denies 50 % of the 2 clients of LoginsPerClient:")
+        .containsPattern("#  +2 +1 +1 +3 +<- chosen\n")
+        .endsWith("limits:\n  LoginsPerClient: {burst: 1, count: 2, period: 1m}\n");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+
+    String candidate = write("candidate.yml", run.out()); // without the section of names
+    Cli replayed = replay("--count", "LoginsPerClient={ip}", "--against", candidate, log);
+    assertThat(replayed.out()).contains("+1, as many clients");
+
+    Cli all = fit("--never-deny", "100 %", "--prefer", "burst", "--rates", "10,20,60", log);
+    assertThat(all.out()).endsWith("{burst: 1, count: 60, period: 1m}\n");
+    Cli attacked =
+        fit("--attack", "2026-11-26T10:00..2026-11-26T10:00:04", "--zone", "+01:00", log);
+    assertThat(attacked.out())
+        .contains(
+            "# Requests of the attack do not count for that. 1 heavy client sent half of them.")
+        .endsWith("{burst: 1, count: 2, period: 1m}\n");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--never-deny=99.9 | --never-deny: found \"99.9\", expected a percentage",
+        "--never-deny=0% | --never-deny: found",
+        "--never-deny=101% | --never-deny: found",
+        "--prefer=small | --prefer: found \"small\", expected worst, burst, rate or strict",
+        "--attack=x | --attack: found \"x\", expected FROM..TO",
+        "--attack=2026-11-26T10:00..x | --attack: found \"x\", expected a time",
+        "--attack=2026-11-26T10:00..2026-11-26T09:00 | whose end is not after its beginning",
+        "--attack=2000-01-01T00:00..2100-01-01T00:00 | no request is charged to LoginsPerClient outside",
+        "--rates=0 | --rates: found 0, expected a whole number > 0",
+        "--limit=Logins | --limit: ",
+        "--skip-status=200 | no request is charged to LoginsPerClient",
+      })
+  void mistakesInTheOptionsOfFit_areRefused(String option, String message) {
+    Cli run = fit(option, log);
+    assertThat(run.err()).contains(message);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  private Cli fit(String... args) {
+    List<String> all = new ArrayList<>(List.of("fit", "--limits", limits));
+    if (!String.join(" ", args).contains("--limit=")) {
+      all.addAll(List.of("--limit", "LoginsPerClient"));
+    }
+    all.addAll(List.of("--count", "LoginsPerClient={ip}"));
+    all.addAll(List.of(args));
+    return Cli.run(all.toArray(String[]::new));
+  }
+
+  @Test
   void why_showsTheBucketBeforeAndAfterEachRequest() {
     Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log);
     assertThat(run.err()).isEmpty();

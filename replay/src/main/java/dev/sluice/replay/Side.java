@@ -240,6 +240,34 @@ final class Side {
     return charged(0, List.copyOf(together.values()), List.of(), List.of());
   }
 
+  /** What a request asks of one limit, whatever its burst is: the costs, by id. */
+  Map<String, Long> demands(String limit, LogRequest request, ClientAddress address, long hits) {
+    Map<String, Long> demands = new LinkedHashMap<>();
+    LimitName name = limits.catalogue().get(limit);
+    try {
+      if (counts.isEmpty()) {
+        RuleMatch match = book.match(request, address).orElse(null);
+        for (RuleCharge charge : match == null ? List.<RuleCharge>of() : match.charges()) {
+          if (charge.limit().equals(limit)) {
+            demands.merge(charge.transaction(limits).id(), charge.cost(hits), Math::max);
+          }
+        }
+      } else {
+        RequestFacts facts = new RequestFacts(request, address);
+        for (Count count : counts) {
+          for (List<String> parts :
+              count.limit().equals(limit) ? count.id().ids(facts) : List.<List<String>>of()) {
+            demands.put(name.id().join(parts, Strictness.LENIENT), hits);
+          }
+        }
+      }
+    } catch (UnusableRequestException | InvalidRequestException e) {
+      return Map.of();
+    }
+    demands.keySet().removeIf(id -> limits.overrideFor(name, id) != null);
+    return Map.copyOf(demands);
+  }
+
   private static boolean isAboveBurst(Transaction transaction, long cost) {
     Quota quota = transaction.quota();
     return quota != null && cost > quota.burst();

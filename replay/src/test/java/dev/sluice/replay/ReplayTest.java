@@ -230,7 +230,7 @@ final class ReplayTest {
   void costField_thatNoRequestHas_isRefused() {
     String log = "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"tokens\":2}\n";
     for (String text : List.of(log, "time,client,tokens\n2026-11-26T00:00:00Z,203.0.113.1,2\n")) {
-      Replay.Builder replay =
+      Replay replay =
           Replay.of(assertDoesNotThrow(() -> limits(LIMITS, "")), sources(text))
               .format(text.equals(log) ? "json" : "csv")
               .counts(List.of("Calls={ip}"))
@@ -298,7 +298,7 @@ final class ReplayTest {
     String unknown = absent.replace("  - {number: 1002, name: Calls, id: ipAddress}\n", "");
     for (String candidate : List.of(absent, unknown)) {
       for (List<String> counts : List.of(List.<String>of(), List.of("Calls={ip}"))) {
-        Replay.Builder replay =
+        Replay replay =
             Replay.of(base, sources(traffic(1, 10)))
                 .counts(counts)
                 .against(limits(candidate, ""))
@@ -322,10 +322,10 @@ final class ReplayTest {
   void logWhoseRequestsLackWhatIsCounted_isRefused() throws IOException {
     Limits limits = limits(LIMITS, "");
     String log = "time,client\n2026-11-26T00:00:00Z,203.0.113.1\n";
-    Replay.Builder noClient =
+    Replay noClient =
         Replay.of(limits, sources(log)).format("csv:time=time").counts(List.of("Calls={ip}"));
     assertTrue(assertThrows(LogException.class, noClient::run).getMessage().endsWith("have ip"));
-    Replay.Builder noField =
+    Replay noField =
         Replay.of(limits, sources(log)).format("csv").counts(List.of("PerKey={field:tenant}"));
     assertTrue(
         assertThrows(LogException.class, noField::run).getMessage().endsWith("field:tenant"));
@@ -408,6 +408,105 @@ final class ReplayTest {
     assertTrue(FailIf.parse("denied-clients >= 100%").isMet(both));
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 7, 50})
+  void shards_joinToTheWholeResult(int of) throws IOException {
+    List<Request> traffic = traffic(of, 2000);
+    traffic.add(new Request(10 * 86_400L / 24, 9, "/login")); // a client in one minute only
+    for (List<String> counts : List.of(List.<String>of(), List.of("Logins={ip}"))) {
+      Limits candidate = limits(LIMITS.replace("burst: 20,", "burst: 5,"), "");
+      Limits base = limits(LIMITS, RULES);
+      Shards shards = new Shards();
+      for (int number = of; number >= 1; number--) {
+        ReplayResult shard =
+            Replay.of(base, sources(traffic))
+                .against(candidate)
+                .counts(counts)
+                .shard(number, of)
+                .run();
+        shards.add(number + ".json", ReplayJson.of(shard, ClientNames.SHOW));
+      }
+      ReplayResult whole =
+          Replay.of(base, sources(traffic)).against(candidate).counts(counts).run();
+      assertTrue(whole.totals().denied() > 0);
+      assertEquals(whole, shards.joined());
+    }
+  }
+
+  @Test
+  void shard_ofAnId_neverChanges() {
+    List<Integer> found = new ArrayList<>();
+    for (String id : List.of("203.0.113.7", "2001:db8::1", "alice", "")) {
+      found.add(1 + Sketch.shard(Sketch.hash(id.getBytes(StandardCharsets.UTF_8)), 16));
+    }
+    assertEquals(List.of(10, 13, 5, 14), found);
+    int[] sizes = new int[16];
+    for (int i = 0; i < 16_000; i++) {
+      sizes[Sketch.shard(Sketch.hash(("10.0." + i).getBytes(StandardCharsets.UTF_8)), 16)]++;
+    }
+    for (int size : sizes) {
+      assertEquals(1000, size, 150);
+    }
+  }
+
+  @Test
+  void requestWithDifferentIds_isRefusedInShards_withItsRule() throws IOException {
+    String rules =
+        """
+        rules:
+          - path: /free
+            unlimited: true
+          - path: /**
+            limits:
+              - {limit: Calls, id: "{ip}"}
+              - {limit: PerKey, id: "{path}"}
+        """;
+    for (int number = 1; number <= 3; number++) {
+      Replay replay = Replay.of(limits(LIMITS, rules), sources(traffic(1, 50))).shard(number, 3);
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.startsWith("rules.yml:4 charges a request to different ids, "), message);
+    }
+  }
+
+  @Test
+  void resultsThatAreNotAllShardsOfALog_areNotJoined() throws IOException {
+    Limits limits = limits(LIMITS, RULES);
+    List<Request> traffic = traffic(1, 100);
+    String one =
+        ReplayJson.of(Replay.of(limits, sources(traffic)).shard(1, 2).run(), ClientNames.SHOW);
+    String other =
+        ReplayJson.of(
+            Replay.of(limits, sources(traffic(1, 99))).shard(2, 2).run(), ClientNames.SHOW);
+    String of3 =
+        ReplayJson.of(Replay.of(limits, sources(traffic)).shard(2, 3).run(), ClientNames.SHOW);
+    String whole = ReplayJson.of(Replay.of(limits, sources(traffic)).run(), ClientNames.SHOW);
+    Shards shards = new Shards();
+    shards.add("1.json", one);
+    for (String wrong :
+        List.of(
+            one,
+            other,
+            of3,
+            whole,
+            "",
+            "[]",
+            "{}",
+            "x",
+            one.substring(0, one.length() / 2),
+            one.replace("\"binNanos\":60", "\"binNanos\":61"),
+            one.replace("\"number\":1", "\"number\":3"),
+            one.replace("\"number\":1", "\"number\":2").replace("rules.yml:2", "rules.yml:x"),
+            one.replace("\"zone\":\"", "\"zone\":\"Mars/"))) {
+      String message =
+          assertThrows(LogException.class, () -> shards.add("2.json", wrong), wrong).getMessage();
+      assertTrue(message.startsWith("2.json: "), message);
+    }
+    Shards half = new Shards();
+    half.add("1.json", one);
+    assertEquals(
+        "the shard 2 of 2 is missing", assertThrows(LogException.class, half::joined).getMessage());
+  }
+
   @Test
   void moreClientsThanNames_areEstimated_andDecisionsStayExact() throws IOException {
     StringBuilder log = new StringBuilder();
@@ -417,7 +516,7 @@ final class ReplayTest {
               .formatted(i / 250, i % 250);
       log.append(line.repeat(i % 1000 == 999 ? 30 : 1));
     }
-    Replay.Builder replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
+    Replay replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
     replay.mostClients = 100;
     ReplayResult result = replay.run();
     assertTrue(!result.totals().exact());
