@@ -163,7 +163,7 @@ final class FitCommand implements Callable<Integer> {
             .filter(rate -> Quota.faults(1, rate, period).isEmpty())
             .distinct()
             .sorted()
-            .map(rate -> Quota.of(1, rate, period))
+            .map(rate -> Quota.burst(1).refill(rate, period))
             .toList();
   }
 

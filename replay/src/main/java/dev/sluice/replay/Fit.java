@@ -165,7 +165,7 @@ public final class Fit implements Demands {
         continue;
       }
       before = burst;
-      Quota quota = Quota.of(burst, unfit.count(), unfit.period());
+      Quota quota = Quota.burst(burst).refill(unfit.count(), unfit.period());
       int allowed = kept;
       while (allowed < bursts.length && bursts[allowed] == burst) {
         allowed++;

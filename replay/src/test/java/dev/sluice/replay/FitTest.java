@@ -80,7 +80,7 @@ final class FitTest {
       throws IOException {
     Set<String> denied = new HashSet<>();
     ReplayResult result =
-        replay(traffic, Quota.of(burst, rate.count(), rate.period()))
+        replay(traffic, Quota.burst(burst).refill(rate.count(), rate.period()))
             .denials(denial -> denied.add(denial.id()))
             .run();
     assertTrue(result.totals().denied() >= denied.size());
