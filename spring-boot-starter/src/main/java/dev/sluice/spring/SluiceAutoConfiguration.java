@@ -307,8 +307,8 @@ class SluiceAutoConfiguration {
         Environment environment,
         ObjectProvider<StoreObserver> observers) {
       try {
-      RedisStoreBuilder builder = builder(address, ofSpring);
-      String prefix = prefix(address, redis.prefix(), "Redis", environment);
+        RedisStoreBuilder builder = builder(address, ofSpring);
+        String prefix = prefix(address, redis.prefix(), "Redis", environment);
         if (prefix != null) {
           builder.prefix(prefix);
         }
