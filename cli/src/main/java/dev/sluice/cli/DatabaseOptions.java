@@ -20,6 +20,7 @@ final class DatabaseOptions {
 
   private static final String PASSWORD_FILE = "--db-password-file";
   private static final String NO_SUCH_TABLE = "42P01";
+  private static final String CHECK_VIOLATION = "23514";
 
   @Option(
       names = "--db",
@@ -59,11 +60,14 @@ final class DatabaseOptions {
   }
 
   private static String message(SQLException e) {
+    String what =
+        NO_SUCH_TABLE.equals(e.getSQLState())
+            ? "make the table"
+            // Every row fits the table of this version, so this one is of an older version.
+            : CHECK_VIOLATION.equals(e.getSQLState()) ? "bring the table up to date" : null;
     return "database error: "
         + reason(e)
-        + (NO_SUCH_TABLE.equals(e.getSQLState())
-            ? "; make the table with: sluice overrides migrate --db URL"
-            : "");
+        + (what == null ? "" : "; " + what + " with: sluice overrides migrate --db URL");
   }
 
   /** Returns the message in one line, without positions in our SQL. */

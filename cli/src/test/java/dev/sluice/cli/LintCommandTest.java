@@ -49,7 +49,8 @@ final class LintCommandTest {
         .isEqualTo(
             now
                 + ":1:1: warning: the bucket keys of Own change from \"1007:…\" to \"Own:…\": all its"
-                + " buckets become full once\n");
+                + " buckets become full once, and its overrides and penalties in a PostgreSQL table"
+                + " do not apply until they are set again\n");
     assertThat(Cli.run("lint", old, "--against", old).out()).isEmpty();
     Cli broken = Cli.run("lint", now, "--against", write("broken.yml", "Own: {id: string}\n"));
     assertThat(broken.out() + broken.err()).contains("broken.yml:1:1: the field burst is missing");

@@ -60,6 +60,25 @@ final class OverridesTableCommandsTest {
         .isEqualTo(new Cli(Exit.DONE, HEADER + "ExportsPerUser,42,600,300,3h0m0s,\n", ""));
   }
 
+  /** The checks of the table before limits without a number. */
+  @Test
+  void limitWithoutANumber_inATableOfAnOlderVersion_saysWhatToDo() throws Exception {
+    try (var connection =
+            DriverManager.getConnection("jdbc:" + db.replace("postgres@", ""), "postgres", "");
+        var statement = connection.createStatement()) {
+      statement.execute("ALTER TABLE rate_limit_overrides ADD CHECK (limit_number > 0)");
+    }
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "ExportsPerUser: {id: string, burst: 10, count: 10, period: 1m}\n");
+    Cli run = add("ExportsPerUser", "42", "--limits", limits.toString());
+    assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(run.err())
+        .startsWith("sluice: database error: ")
+        .endsWith("; bring the table up to date with: sluice overrides migrate --db URL\n");
+  }
+
   @Test
   void add_ofALowerOverride_isANo_withoutForce() {
     assertThat(add("NewOrdersPerAccount", "17").code()).isEqualTo(Exit.DONE);

@@ -414,10 +414,14 @@ final class Loading {
     if (quotas != null) {
       reader.defaults(quotas.node(), quotas.problems());
     }
-    if (before != null) {
-      reader.compareWith(before);
+    KnownNames known =
+        reader.known((names == null || names.whole) && (defaults == null || defaults.whole));
+    if (before != null && !sources.isEmpty()) {
+      Problems ofDefaults =
+          quotas == null ? sources.values().iterator().next().problems : quotas.problems();
+      reader.compareWith(before, known.catalogue(), ofDefaults);
     }
-    return reader.known((names == null || names.whole) && (defaults == null || defaults.whole));
+    return known;
   }
 
   private void collect(Source source) {

@@ -27,6 +27,8 @@ final class NamesReader {
 
   private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
 
+  private static final Node START = new Node.Broken(1, 1);
+
   /** The fields of a declaration in place, where the key of the entry is the name. */
   static final List<String> IN_PLACE =
       List.of(
@@ -47,6 +49,7 @@ final class NamesReader {
   private final IdFormat.Registry idFormats;
   private final Map<String, Declared> declared = new LinkedHashMap<>();
   private final Map<Integer, LimitName> byNumber = new HashMap<>();
+  private final Map<String, Node> keys = new HashMap<>(); // of the defaults
   private final Set<String> broken = new HashSet<>();
 
   /** A name, and where it is declared. */
@@ -77,15 +80,26 @@ final class NamesReader {
     return declared.containsKey(sample.name()) || byNumber.containsKey(sample.number());
   }
 
-  /** Warns of names whose bucket keys begin otherwise than before. */
-  void compareWith(Catalogue before) {
-    for (Declared one : declared.values()) {
-      LimitName old = before.find(one.name.name());
-      if (old != null && !old.equals(one.name)) {
-        one.problems.warning(
-            one.at,
-            "the bucket keys of %s change from \"%s\" to \"%s\": all its buckets become full once"
-                .formatted(one.name, old.bucketKey("…"), one.name.bucketKey("…")));
+  /**
+   * Warns of names whose bucket keys begin otherwise than before, where they are declared. A sample
+   * that a declaration replaced until now has a default at most, or is in the overrides alone.
+   *
+   * @param names all that are known now
+   * @param ofDefaults receives the warnings about names that no file declares
+   */
+  void compareWith(Catalogue before, Catalogue names, Problems ofDefaults) {
+    for (LimitName name : names.names()) {
+      LimitName old = before.find(name.name());
+      if (old != null && !old.equals(name)) {
+        String warning =
+            "the bucket keys of %s change from \"%s\" to \"%s\": all its buckets become full once, and its overrides and penalties in a PostgreSQL table do not apply until they are set again"
+                .formatted(name, old.bucketKey("…"), name.bucketKey("…"));
+        Declared there = declared.get(name.name());
+        if (there != null) {
+          there.problems.warning(there.at, warning);
+        } else {
+          ofDefaults.warning(keys.getOrDefault(name.name(), START), warning);
+        }
       }
     }
   }
@@ -135,10 +149,10 @@ final class NamesReader {
     if (!(root instanceof Node.Mapping map)) {
       return;
     }
-    Set<String> seen = new HashSet<>();
     for (Node.Entry entry : map.entries()) {
       Node.Scalar key = entry.key();
-      if (seen.add(key.text()) && entry.value() instanceof Node.Mapping value) {
+      if (keys.putIfAbsent(key.text(), key) == null
+          && entry.value() instanceof Node.Mapping value) {
         // The reader of defaults reports the fields that are unknown or stand there twice.
         Fields fields = Fields.of(value, key, IN_PLACE, new Problems(""));
         if (fields.find("id") != null) {
