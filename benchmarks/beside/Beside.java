@@ -26,7 +26,7 @@ public final class Beside {
 
   private static final int CALLS = 200_000; // in a window
   private static final int WINDOWS = 21;
-  private static final Quota QUOTA = Quota.burst(30_000_000).refill(1, Duration.ofMinutes(5));
+  private static final Quota QUOTA = Quota.per(30_000_000, Duration.ofMinutes(5L * 30_000_000));
 
   private Beside() {}
 

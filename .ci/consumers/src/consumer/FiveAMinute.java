@@ -19,7 +19,7 @@ public final class FiveAMinute {
   public static void main(String[] args) {
     Limits limits =
         Limits.builder(
-                Catalogue.of(LimitName.builder(1, "Consumed").id(IdFormat.string()).build()))
+                Catalogue.of(LimitName.builder("Consumed").id(IdFormat.string()).build()))
             .limit("Consumed", Quota.per(5, Duration.ofMinutes(1)))
             .build();
     try (RedisStore store =

@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.AsyncLimiter.AsyncLimit;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
@@ -32,7 +33,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -551,17 +551,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost without blocking, and holds no thread while it waits; see {@link
-   * AsyncLimiter#acquire(Transaction, Duration)}.
+   * Returns a view of this limit whose methods never block.
    *
-   * @param id what is limited
-   * @param cost tokens, 0 to the limit's burst
-   * @param maxWait the longest wait, zero or more
-   * @return completes once the tokens have refilled, or with a denial at once; cancel it to give up
+   * @return a view of this limit
    */
-  public CompletionStage<Decision> acquireAsync(CharSequence id, long cost, Duration maxWait) {
-    return AsyncLimiter.caught(
-        () -> engine.acquireAsync(List.of(transaction(id).withCost(cost)), maxWait));
+  public AsyncLimit async() {
+    return new AsyncLimit(this, engine);
   }
 
   /**

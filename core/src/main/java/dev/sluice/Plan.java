@@ -70,7 +70,7 @@ record Plan(
             Field.MAX_WAIT,
             "callers may not wait for %s; declare its longest wait with LimitName.builder(…).longestWait(…)"
                     .formatted(transaction.name())
-                + " or longestWait in the names file, in every process that shares its buckets");
+                + " or longestWait in its limit file, in every process that shares its buckets");
       }
     }
     return of(limits, Act.SPEND, transactions, nanos(maxWait), penalties);

@@ -406,10 +406,11 @@ class LimitTest {
       assertThat(one.allowed()).isTrue();
       one.cancel();
     }
-    assertThat(limit.acquireAsync("a", 2, Duration.ZERO).toCompletableFuture().join().remaining())
+    assertThat(
+            limit.async().acquire("a", 2, Duration.ZERO).toCompletableFuture().join().remaining())
         .isZero();
     assertThat(limit.acquire("a", Duration.ofSeconds(1)).denied()).isTrue();
-    assertThatThrownBy(() -> limit.acquireAsync("", 1, Duration.ZERO).toCompletableFuture().join())
+    assertThatThrownBy(() -> limit.async().acquire("", Duration.ZERO).toCompletableFuture().join())
         .hasCauseInstanceOf(InvalidRequestException.class);
   }
 

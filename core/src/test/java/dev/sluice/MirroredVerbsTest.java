@@ -3,6 +3,7 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.AsyncLimiter.AsyncLimit;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.util.Arrays;
@@ -53,6 +54,7 @@ final class MirroredVerbsTest {
             .map(verb -> verb.replaceFirst("class java.lang.String, ", ""))
             .collect(Collectors.toCollection(TreeSet::new));
     assertThat(verbs(Limit.class, method -> true)).isEqualTo(named);
+    assertThat(verbs(AsyncLimit.class, MirroredVerbsTest::isStage)).isEqualTo(named);
   }
 
   private static boolean isStage(Method method) {

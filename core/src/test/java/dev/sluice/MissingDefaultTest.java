@@ -214,7 +214,7 @@ class MissingDefaultTest {
       assertThatThrownBy(lease::trySpend).isInstanceOf(MissingDefaultException.class);
       assertThatThrownBy(() -> limit.trySpend("a")).isInstanceOf(MissingDefaultException.class);
       assertThatThrownBy(
-              () -> limit.acquireAsync("a", 1, Duration.ZERO).toCompletableFuture().join())
+              () -> limit.async().acquire("a", Duration.ZERO).toCompletableFuture().join())
           .hasCauseInstanceOf(MissingDefaultException.class);
       held.cancel(); // opens nothing
       limits.replace(limits().build());

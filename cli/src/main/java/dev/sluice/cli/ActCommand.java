@@ -49,6 +49,9 @@ final class ActCommand implements Callable<Integer> {
       description = "How many tokens, 0 up to the burst; 1 if not given.")
   private @Nullable Long cost;
 
+  @Option(names = "--up-to", description = "Spends as many tokens as are there, up to --cost.")
+  private boolean upTo;
+
   @Option(
       names = "--server",
       paramLabel = "URL",
@@ -90,12 +93,19 @@ final class ActCommand implements Callable<Integer> {
                 .formatted(name),
             "  sluice %s NewOrdersPerAccount 17 --limits limits.yml \\".formatted(name),
             "       --store redis://localhost:6379/0");
+    if (act != Act.SPEND) {
+      hide("--up-to", spec);
+    }
     if (act == Act.RESET) {
-      OptionSpec shown = spec.findOption("--cost");
-      spec.remove(shown);
-      spec.addOption(OptionSpec.builder(shown).hidden(true).build());
+      hide("--cost", spec);
     }
     return command;
+  }
+
+  private static void hide(String option, CommandSpec spec) {
+    OptionSpec shown = spec.findOption(option);
+    spec.remove(shown);
+    spec.addOption(OptionSpec.builder(shown).hidden(true).build());
   }
 
   private static String does(Act act) {
@@ -111,6 +121,12 @@ final class ActCommand implements Callable<Integer> {
   public Integer call() {
     if (act == Act.RESET && cost != null) {
       throw new InputException("reset takes no --cost: it always fills the bucket");
+    }
+    if (upTo && (act != Act.SPEND || cost == null)) {
+      throw new InputException(
+          act == Act.SPEND
+              ? "--up-to requires --cost, the most tokens to spend"
+              : "--up-to is for sluice spend");
     }
     ActAnswer answer = server == null ? onStore() : onServer(server);
     console.line(json.isForPeople(console) ? answer.text(act) : answer.json());
@@ -132,7 +148,7 @@ final class ActCommand implements Callable<Integer> {
           "a password of a store and --server contradict each other: the server has its own; remove"
               + " one");
     }
-    return client.client(url, console).ask(act, limit, id, cost);
+    return client.client(url, console).ask(act, limit, id, cost, upTo);
   }
 
   private ActAnswer onStore() {
@@ -171,6 +187,9 @@ final class ActCommand implements Callable<Integer> {
   }
 
   private ActAnswer decide(Limiter limiter) {
+    if (upTo && cost != null) {
+      return ActAnswer.ofUpTo(limiter.spendUpTo(limit, id, cost));
+    }
     Transaction transaction = limiter.transaction(limit, id).withCost(cost == null ? 1 : cost);
     List<Transaction> one = List.of(transaction);
     switch (act) {

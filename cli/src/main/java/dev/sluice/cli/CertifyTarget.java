@@ -366,7 +366,7 @@ interface CertifyTarget extends AutoCloseable {
       if (held == null) {
         int low = ThreadLocalRandom.current().nextInt(1 << 16);
         String id = "198.18.%s.%s".formatted(low >> 8, low & 0xff);
-        ActAnswer first = client.ask(Act.SPEND, limit, id, 1L);
+        ActAnswer first = client.ask(Act.SPEND, limit, id, 1L, false);
         Long burst = first.burst();
         if (burst == null || first.remaining() != burst - 1) {
           throw new InputException(
@@ -385,7 +385,7 @@ interface CertifyTarget extends AutoCloseable {
 
     @Override
     public Answer spend(String id, long cost, Quota quota) {
-      ActAnswer answer = client.ask(Act.SPEND, limit, id, cost);
+      ActAnswer answer = client.ask(Act.SPEND, limit, id, cost, false);
       return new Answer(
           answer.allowed(),
           answer.remaining(),

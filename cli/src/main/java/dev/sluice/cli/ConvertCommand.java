@@ -26,7 +26,7 @@ import picocli.CommandLine.Parameters;
 @Command(
     name = "convert",
     description = {
-      "Turns the configuration of another rate limiter into names, limits, overrides and rules.",
+      "Turns the configuration of another rate limiter into limits, overrides and rules.",
       "",
       "Several files become one set. Files of one domain are merged in the given order. A ConfigMap"
           + " of Kubernetes counts as the files in its data. A limit's name that two domains have gets the domain in front of it.",
@@ -44,8 +44,7 @@ import picocli.CommandLine.Parameters;
     footer = {
       "  sluice convert envoy-ratelimit config.yaml --out converted",
       "  sluice convert envoy-ratelimit config/*.yaml --out converted",
-      "  sluice lint --names converted/names.yml --limits converted/limits.yml \\",
-      "       --rules converted/rules.yml"
+      "  sluice lint --limits converted/limits.yml --rules converted/rules.yml"
     })
 final class ConvertCommand implements Callable<Integer> {
 
@@ -109,9 +108,6 @@ final class ConvertCommand implements Callable<Integer> {
         BundledNames.files()
             .defaults(out.resolve("limits.yml"))
             .companion(out.resolve("rules.yml"), RuleBook.reader());
-    if (names.contains("names.yml")) {
-      files.names(out.resolve("names.yml"));
-    }
     if (names.contains("overrides.yml")) {
       files.overrides(out.resolve("overrides.yml"));
     }

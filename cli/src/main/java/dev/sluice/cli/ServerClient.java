@@ -141,15 +141,19 @@ final class ServerClient {
    * Sends one act.
    *
    * @param cost null for the default
+   * @param upTo whether a spend takes as many tokens as there are, up to the cost
    * @throws InputException if the server refused the request
    * @throws ExitException if there was no answer, or none to rely on
    */
-  ActAnswer ask(Act act, String limit, String id, @Nullable Long cost) {
+  ActAnswer ask(Act act, String limit, String id, @Nullable Long cost, boolean upTo) {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("limit", limit);
     fields.put("id", id);
     if (cost != null) {
       fields.put("cost", cost);
+    }
+    if (upTo) {
+      fields.put("upTo", true);
     }
     return decided(pathOf(act), fields);
   }

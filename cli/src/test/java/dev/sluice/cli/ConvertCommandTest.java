@@ -39,8 +39,6 @@ final class ConvertCommandTest {
     Cli lint =
         Cli.run(
             "lint",
-            "--names",
-            out().resolve("names.yml").toString(),
             "--limits",
             out().resolve("limits.yml").toString(),
             "--overrides",
@@ -57,7 +55,6 @@ final class ConvertCommandTest {
     Cli lint =
         Cli.run(
             "lint",
-            out().resolve("names.yml").toString(),
             out().resolve("limits.yml").toString(),
             out().resolve("overrides.yml").toString(),
             out().resolve("rules.yml").toString());
@@ -94,7 +91,7 @@ final class ConvertCommandTest {
     assertThat(convert(GOOD).code()).isEqualTo(Exit.DONE);
     Cli again = convert(GOOD);
     assertThat(again.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(again.err()).contains("names.yml exists already");
+    assertThat(again.err()).contains("limits.yml exists already");
   }
 
   @Test

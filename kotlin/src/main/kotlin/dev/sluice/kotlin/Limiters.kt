@@ -34,6 +34,10 @@ public suspend fun Limiter.awaitSpend(transaction: Transaction): Decision =
 public suspend fun Limiter.awaitSpend(transactions: List<Transaction>): Decision =
     async().spend(transactions).await()
 
+/** Spends as many tokens as there are, at most [most]. See [Limiter.spendUpTo]. */
+public suspend fun Limiter.awaitSpendUpTo(limit: String, id: String, most: Long): Decision =
+    async().spendUpTo(limit, id, most).await()
+
 /** Gives back what was spent. See [Limiter.refund]. */
 public suspend fun Limiter.awaitRefund(limit: String, id: String, cost: Long = 1): Decision =
     async().refund(limit, id, cost).await()
@@ -61,9 +65,30 @@ public suspend fun Limiter.awaitAcquire(
     maxWait: Duration,
 ): Decision = async().acquire(transactions, maxWait.toJavaDuration()).await()
 
+/** Decides and spends nothing. See [Limit.check]. */
+public suspend fun Limit.awaitCheck(id: CharSequence, cost: Long = 1): Decision =
+    async().check(id, cost).await()
+
+/** Spends, or denies and spends nothing. See [Limit.spend]. */
+public suspend fun Limit.awaitSpend(id: CharSequence, cost: Long = 1): Decision =
+    async().spend(id, cost).await()
+
+/** Spends as many tokens as there are, at most [most]. See [Limit.spendUpTo]. */
+public suspend fun Limit.awaitSpendUpTo(id: CharSequence, most: Long): Decision =
+    async().spendUpTo(id, most).await()
+
+/** Gives back what was spent. See [Limit.refund]. */
+public suspend fun Limit.awaitRefund(id: CharSequence, cost: Long = 1): Decision =
+    async().refund(id, cost).await()
+
+/** Makes a bucket full. See [Limit.reset]. */
+public suspend fun Limit.awaitReset(id: CharSequence) {
+    async().reset(id).await()
+}
+
 /** Waits for its turn, at most [maxWait], or is denied at once. See [Limit.acquire]. */
 public suspend fun Limit.awaitAcquire(id: CharSequence, maxWait: Duration, cost: Long = 1): Decision =
-    acquireAsync(id, cost, maxWait.toJavaDuration()).await()
+    async().acquire(id, cost, maxWait.toJavaDuration()).await()
 
 /**
  * Spends before [block], which may give back: with `it.cancelAsync().await()`. What it does not
@@ -76,3 +101,11 @@ public suspend fun <T> Limiter.withReservation(
     cost: Long = 1,
     block: suspend (Reservation) -> T,
 ): T = async().reserve(limit, id, cost).await().use { block(it) }
+
+/** Spends before [block], which may give back. See [Limit.reserve]. */
+@IgnorableReturnValue
+public suspend fun <T> Limit.withReservation(
+    id: CharSequence,
+    cost: Long = 1,
+    block: suspend (Reservation) -> T,
+): T = async().reserve(id, cost).await().use { block(it) }

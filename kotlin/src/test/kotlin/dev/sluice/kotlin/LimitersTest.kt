@@ -30,7 +30,7 @@ class LimitersTest {
     private val time = ManualTime()
 
     private val calls =
-        LimitName.builder(1001, "Calls").longestWait(Duration.ofMinutes(1)).build()
+        LimitName.builder("Calls").longestWait(Duration.ofMinutes(1)).build()
 
     private val limiter =
         Limiter.builder(
@@ -54,6 +54,20 @@ class LimitersTest {
         assertThat(limiter.awaitSpend("Calls", "ann").allowed()).isTrue()
         limiter.awaitReset("Calls", "ann")
         assertThat(limiter.awaitSpend("Calls", "ann", cost = 2).allowed()).isTrue()
+        Unit
+    }
+
+    @Test
+    fun `Limit has the functions of Limiter`() = runBlocking {
+        val limit = limiter.limit("Calls")
+        assertThat(limit.awaitSpend("ann").remaining()).isEqualTo(1)
+        assertThat(limit.awaitSpendUpTo("ann", most = 5).taken()).isEqualTo(1)
+        assertThat(limiter.awaitSpendUpTo("Calls", "ann", most = 5).taken()).isZero()
+        assertThat(limit.awaitCheck("ann").denied()).isTrue()
+        assertThat(limit.awaitRefund("ann").allowed()).isTrue()
+        limit.withReservation("ann") { it.cancelAsync().await() }
+        limit.awaitReset("ann")
+        assertThat(limit.awaitSpend("ann", cost = 2).allowed()).isTrue()
         Unit
     }
 

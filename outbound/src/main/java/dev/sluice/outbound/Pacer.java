@@ -236,7 +236,8 @@ public final class Pacer {
       if (untilNanos <= nowNanos) {
         CompletableFuture<Decision> turn =
             limit
-                .acquireAsync(id, 1, Duration.ofNanos(Math.max(deadlineNanos - nowNanos, 0)))
+                .async()
+                .acquire(id, Duration.ofNanos(Math.max(deadlineNanos - nowNanos, 0)))
                 .toCompletableFuture();
         waitFor(turn, at);
         Stages.onEnd(turn, this::come);

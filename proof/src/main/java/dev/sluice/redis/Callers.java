@@ -140,6 +140,20 @@ final class Callers {
         });
   }
 
+  /** Spends as many tokens as there are, up to a number. */
+  void spendUpTo(Transaction transaction, long most) {
+    Operation operation = calls.begin("spend", List.of(transaction));
+    whenAnswered(
+        operation,
+        () -> async.spendUpTo(transaction, most),
+        decision -> {
+          operation.took(decision, most);
+          if (decision.denied() && isOwn(transaction) && !decision.degraded()) {
+            obey(operation, transaction, decision); // it waits for one token
+          }
+        });
+  }
+
   /** Spends, and cancels the call after a time, as a caller with its own time-out does. */
   void spendAndGiveUp(List<Transaction> transactions, long nanos) {
     transactions.forEach(one -> calls.giveUpOn(one.bucketKey()));

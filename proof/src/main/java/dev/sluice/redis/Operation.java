@@ -305,6 +305,15 @@ final class Operation {
     }
   }
 
+  /** Judges the answer to a spend of as many tokens as there are. */
+  void took(Decision decision, long most) {
+    decided(decision, true);
+    Quota quota = quotaOf(transactions.get(0).bucketKey());
+    if (quota != null && !decision.degraded() && decision.penalty() == null) {
+      requireStatement(Statements.wrongTaken(decision, quota, most), decision);
+    }
+  }
+
   void decided(Decision decision, boolean spends) {
     end(decision);
     if (decision.degraded()) {

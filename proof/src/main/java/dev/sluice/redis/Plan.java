@@ -138,6 +138,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final Set<Kind> CALLS =
       EnumSet.of(
           Kind.SPEND,
+          Kind.SPEND_UP_TO,
           Kind.SPEND_GIVEN_UP,
           Kind.SPEND_BLOCKING,
           Kind.CHECK,
@@ -244,6 +245,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               dice.below(processes));
       case SPEND_GIVEN_UP ->
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 50, 1_000, 10_000, 100_000));
+      case SPEND_UP_TO -> Step.of(at, kind, process, limit, id, dice.one(1, 2, 3, 5, 1_000));
       case LIMITS -> Step.of(at, kind, process, dice.below(4));
       case OVERRIDES -> Step.of(at, kind, process, dice.below(3), dice.one(0, 2, 8, 30));
       case PENALTY ->

@@ -105,7 +105,8 @@ final class Reference {
    */
   record Asked(SimulatedServer server, int process, boolean isAbandoned, boolean isPrompt) {}
 
-  void decided(Asked by, Charge charge, long nowNanos, long tatNanos, long afterNanos) {
+  void decided(Asked by, Charge asked, long nowNanos, long tatNanos, long afterNanos) {
+    Charge charge = asSpend(asked, nowNanos, tatNanos, afterNanos);
     SimulatedServer server = by.server;
     int process = by.process;
     if (server.isReplica()) {
@@ -161,6 +162,16 @@ final class Reference {
     if (tatNanos != afterNanos) {
       require(charge.key(), bucket, nowNanos, "after " + charge);
     }
+  }
+
+  /** Returns a spend of as many tokens as there were as a spend of those that it took. */
+  private static Charge asSpend(Charge asked, long nowNanos, long tatNanos, long afterNanos) {
+    if (asked.op() != Op.SPEND_UP_TO) {
+      return asked;
+    }
+    long foundNanos = Long.compareUnsigned(tatNanos, nowNanos) > 0 ? tatNanos : nowNanos;
+    long nanos = tatNanos == afterNanos ? asked.untilNanos() : afterNanos - foundNanos;
+    return new Charge(asked.key(), Effect.of(Op.SPEND, nanos, asked.offsetNanos()));
   }
 
   private void requireOnce(KnownBucket bucket, Charge charge, long nowNanos, long nanos) {

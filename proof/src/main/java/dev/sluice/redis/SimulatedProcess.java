@@ -192,6 +192,8 @@ final class SimulatedProcess {
     calls.nextStep();
     switch (step.kind()) {
       case SPEND -> callers.spend(transaction(step));
+      case SPEND_UP_TO ->
+          callers.spendUpTo(transaction(step.number(0), step.number(1), 1), step.number(2));
       case SPEND_GIVEN_UP ->
           callers.spendAndGiveUp(List.of(transaction(step)), step.number(3) * 1_000L);
       case SPEND_BLOCKING -> callers.spendBlocking(transaction(step));

@@ -49,6 +49,17 @@ final class Statements {
     return null;
   }
 
+  /** Returns what is wrong with the number of tokens that a spend took, null for nothing. */
+  static @Nullable String wrongTaken(Decision decision, Quota quota, long most) {
+    long intervalNanos = quota.period().toNanos() / quota.count();
+    long foundNanos = decision.resetInNanos() - intervalNanos * decision.taken();
+    long free = Math.max(quota.burst() - (foundNanos + intervalNanos - 1) / intervalNanos, 0);
+    long right = Math.min(free, most);
+    return decision.taken() == right && decision.allowed() == right > 0
+        ? null
+        : "took " + decision.taken() + " tokens in place of " + right;
+  }
+
   /** Returns what is wrong with the answer to a refund to one bucket, null for nothing. */
   static @Nullable String wrongRefund(Decision part, Quota quota) {
     long intervalNanos = quota.period().toNanos() / quota.count();

@@ -18,6 +18,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
   enum Kind {
     /** limit, id, cost. */
     SPEND,
+    /** limit, id, the most tokens. */
+    SPEND_UP_TO,
     /** limit, id, cost, after how many microseconds the caller gives up. */
     SPEND_GIVEN_UP,
     /** limit, id, cost; the caller waits for it. */

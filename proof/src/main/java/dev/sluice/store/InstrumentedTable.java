@@ -103,7 +103,7 @@ public final class InstrumentedTable implements InstrumentedStore {
               act,
               part.cost() * Setup.TOKEN_NANOS,
               act == Effect.Op.RESET ? 0 : setup.burst() * Setup.TOKEN_NANOS,
-              Effect.NO_END));
+              act == Effect.Op.SPEND_UP_TO ? Setup.TOKEN_NANOS : Effect.NO_END));
     }
     List<Reading> readings = store.charge(charges);
     return new Answer(

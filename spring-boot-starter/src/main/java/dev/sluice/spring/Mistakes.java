@@ -146,7 +146,10 @@ final class Mistakes {
     if (!address.equals(SluiceProperties.MEMORY)
         && !SluiceAutoConfiguration.isPostgres(address)
         && ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
-      result(() -> SluiceAutoConfiguration.Redis.builder(address, environment));
+      result(
+          () ->
+              SluiceAutoConfiguration.Redis.builder(
+                  address, () -> SpringDataRedis.builder(environment)));
     }
   }
 

@@ -22,9 +22,11 @@ import java.sql.SQLException;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -285,18 +287,27 @@ class SluiceAutoConfiguration {
     StoreOpener sluiceRedisOpener(
         SluiceProperties properties,
         Environment environment,
+        BeanFactory beans,
         ObjectProvider<StoreObserver> observers) {
       return new StoreOpener(
-          "sluice-redis", address -> open(address, properties.redis(), environment, observers));
+          "sluice-redis",
+          address ->
+              open(
+                  address,
+                  () -> SpringDataRedis.builder(environment, beans),
+                  properties.redis(),
+                  environment,
+                  observers));
     }
 
     private static BucketStore open(
         String address,
+        Supplier<RedisStoreBuilder> ofSpring,
         SluiceProperties.Redis redis,
         Environment environment,
         ObjectProvider<StoreObserver> observers) {
       try {
-        RedisStoreBuilder builder = builder(address, environment);
+        RedisStoreBuilder builder = builder(address, ofSpring);
         String prefix = prefix(address, redis.prefix(), "Redis", environment);
         if (prefix != null) {
           builder.prefix(prefix);
@@ -311,10 +322,10 @@ class SluiceAutoConfiguration {
     }
 
     /** Reads the address, and connects to nothing. */
-    static RedisStoreBuilder builder(String address, Environment environment) {
+    static RedisStoreBuilder builder(String address, Supplier<RedisStoreBuilder> ofSpring) {
       try {
         return address.equals(SluiceProperties.SPRING_DATA_REDIS)
-            ? SpringDataRedis.builder(environment)
+            ? ofSpring.get()
             : RedisStore.builder(address);
       } catch (IllegalArgumentException | IllegalStateException e) {
         throw mistake(e);

@@ -77,7 +77,8 @@ class ManyWaitingTest {
     for (int i = 0; i < CALLERS; i++) {
       passed.add(
           limit
-              .acquireAsync(id(i), 1, Duration.ofSeconds(20))
+              .async()
+              .acquire(id(i), Duration.ofSeconds(20))
               .thenApply(decision -> decision.allowed() ? System.nanoTime() : -1L)
               .toCompletableFuture());
     }
@@ -97,7 +98,7 @@ class ManyWaitingTest {
     List<CompletableFuture<?>> callers = new ArrayList<>();
     Limit slow = Limit.of(Quota.per(1, Duration.ofHours(1)));
     for (int i = 0; i < CALLERS; i++) {
-      callers.add(slow.acquireAsync(id(i), 1, Duration.ofDays(1_000)).toCompletableFuture());
+      callers.add(slow.async().acquire(id(i), Duration.ofDays(1_000)).toCompletableFuture());
     }
     for (int i = CALLERS - 1; i >= 0; i--) {
       callers.get(i).cancel(false);

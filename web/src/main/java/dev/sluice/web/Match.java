@@ -62,7 +62,7 @@ public final class Match {
       }
       matched.add(rule);
       if (rule.isShadow()) {
-        trials.add(new Trial(rule, () -> trial(rule, readings, limits)));
+        trials.add(new Trial(rule.where(), () -> trial(rule, readings, limits)));
       } else {
         enforced.add(new Enforced(rule, rule.transactions(limits, readings)));
       }

@@ -161,7 +161,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
                 .map(
                     rule ->
                         "rule %s: found a limit whose function returns the quota, expected limitAsync, whose function returns a stage of it: the threads of this filter must not wait"
-                            .formatted(rule));
+                            .formatted(rule.where()));
     List<String> faults =
         Stream.of(
                 blocking,

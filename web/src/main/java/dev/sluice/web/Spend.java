@@ -30,6 +30,16 @@ import org.jspecify.annotations.Nullable;
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
 
+  /** Returns the limit, and where its ids and the quota come from. */
+  @Override
+  public String toString() {
+    return "%s by %s%s"
+        .formatted(
+            limit,
+            id.stream().map(VaryBy::toString).collect(Collectors.joining(" and ")),
+            quota == null ? "" : " (with quotas of the application)");
+  }
+
   /** Returns the limit; where limits know a limit of the name, theirs. */
   private LimitName name(Catalogue catalogue) {
     LimitName known = catalogue.find(limit);

@@ -19,23 +19,8 @@ public final class DecisionWriter {
   private DecisionWriter() {}
 
   /**
-   * Writes a decision as a JSON object; for a batch, with the decision on each transaction.
-   *
-   * @param decision the decision
-   * @param batch whether it is the decision of a batch
-   * @param json the target
-   * @throws IOException if the target throws it
-   */
-  public static void write(Decision decision, boolean batch, JsonGenerator json)
-      throws IOException {
-    json.writeStartObject();
-    writeInto(decision, batch, json);
-    json.writeEndObject();
-  }
-
-  /**
-   * Writes the answer to a request as a JSON object; with {@code taken} if the request asked for as
-   * many tokens as there are.
+   * Writes the answer to a request as a JSON object: for a batch with the decision on each
+   * transaction, and with {@code taken} if the request asked for as many tokens as there are.
    *
    * @param decision the decision
    * @param request what was asked

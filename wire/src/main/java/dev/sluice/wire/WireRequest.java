@@ -62,6 +62,16 @@ public final class WireRequest {
   }
 
   /**
+   * Makes a request for as many tokens as there are, up to the cost of a transaction, without JSON.
+   *
+   * @param transaction the transaction
+   * @return the request
+   */
+  public static WireRequest ofUpTo(WireTransaction transaction) {
+    return new WireRequest(null, null, transaction, true, null, new Mistakes());
+  }
+
+  /**
    * Makes a request of a batch, without JSON.
    *
    * @param transactions the transactions of the batch, in order

@@ -369,7 +369,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the id formats that a names file may use; the built-in ones if not called.
+     * Sets the id formats that files may use; the built-in ones if not called.
      *
      * @param formats the formats
      * @return this

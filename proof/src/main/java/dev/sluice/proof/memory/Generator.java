@@ -18,6 +18,7 @@ final class Generator {
           Verb.SPEND,
           Verb.SPEND,
           Verb.SPEND_ONLY,
+          Verb.SPEND_UP_TO,
           Verb.CHECK,
           Verb.REFUND,
           Verb.RESET);
@@ -102,6 +103,9 @@ final class Generator {
         keys.add(key);
         Verb act = acts.get(random.nextInt(acts.size()));
         int cost = act == Verb.RESET ? 0 : random.nextInt(setup.burst() + 1);
+        if (act == Verb.SPEND_UP_TO) {
+          return Op.charge(List.of(new Part(act, key, Math.max(cost, 1))));
+        }
         parts.add(new Part(act, key, cost));
       }
     }

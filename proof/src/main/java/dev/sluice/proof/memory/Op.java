@@ -33,13 +33,19 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     SPEND,
     /** Spends if the tokens are there, without denying the batch. */
     SPEND_ONLY,
+    /** Spends as many tokens as are there, at most the cost; alone in its charge. */
+    SPEND_UP_TO,
     /** Gives tokens back. */
     REFUND,
     /** Removes the bucket. */
     RESET;
 
     boolean votes() {
-      return this == CHECK || this == SPEND;
+      return this == CHECK || this == SPEND || this == SPEND_UP_TO;
+    }
+
+    boolean spends() {
+      return this == SPEND || this == SPEND_ONLY || this == SPEND_UP_TO;
     }
   }
 

@@ -46,7 +46,8 @@ final class OverspendJudge {
           continue;
         }
         switch (part.act()) {
-          case SPEND, SPEND_ONLY -> given += fits(law, call, i) ? part.cost() : 0;
+          case SPEND, SPEND_ONLY, SPEND_UP_TO ->
+              given += fits(law, call, i) ? tokens(law, call, i) : 0;
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
           case CHECK -> {
@@ -59,6 +60,11 @@ final class OverspendJudge {
     return setup.keptNanos() > 0 || given <= most
         ? ""
         : "bucket %s gave out %s tokens, it may give %s".formatted(key, given, most);
+  }
+
+  private static long tokens(SequentialStore law, Call call, int i) {
+    return law.tokens(
+        call.op().parts().get(i), call.answer().nowNanos().get(i), call.answer().tatNanos().get(i));
   }
 
   private static boolean fits(SequentialStore law, Call call, int i) {

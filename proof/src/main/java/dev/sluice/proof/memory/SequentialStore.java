@@ -101,12 +101,19 @@ final class SequentialStore {
   }
 
   boolean fits(Part part, long nowNanos, long tat) {
-    return aheadNanos(nowNanos, tat) + part.cost() * Setup.TOKEN_NANOS <= setup.offsetNanos();
+    return aheadNanos(nowNanos, tat) + tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS
+        <= setup.offsetNanos();
+  }
+
+  /** Returns how many tokens must be there, and are taken by a spend. */
+  long tokens(Part part, long nowNanos, long tat) {
+    long free = (setup.offsetNanos() - aheadNanos(nowNanos, tat)) / Setup.TOKEN_NANOS;
+    return part.act() == Verb.SPEND_UP_TO ? Math.max(Math.min(part.cost(), free), 1) : part.cost();
   }
 
   private boolean write(Part part, long nowNanos, long tat, boolean passes) {
     int key = part.key();
-    long costNanos = part.cost() * Setup.TOKEN_NANOS;
+    long costNanos = tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
     // A denial and a refund use a clock reading from after the read of their TAT. If the bucket
@@ -120,13 +127,13 @@ final class SequentialStore {
       return true;
     }
     // A spend must not use a clock reading from before the reset of its bucket.
-    boolean spends = (part.act() == Verb.SPEND || part.act() == Verb.SPEND_ONLY) && costNanos > 0;
+    boolean spends = part.act().spends() && costNanos > 0;
     boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
     if (spends && forgotten && nowNanos < resetNanos[key]) {
       return false;
     }
     switch (part.act()) {
-      case SPEND, SPEND_ONLY -> {
+      case SPEND, SPEND_ONLY, SPEND_UP_TO -> {
         if (fits && costNanos > 0) {
           put(key, nowNanos, nowNanos + aheadNanos + costNanos);
         }
@@ -166,7 +173,7 @@ final class SequentialStore {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();
     long made =
         call.op().parts().stream()
-            .filter(part -> part.act() == Verb.SPEND || part.act() == Verb.SPEND_ONLY)
+            .filter(part -> part.act().spends())
             .filter(part -> part.cost() > 0)
             .count();
     return made > 0 && live + made > setup.bound();

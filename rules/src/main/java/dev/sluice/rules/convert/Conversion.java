@@ -44,7 +44,7 @@ public record Conversion(
    *
    * @param configs the files of the configuration, read by this call; files of one domain are
    *     merged in their order
-   * @return names, limits, overrides if there are any, and rules, for all domains together
+   * @return limits, overrides if there are any, and rules, for all domains together
    * @throws LimitFilesException with every mistake, if a file is not such a configuration, or two
    *     have the same descriptor
    */
@@ -82,8 +82,8 @@ public record Conversion(
   }
 
   /**
-   * Collects the text of the files, which all domains share, and gives each limit a number and a
-   * unique name. Not thread-safe.
+   * Collects the text of the files, which all domains share, and gives each limit a unique name.
+   * Not thread-safe.
    */
   static final class ConvertedFiles {
 
@@ -92,12 +92,10 @@ public record Conversion(
         List.of(
             "names", "limits", "overrides", "rules", "rulesOnly", "ignoreCase", "methodOverride");
 
-    private static final int FIRST_NUMBER = 1001;
     private static final int LONGEST_NAME = 90;
 
     private final String head;
     private final String domains;
-    private final StringBuilder names = new StringBuilder("names:\n");
     private final StringBuilder limits = new StringBuilder();
     private final StringBuilder overrides = new StringBuilder();
     private final List<Supplier<String>> rules =
@@ -106,7 +104,6 @@ public record Conversion(
     private final Map<String, Integer> times = new HashMap<>();
     private final List<Renaming> renamed = new ArrayList<>();
     private final List<Problem> notExpressed = new ArrayList<>();
-    private int numbers = FIRST_NUMBER;
 
     ConvertedFiles(Domains converted) {
       taken.addAll(SECTIONS);
@@ -133,9 +130,8 @@ public record Conversion(
      */
     String limit(String wish, Quota quota) {
       String name = name(wish);
-      names.append("  - {number: %s, name: %s, id: string}\n".formatted(numbers++, name));
       limits.append(
-          "%s: {burst: %s, count: %s, period: %s}\n"
+          "%s: {id: string, burst: %s, count: %s, period: %s}\n"
               .formatted(name, quota.burst(), quota.count(), GoDuration.format(quota.period())));
       return name;
     }
@@ -193,11 +189,12 @@ public record Conversion(
     /** Returns the text of each file by its name, in reading order. */
     Map<String, String> texts() {
       Map<String, String> files = new LinkedHashMap<>();
-      if (numbers > FIRST_NUMBER) {
-        files.put(
-            "names.yml", head + "# Numbers are part of bucket keys: never change one.\n" + names);
-      }
-      files.put("limits.yml", head + (limits.isEmpty() ? "{}\n" : limits));
+      files.put(
+          "limits.yml",
+          head
+              + (limits.isEmpty()
+                  ? "{}\n"
+                  : "# Names are part of bucket keys: never change one.\n" + limits));
       if (!overrides.isEmpty()) {
         files.put("overrides.yml", head + overrides);
       }

@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * A file may have thousands of values of one key, so only patterns are compared with all values.
  */
 
-/** Writes the tree of one domain as names, limits, overrides and rules. Not thread-safe. */
+/** Writes the tree of one domain as limits, overrides and rules. Not thread-safe. */
 final class DomainWriter {
 
   private final Domain domain;

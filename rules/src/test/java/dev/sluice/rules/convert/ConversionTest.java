@@ -104,7 +104,6 @@ final class ConversionTest {
     }
     LimitFiles.Builder files =
         LimitFiles.builder()
-            .names(folder.resolve("names.yml"))
             .defaults(folder.resolve("limits.yml"))
             .companion(folder.resolve("rules.yml"), RuleBook.reader());
     if (conversion.files().containsKey("overrides.yml")) {
@@ -383,7 +382,7 @@ final class ConversionTest {
         text + "  - {key: k, value: \"*z\", descriptors: [{key: l, rate_limit: {unit: day}}]}\n";
     Conversion conversion =
         assertTimeoutPreemptively(Duration.ofMinutes(1), () -> conversion(config));
-    assertThat(conversion.files().get("limits.yml")).contains("n_40000: {burst");
+    assertThat(conversion.files().get("limits.yml")).contains("n_40000: {id: string, burst");
   }
 
   /** The reference denies them all; unlimited would be the opposite. */
@@ -594,13 +593,9 @@ final class ConversionTest {
         .satisfies(problem -> assertThat(problem.file()).endsWith("b.yaml"));
     limits = load(conversion);
     assertThat(limits.configured())
-        .extracting(limit -> limit.number() + " " + limit.name())
+        .extracting(limit -> limit.bucketKey("x"))
         .containsExactlyInAnyOrder(
-            "1001 edge.per-ip",
-            "1002 edge.vip",
-            "1003 per-user",
-            "1004 mesh.per-ip",
-            "1005 mesh.op");
+            "edge.per-ip:x", "edge.vip:x", "per-user:x", "mesh.per-ip:x", "mesh.op:x");
     assertThat(found("edge", "ip=x")).isEqualTo("1 a PT1S for x");
     assertThat(found("edge", "user=ann")).isEqualTo("7 a PT1S for ann");
     assertThat(found("mesh", "ip=x")).isEqualTo("3 a PT1S for x");

@@ -222,13 +222,11 @@ final class ConvertedBookModelTest {
     Conversion conversion = Conversion.ofEnvoyRateLimit(List.of(file));
     assertThat(conversion.notExpressed()).as("%s", config).isEmpty();
     Files.deleteIfExists(folder.resolve("overrides.yml"));
-    Files.writeString(folder.resolve("names.yml"), "names: []\n");
     for (Map.Entry<String, String> one : conversion.files().entrySet()) {
       Files.writeString(folder.resolve(one.getKey()), one.getValue());
     }
     LimitFiles.Builder files =
         LimitFiles.builder()
-            .names(folder.resolve("names.yml"))
             .defaults(folder.resolve("limits.yml"))
             .companion(folder.resolve("rules.yml"), RuleBook.reader());
     if (conversion.files().containsKey("overrides.yml")) {

@@ -44,7 +44,6 @@ final class ConvertedBookTest {
       Files.writeString(folder.resolve(one.getKey()), one.getValue());
     }
     return LimitFiles.builder()
-        .names(folder.resolve("names.yml"))
         .defaults(folder.resolve("limits.yml"))
         .companion(folder.resolve("rules.yml"), RuleBook.reader())
         .build()

@@ -25,7 +25,7 @@ import java.time.Duration;
 final class GreeterServer implements AutoCloseable {
 
   private static final Catalogue NAMES =
-      Catalogue.of(LimitName.builder(1001, "GreetingsPerClient").build());
+      Catalogue.of(LimitName.builder("GreetingsPerClient").build());
 
   private final RequestLimiter rules;
   private final Server server;
