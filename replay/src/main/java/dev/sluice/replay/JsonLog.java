@@ -136,6 +136,11 @@ final class JsonLog extends LogFormat {
     }
   }
 
+  @Override
+  String fault(LogEntry entry) {
+    return "expected one JSON object";
+  }
+
   private boolean readObject(JsonParser parser, String before, int depth, LogEntry entry)
       throws IOException {
     String header = null;

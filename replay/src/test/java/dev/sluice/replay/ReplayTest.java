@@ -34,6 +34,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ReplayTest {
@@ -761,6 +762,34 @@ final class ReplayTest {
                 .run());
     for (String condition : List.of("", "denied > 1", "denied-clients < 1", "denied-clients > x")) {
       assertThrows(IllegalArgumentException.class, () -> FailIf.parse(condition), condition);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "combined | what? | it has no complete ident, which is value 2 of 9",
+        "combined | a - - [26/Nov/2026:10:00:00 +0100 | it has no complete time_local, which is value 4 of 9",
+        "combined | a - - [yesterday] \"GET / HTTP/1.1\" 200 5 | its time is \"yesterday\", expected one such as 26/Nov/2026",
+        "json | [1] | expected one JSON object",
+        "json | {\"a\":1} | it has no ",
+        "regex:(?<time>[0-9]+) | x | the pattern is not found in it",
+        "csv | time,a;1790000000 | it has 1 value, expected those of the heading: time, a",
+        "csv | time,a;1790000000,2,3 | it has more values than the heading, which has 2",
+        "cloudfront | 2026-11-26 | there is no heading before it",
+      })
+  void lineThatIsNotUnderstood_isShown_withTheReason(String format, String log, String reason)
+      throws IOException {
+    Limits limits = limits(LIMITS, RULES);
+    String lines = log.replace(';', '\n') + "\n";
+    for (boolean strict : List.of(false, true)) {
+      Replay replay = Replay.of(limits, sources(lines)).format(format).strict(strict);
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.startsWith("access.log:"), message);
+      assertTrue(message.contains(", which is no line of the format " + format), message);
+      assertTrue(message.contains(": " + reason), message);
     }
   }
 
