@@ -34,6 +34,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ReplayTest {
@@ -224,6 +225,103 @@ final class ReplayTest {
     assertEquals(2, result.totals().denied(), result.uncharged() + " " + result.rows());
     assertEquals(1, result.uncharged().free());
     assertEquals(0, result.uncharged().unusable());
+  }
+
+  @Test
+  void costOfARule_isNotChangedByTheLog() throws IOException {
+    String rules =
+        """
+        rules:
+          - path: /**
+            limits:
+              - {limit: Logins, id: "{ip}", cost: 2}
+              - {limit: Calls, id: "{ip}"}
+        """;
+    for (int cost : List.of(0, 1, 5)) {
+      String line =
+          "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"request\":\"GET /x"
+              + " HTTP/1.1\",\"tokens\":%s}\n".formatted(cost);
+      ReplayResult result =
+          Replay.of(limits(LIMITS, rules), sources(line.repeat(5))).costField("tokens").run();
+      assertEquals(4, result.totals().denied(), "cost " + cost); // 3 tokens are one request
+      assertEquals("Logins 4", denied(result.rows().get(0)));
+      assertEquals("Calls 0", denied(result.rows().get(1)));
+    }
+    String free = "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"tokens\":0}\n";
+    ReplayResult counted =
+        Replay.of(limits(LIMITS, ""), sources(free.repeat(50)))
+            .counts(List.of("Calls={ip}"))
+            .costField("tokens")
+            .run();
+    assertEquals(0, counted.totals().denied());
+  }
+
+  private static String denied(Row row) {
+    return row.limit() + " " + row.denied();
+  }
+
+  @Test
+  void headerOfACost_isReadFromTheFirstLine_andListedWhereTheLogLacksIt() throws IOException {
+    String rules =
+        "rules:\n  - path: /**\n    limits: [{limit: Logins, id: '{ip}', cost: {header: X-Cost}}]\n";
+    String line =
+        "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"request\":\"GET /x HTTP/1.1\","
+            + "\"request\":{\"headers\":{\"X-Cost\":[\"2\"]}}}\n";
+    ReplayResult result = Replay.of(limits(LIMITS, rules), sources(line.repeat(3))).run();
+    assertEquals("Logins 2", denied(result.rows().get(0)));
+    assertEquals(List.of(), result.uncharged().lacking());
+    ReplayResult lacking =
+        Replay.of(limits(LIMITS, rules), sources(line.replace("X-Cost", "Y-Cost"))).run();
+    assertEquals("header:X-Cost", lacking.uncharged().lacking().get(0).word());
+  }
+
+  @Test
+  void fieldAndHeader_withOneName_areDifferentInJson() throws IOException {
+    String line =
+        "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"tenant\":\"a\","
+            + "\"request\":{\"headers\":{\"Tenant\":[\"%s\"]}}}\n";
+    String log = line.formatted("x") + line.formatted("y") + line.formatted("z");
+    Limits limits = limits(LIMITS, "");
+    for (String turned : List.of(log, log.replaceAll("(\"tenant\":\"a\"),(.*)}", "$2,$1}"))) {
+      ReplayResult byField =
+          Replay.of(limits, sources(turned))
+              .counts(List.of("PerKey={field:tenant}", "Calls={ip}"))
+              .run();
+      assertEquals(2, byField.totals().denied(), turned);
+      for (List<String> counts :
+          List.of(
+              List.of("PerKey={header:tenant}"),
+              List.of("PerKey={header:tenant}:{field:tenant}"),
+              List.of("PerKey={field:tenant}:{header:tenant}"))) {
+        ReplayResult byHeader = Replay.of(limits, sources(turned)).counts(counts).run();
+        assertEquals(0, byHeader.totals().denied(), counts + turned);
+        assertEquals(0, byHeader.uncharged().free(), counts + turned);
+      }
+    }
+    String plain = "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"tenant\":\"a\"}\n";
+    ReplayResult header =
+        Replay.of(limits, sources(plain.repeat(2))).counts(List.of("PerKey={header:tenant}")).run();
+    assertEquals(1, header.totals().denied());
+  }
+
+  @Test
+  void listsOfAddresses_areReadAsAServerReadsThem() throws IOException {
+    String caddy =
+        "{\"ts\":1790000000,\"request\":{\"remote_ip\":\"10.0.0.1\",\"method\":\"GET\",\"uri\":\"/api/x\","
+            + "\"headers\":{\"X-Forwarded-For\":[\"192.0.2.9\",\"203.0.113.%s, 10.0.0.2\"]}}}\n";
+    String waf =
+        "{\"timestamp\":1790000000000,\"httpRequest\":{\"clientIp\":\"10.0.0.1\",\"uri\":\"/api/x\","
+            + "\"httpMethod\":\"GET\",\"headers\":[{\"name\":\"X-Forwarded-For\",\"value\":\"192.0.2.9\"},"
+            + "{\"name\":\"x-forwarded-for\",\"value\":\"203.0.113.%s, 10.0.0.2\"}]}}\n";
+    for (String line : List.of(caddy, waf)) {
+      ReplayResult result =
+          Replay.of(
+                  limits(LIMITS, RULES), sources(line.formatted(1) + line.formatted(2).repeat(30)))
+              .client(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "10.0.0.0/8"), null)
+              .run();
+      assertEquals(2, result.totals().clients(), line);
+      assertEquals("203.0.113.2", result.mostDenied().get(0).name());
+    }
   }
 
   @Test
@@ -664,6 +762,34 @@ final class ReplayTest {
                 .run());
     for (String condition : List.of("", "denied > 1", "denied-clients < 1", "denied-clients > x")) {
       assertThrows(IllegalArgumentException.class, () -> FailIf.parse(condition), condition);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "combined | what? | it has no complete ident, which is value 2 of 9",
+        "combined | a - - [26/Nov/2026:10:00:00 +0100 | it has no complete time_local, which is value 4 of 9",
+        "combined | a - - [yesterday] \"GET / HTTP/1.1\" 200 5 | its time is \"yesterday\", expected one such as 26/Nov/2026",
+        "json | [1] | expected one JSON object",
+        "json | {\"a\":1} | it has no ",
+        "regex:(?<time>[0-9]+) | x | the pattern is not found in it",
+        "csv | time,a;1790000000 | it has 1 value, expected those of the heading: time, a",
+        "csv | time,a;1790000000,2,3 | it has more values than the heading, which has 2",
+        "cloudfront | 2026-11-26 | there is no heading before it",
+      })
+  void lineThatIsNotUnderstood_isShown_withTheReason(String format, String log, String reason)
+      throws IOException {
+    Limits limits = limits(LIMITS, RULES);
+    String lines = log.replace(';', '\n') + "\n";
+    for (boolean strict : List.of(false, true)) {
+      Replay replay = Replay.of(limits, sources(lines)).format(format).strict(strict);
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.startsWith("access.log:"), message);
+      assertTrue(message.contains(", which is no line of the format " + format), message);
+      assertTrue(message.contains(": " + reason), message);
     }
   }
 

@@ -14,7 +14,6 @@ import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.rules.RuleMatch.RuleCharging.Cost;
 import dev.sluice.rules.Template.Source;
 import dev.sluice.web.PathPattern;
-import dev.sluice.web.RequestFacts;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
@@ -80,7 +79,7 @@ final class ChargeReader<C> {
     return new ChargeReader<>(
         false,
         word -> RequestSource.parse(word, paths, ignoresCase),
-        header -> context -> header.of(context.facts()),
+        HeaderCost::ofRequest,
         limits,
         problems);
   }
@@ -239,8 +238,18 @@ final class ChargeReader<C> {
   private record HeaderCost(String header, long otherwise) {
 
     /** Reads the cost, which must be a whole number; 0 counts as 1. */
-    long of(RequestFacts facts) {
-      return facts.cost(header, otherwise);
+    Cost<RequestRule.Context> ofRequest() {
+      return new Cost<>() {
+        @Override
+        public Long of(RequestRule.Context context) {
+          return context.facts().cost(header, otherwise);
+        }
+
+        @Override
+        public String header() {
+          return header;
+        }
+      };
     }
   }
 }

@@ -89,6 +89,9 @@ record RequestRule(
         int bar = placeholder.indexOf('|');
         words.add(bar < 0 ? placeholder : placeholder.substring(0, bar));
       }
+      if (!charged.cost().header().isEmpty()) {
+        words.add("header:" + charged.cost().header());
+      }
     }
     return new RequestForm(line(), listed(paths), words);
   }

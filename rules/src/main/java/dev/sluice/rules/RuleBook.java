@@ -398,7 +398,7 @@ public final class RuleBook implements RequestRules {
    * @param line where the rule starts in the file, from 1
    * @param paths its paths, joined with a comma
    * @param words what it uses of a request, in the words of placeholders, such as {@code ip},
-   *     {@code method} or {@code header:x-api-key}; without the header of a cost
+   *     {@code method} or {@code header:x-api-key}
    */
   public record RequestForm(int line, String paths, Set<String> words) {
 

@@ -208,6 +208,11 @@ public record RuleMatch(
 
       /** Returns the tokens; null for one token for each hit. */
       @Nullable Long of(C context);
+
+      /** Returns the header that the cost is read from; empty for none. */
+      default String header() {
+        return "";
+      }
     }
 
     /** One limit. */
