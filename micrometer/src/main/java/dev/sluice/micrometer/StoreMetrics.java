@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.micrometer;
 
-import dev.sluice.store.StoreObserver;
+import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Gauge;
@@ -32,7 +32,7 @@ import java.util.function.Function;
  * <p>In PostgreSQL, {@code postgres} stands in place of {@code redis}. A label is a server of the
  * store or a word of a closed set. Thread-safe; no method blocks.
  */
-public final class StoreMetrics implements StoreObserver {
+public final class StoreMetrics implements BucketStore.Observer {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 

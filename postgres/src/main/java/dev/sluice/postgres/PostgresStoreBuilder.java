@@ -10,8 +10,8 @@ import dev.sluice.remote.KeyBytes;
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.SystemTiming;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import java.lang.System.Logger.Level;
 import java.sql.DriverManager;
@@ -64,7 +64,7 @@ public final class PostgresStoreBuilder {
   private int failures = 5;
   private Duration probe = Duration.ofMillis(500);
   private @Nullable TimeSource clock;
-  private StoreObserver observer = new StoreObserver() {};
+  private BucketStore.Observer observer = new BucketStore.Observer() {};
 
   PostgresStoreBuilder(DataSource source) {
     this.source = source;
@@ -289,7 +289,7 @@ public final class PostgresStoreBuilder {
    * @return this
    */
   @CanIgnoreReturnValue
-  public PostgresStoreBuilder observer(StoreObserver newObserver) {
+  public PostgresStoreBuilder observer(BucketStore.Observer newObserver) {
     this.observer = newObserver;
     return this;
   }

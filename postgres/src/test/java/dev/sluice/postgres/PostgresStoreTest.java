@@ -11,7 +11,6 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -79,8 +78,8 @@ final class PostgresStoreTest {
     ConcurrentSkipListSet<String> servers = new ConcurrentSkipListSet<>();
     AtomicInteger batches = new AtomicInteger();
     AtomicInteger calls = new AtomicInteger();
-    StoreObserver observer =
-        new StoreObserver() {
+    BucketStore.Observer observer =
+        new BucketStore.Observer() {
           @Override
           public void called(String server, Result result, int shared, int charges, long nanos) {
             servers.add(server + " " + result);

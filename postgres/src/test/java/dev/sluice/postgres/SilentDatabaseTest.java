@@ -10,7 +10,6 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.io.IOException;
 import java.io.InputStream;
@@ -55,7 +54,7 @@ final class SilentDatabaseTest {
             .probe(Duration.ofMillis(50))
             .denials(Duration.ZERO)
             .observer(
-                new StoreObserver() {
+                new BucketStore.Observer() {
                   @Override
                   public void changed(String server, State state, String reason) {
                     states.add(state);
@@ -82,13 +81,13 @@ final class SilentDatabaseTest {
         assertThatThrownBy(() -> store.charge(spend())).isInstanceOf(StoreException.class);
         assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(30));
       }
-      await().until(() -> states.contains(StoreObserver.State.DOWN));
+      await().until(() -> states.contains(BucketStore.Observer.State.DOWN));
       assertThatThrownBy(() -> store.charge(spend()))
           .hasMessageContaining("is marked down")
           .hasMessageContaining("nothing was charged");
       relay.silent = false;
       await().ignoreExceptions().until(() -> store.charge(spend()).size() == 1);
-      assertThat(states).contains(StoreObserver.State.UP);
+      assertThat(states).contains(BucketStore.Observer.State.UP);
     }
   }
 

@@ -2,8 +2,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.Fleet.Topology;
-import dev.sluice.store.StoreObserver.Result;
-import dev.sluice.store.StoreObserver.State;
+import dev.sluice.store.BucketStore.Observer.Result;
+import dev.sluice.store.BucketStore.Observer.State;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;

@@ -6,7 +6,7 @@ import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.Timing;
 import dev.sluice.remote.Topology;
-import dev.sluice.store.StoreObserver;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -25,7 +25,7 @@ public final class RedisStoreBuilder {
 
   private StoreUri uri;
   private RedisOptions options;
-  private StoreObserver observer = new StoreObserver() {};
+  private BucketStore.Observer observer = new BucketStore.Observer() {};
 
   RedisStoreBuilder(StoreUri uri) {
     this.uri = uri;
@@ -309,7 +309,7 @@ public final class RedisStoreBuilder {
    * @return this
    */
   @CanIgnoreReturnValue
-  public RedisStoreBuilder observer(StoreObserver newObserver) {
+  public RedisStoreBuilder observer(BucketStore.Observer newObserver) {
     this.observer = newObserver;
     return this;
   }

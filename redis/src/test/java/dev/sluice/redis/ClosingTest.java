@@ -8,9 +8,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.time.Duration;
@@ -137,8 +137,8 @@ final class ClosingTest {
 
   @Test
   void observerThatThrows_changesNothing() {
-    StoreObserver throwing =
-        new StoreObserver() {
+    BucketStore.Observer throwing =
+        new BucketStore.Observer() {
           @Override
           public void called(
               String server, Result result, int batches, int charges, long elapsedNanos) {
@@ -158,8 +158,8 @@ final class ClosingTest {
   void observerThatBlocks_delaysNoTimeOut_andHearsOfAllLater() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     List<String> heard = new CopyOnWriteArrayList<>();
-    StoreObserver blocking =
-        new StoreObserver() {
+    BucketStore.Observer blocking =
+        new BucketStore.Observer() {
           @Override
           public void called(String server, Result result, int batches, int charges, long nanos) {
             if (result == Result.TIMED_OUT) {

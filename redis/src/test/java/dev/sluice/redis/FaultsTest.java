@@ -13,9 +13,8 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Observer.State;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
-import dev.sluice.store.StoreObserver.State;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.net.URI;
@@ -58,7 +57,7 @@ final class FaultsTest {
         .probe(Duration.ofMillis(50))
         .denials(Duration.ZERO)
         .observer(
-            new StoreObserver() {
+            new BucketStore.Observer() {
               @Override
               public void changed(String server, State state, String reason) {
                 states.add(state);

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
@@ -120,7 +119,7 @@ final class FirstCallTest {
         TestServers.fresh(TestServers.single())
             .failures(1)
             .observer(
-                new StoreObserver() {
+                new BucketStore.Observer() {
                   @Override
                   public void called(
                       String server, Result result, int batches, int charges, long elapsedNanos) {

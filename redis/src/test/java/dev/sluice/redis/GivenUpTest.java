@@ -11,8 +11,8 @@ import dev.sluice.remote.Request;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreLog;
 import dev.sluice.remote.Timing;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
@@ -34,8 +34,8 @@ final class GivenUpTest {
   private static final int MANY = 100;
 
   private final List<String> told = new ArrayList<>();
-  private final StoreObserver observer =
-      new StoreObserver() {
+  private final BucketStore.Observer observer =
+      new BucketStore.Observer() {
         @Override
         public void called(String server, Result result, int batches, int charges, long elapsed) {
           told.add(result + " " + batches);

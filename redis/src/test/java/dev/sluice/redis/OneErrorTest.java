@@ -13,9 +13,9 @@ import dev.sluice.remote.Request;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.StoreLog;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
-import dev.sluice.store.StoreObserver;
-import dev.sluice.store.StoreObserver.State;
+import dev.sluice.store.BucketStore.Observer.State;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -45,8 +45,8 @@ final class OneErrorTest {
   private final List<UnsentCall> calls = new CopyOnWriteArrayList<>();
   private final List<State> states = new CopyOnWriteArrayList<>();
   private volatile boolean observerThrows;
-  private final StoreObserver observer =
-      new StoreObserver() {
+  private final BucketStore.Observer observer =
+      new BucketStore.Observer() {
         @Override
         public void called(String server, Result result, int batches, int charges, long elapsed) {
           throwIfTold();

@@ -10,8 +10,8 @@ import dev.sluice.remote.Endpoint;
 import dev.sluice.remote.Request;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreLog;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.nio.charset.StandardCharsets;
@@ -34,8 +34,8 @@ final class RequestQueueTest {
   private static final Duration SHORT = Duration.ofMillis(100);
 
   private final List<String> told = new CopyOnWriteArrayList<>();
-  private final StoreObserver observer =
-      new StoreObserver() {
+  private final BucketStore.Observer observer =
+      new BucketStore.Observer() {
         @Override
         public void called(String server, Result result, int batches, int charges, long elapsed) {
           told.add(server + " " + result);

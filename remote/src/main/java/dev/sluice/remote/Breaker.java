@@ -2,8 +2,8 @@
 package dev.sluice.remote;
 
 import dev.sluice.internal.async.Stages;
-import dev.sluice.store.StoreObserver;
-import dev.sluice.store.StoreObserver.State;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Observer.State;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -34,7 +34,7 @@ public final class Breaker {
   private final long probeEveryNanos;
   private final Supplier<CompletionStage<?>> probe;
   private final Timing timing;
-  private final StoreObserver observer;
+  private final BucketStore.Observer observer;
   private final StoreLog log;
 
   private final AtomicInteger failures = new AtomicInteger();
@@ -49,7 +49,7 @@ public final class Breaker {
       long probeEveryNanos,
       Supplier<CompletionStage<?>> probe,
       Timing timing,
-      StoreObserver observer,
+      BucketStore.Observer observer,
       StoreLog log) {
     this.server = server;
     this.maxFailures = maxFailures;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote;
 
-import dev.sluice.store.StoreObserver;
+import dev.sluice.store.BucketStore;
 import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
@@ -11,14 +11,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
  * on another thread, which the observer may block. No method throws; each has its own catch, since
  * passing a lambda to a shared one takes memory, which may be what is missing.
  */
-final class GuardedObserver implements StoreObserver {
+final class GuardedObserver implements BucketStore.Observer {
 
-  private final StoreObserver guarded;
+  private final BucketStore.Observer guarded;
   private final Timing timing;
   private final StoreLog log;
   private final AtomicBoolean told = new AtomicBoolean();
 
-  GuardedObserver(StoreObserver guarded, Timing timing, StoreLog log) {
+  GuardedObserver(BucketStore.Observer guarded, Timing timing, StoreLog log) {
     this.guarded = guarded;
     this.timing = timing;
     this.log = log;

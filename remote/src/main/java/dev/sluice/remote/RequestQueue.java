@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote;
 
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Observer.Refusal;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
-import dev.sluice.store.StoreObserver.Refusal;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
@@ -68,7 +68,7 @@ public final class RequestQueue {
   private final Endpoint server;
   private final Options options;
   private final Timing timing;
-  private final StoreObserver observer;
+  private final BucketStore.Observer observer;
 
   private final Queue<Request> waiting = new ConcurrentLinkedQueue<>();
   private final AtomicInteger waitingCount;
@@ -88,7 +88,7 @@ public final class RequestQueue {
       Options options,
       AtomicInteger waitingCount,
       Timing timing,
-      StoreObserver observer) {
+      BucketStore.Observer observer) {
     this.server = server;
     this.options = options;
     this.calls = new AtomicReferenceArray<>(options.maxCalls);
@@ -318,7 +318,7 @@ public final class RequestQueue {
     return timing;
   }
 
-  StoreObserver observer() {
+  BucketStore.Observer observer() {
     return observer;
   }
 

@@ -2,8 +2,8 @@
 package dev.sluice.remote;
 
 import dev.sluice.gcra.Effect;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
-import dev.sluice.store.StoreObserver;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -28,7 +28,7 @@ public final class StoreContext {
   private final long timeoutNanos;
   private final Timing timing;
   private final StoreLog log;
-  private final StoreObserver observer;
+  private final BucketStore.Observer observer;
 
   /**
    * The settings of a store.
@@ -54,7 +54,7 @@ public final class StoreContext {
       Duration denials,
       @Nullable ClientClock clock) {}
 
-  public StoreContext(Settings settings, Timing timing, StoreObserver observer) {
+  public StoreContext(Settings settings, Timing timing, BucketStore.Observer observer) {
     this.settings = settings;
     this.timeoutNanos = settings.timeout.toNanos();
     this.queues =
@@ -94,7 +94,7 @@ public final class StoreContext {
     return log;
   }
 
-  StoreObserver observer() {
+  BucketStore.Observer observer() {
     return observer;
   }
 
@@ -135,7 +135,7 @@ public final class StoreContext {
 
   /** Returns a queue on which every call times out, hidden from the observer. */
   RequestQueue queueToUnreachable() {
-    StoreObserver unseen = observerOfNothing();
+    BucketStore.Observer unseen = observerOfNothing();
     return unseenQueue(
         new UnreachableServer(
             new Breaker(
@@ -148,8 +148,9 @@ public final class StoreContext {
                 log)));
   }
 
-  private StoreObserver observerOfNothing() {
-    return new GuardedObserver(new StoreObserver() {}, timing, log); // guarded like real observers
+  private BucketStore.Observer observerOfNothing() {
+    return new GuardedObserver(
+        new BucketStore.Observer() {}, timing, log); // guarded like real observers
   }
 
   public Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {

@@ -5,9 +5,9 @@ import static dev.sluice.remote.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Observer.State;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
-import dev.sluice.store.StoreObserver.State;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -34,7 +34,7 @@ final class BreakerTest {
           1_000_000,
           this::probe,
           timing,
-          new StoreObserver() {
+          new BucketStore.Observer() {
             @Override
             public void changed(String server, State state, String reason) {
               states.add(state);
@@ -192,7 +192,7 @@ final class BreakerTest {
             1_000_000,
             this::probe,
             timing,
-            new StoreObserver() {},
+            new BucketStore.Observer() {},
             new StoreLog("remote"));
     strict.failed("no answer", timing.nanoTime());
     await().until(() -> lines.size() == 2);
@@ -220,7 +220,7 @@ final class BreakerTest {
             1_000_000,
             () -> oddProbe(asked.incrementAndGet()),
             timing,
-            new StoreObserver() {
+            new BucketStore.Observer() {
               @Override
               public void changed(String server, State state, String reason) {
                 seen.add(state);

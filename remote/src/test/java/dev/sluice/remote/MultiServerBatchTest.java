@@ -5,11 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.BucketStore.Tentative;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -35,7 +35,7 @@ final class MultiServerBatchTest {
   private @Nullable Error onSecond;
 
   private RequestQueue queue(String server) {
-    StoreObserver observer = new StoreObserver() {};
+    BucketStore.Observer observer = new BucketStore.Observer() {};
     Breaker breaker =
         new Breaker(
             server,

@@ -13,7 +13,6 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
@@ -203,7 +202,7 @@ class SluiceAutoConfiguration {
         SluiceProperties properties,
         Environment environment,
         ObjectProvider<DataSource> sources,
-        ObjectProvider<StoreObserver> observers) {
+        ObjectProvider<BucketStore.Observer> observers) {
       return new StoreOpener(
           "sluice-postgres",
           address -> open(address, properties.postgres(), environment, sources, observers));
@@ -214,7 +213,7 @@ class SluiceAutoConfiguration {
         SluiceProperties.Postgres settings,
         Environment environment,
         ObjectProvider<DataSource> sources,
-        ObjectProvider<StoreObserver> observers) {
+        ObjectProvider<BucketStore.Observer> observers) {
       try {
         PostgresStoreBuilder builder = builder(address, sources);
         String prefix = prefix(address, settings.prefix(), "PostgreSQL", environment);
@@ -288,7 +287,7 @@ class SluiceAutoConfiguration {
         SluiceProperties properties,
         Environment environment,
         BeanFactory beans,
-        ObjectProvider<StoreObserver> observers) {
+        ObjectProvider<BucketStore.Observer> observers) {
       return new StoreOpener(
           "sluice-redis",
           address ->
@@ -305,7 +304,7 @@ class SluiceAutoConfiguration {
         Supplier<RedisStoreBuilder> ofSpring,
         SluiceProperties.Redis redis,
         Environment environment,
-        ObjectProvider<StoreObserver> observers) {
+        ObjectProvider<BucketStore.Observer> observers) {
       try {
         RedisStoreBuilder builder = builder(address, ofSpring);
         String prefix = prefix(address, redis.prefix(), "Redis", environment);

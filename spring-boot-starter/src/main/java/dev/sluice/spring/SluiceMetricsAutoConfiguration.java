@@ -5,7 +5,6 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.micrometer.StoreMetrics;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.StoreObserver;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
@@ -62,7 +61,7 @@ class SluiceMetricsAutoConfiguration {
   static class Remote {
 
     @Bean
-    @ConditionalOnMissingBean(StoreObserver.class)
+    @ConditionalOnMissingBean(BucketStore.Observer.class)
     StoreMetrics sluiceStoreMetrics(MeterRegistry registry, SluiceProperties properties) {
       return new StoreMetrics(
           registry, SluiceAutoConfiguration.isPostgres(properties.store()) ? "postgres" : "redis");

@@ -16,7 +16,6 @@ import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.webflux.RateLimitWebFilter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -656,7 +655,7 @@ class SluiceAutoConfigurationTest {
   @Test
   void storeWithoutItsModule_saysWhatToAdd() {
     application
-        .withClassLoader(new FilteredClassLoader(RedisStore.class, StoreObserver.class))
+        .withClassLoader(new FilteredClassLoader(RedisStore.class, BucketStore.Observer.class))
         .withPropertyValues("sluice.store=redis://localhost")
         .run(
             context ->

@@ -4,8 +4,8 @@ package dev.sluice.proof.faults;
 import dev.sluice.Limiter;
 import dev.sluice.proof.BrokenPromise;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
@@ -69,8 +69,8 @@ enum Trial {
     String seen() throws Exception {
       try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
         AtomicInteger markedDown = new AtomicInteger();
-        StoreObserver observer =
-            new StoreObserver() {
+        BucketStore.Observer observer =
+            new BucketStore.Observer() {
               @Override
               public void changed(String server, State state, String reason) {
                 markedDown.addAndGet(state == State.DOWN ? 1 : 0);

@@ -44,7 +44,6 @@ import dev.sluice.server.tls.TlsIdentity;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -131,7 +130,7 @@ public final class Service implements AutoCloseable {
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
     boolean isOpen = config.control().tokens() == null;
     String storeKind = config.storage().store().kind();
-    StoreObserver watch = new StoreMetrics(meters, storeKind);
+    BucketStore.Observer watch = new StoreMetrics(meters, storeKind);
     BucketStore store =
         openStore(
             config.storage(),
@@ -309,7 +308,10 @@ public final class Service implements AutoCloseable {
   }
 
   private static BucketStore openStore(
-      Storage storage, PrometheusMeterRegistry meters, StoreObserver watch, ShutdownStack started) {
+      Storage storage,
+      PrometheusMeterRegistry meters,
+      BucketStore.Observer watch,
+      ShutdownStack started) {
     Snapshot snapshot = storage.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);

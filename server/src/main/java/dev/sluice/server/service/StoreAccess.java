@@ -10,7 +10,6 @@ import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -191,7 +190,7 @@ public final class StoreAccess {
      *     mistake; the message names the known kinds
      * @throws StoreException if a database answers that it cannot hold the buckets
      */
-    public static BucketStore open(StoreAccess access, StoreObserver observer) {
+    public static BucketStore open(StoreAccess access, BucketStore.Observer observer) {
       if (access.isMemory()) {
         return BucketStore.inMemory();
       }
@@ -204,7 +203,7 @@ public final class StoreAccess {
      * Checks that a store can be opened with an address and passwords; opens nothing.
      *
      * @param access the store's address and passwords
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static void requireUsable(StoreAccess access) {
       if (isPostgres(access)) {
@@ -220,7 +219,7 @@ public final class StoreAccess {
      *
      * @param access the store's address and passwords
      * @return the store; the caller must close it
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
       if (access.isMemory()) {
@@ -236,7 +235,7 @@ public final class StoreAccess {
      * @param access the store's address and passwords
      * @param time the clock
      * @return the store; the caller must close it
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, StoreObserver)}
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
       if (access.isMemory()) {
@@ -300,16 +299,16 @@ public final class StoreAccess {
    * Passes events to another observer with {@code redis-1} in place of a server's address, for
    * public metrics. The log has the address of each number. Thread-safe; no method blocks.
    */
-  static final class NumberedServers implements StoreObserver {
+  static final class NumberedServers implements BucketStore.Observer {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);
 
-    private final StoreObserver told;
+    private final BucketStore.Observer told;
     private final String kind;
     private final Map<String, String> names = new ConcurrentHashMap<>();
     private final AtomicInteger numbers = new AtomicInteger();
 
-    NumberedServers(StoreObserver told, String kind) {
+    NumberedServers(BucketStore.Observer told, String kind) {
       this.told = told;
       this.kind = kind;
     }

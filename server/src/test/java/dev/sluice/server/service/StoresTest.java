@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.assertThatNoException;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.StoreObserver;
 import dev.sluice.store.TimeSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -78,7 +77,8 @@ final class StoresTest {
   @Test
   void redis_isOpenedWithoutWaitingForIt() {
     BucketStore store =
-        Stores.open(StoreAccess.of("redis://127.0.0.1:1/0?timeout=200ms"), new StoreObserver() {});
+        Stores.open(
+            StoreAccess.of("redis://127.0.0.1:1/0?timeout=200ms"), new BucketStore.Observer() {});
     assertThatExceptionOfType(StoreException.class).isThrownBy(store::ping);
     store.close();
   }
