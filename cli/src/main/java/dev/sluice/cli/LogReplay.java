@@ -67,7 +67,7 @@ final class LogReplay {
       description = "Writes a page with charts that needs no network and no script.")
   private @Nullable Path report;
 
-  /** Whether an option was given that only logs have. */
+  /** Whether an option was given that only access logs use. */
   boolean isAskedFor() {
     return log.isAskedFor()
         || against != null
@@ -135,7 +135,7 @@ final class LogReplay {
     }
   }
 
-  /** The candidate, whose names may be declared by the files of the limits in force. */
+  /** Loads the candidate. Its limits may have names that only the other limit files declare. */
   private static Limits candidate(Path file, LimitFileOptions files) {
     InputFiles.require("--against", file);
     var candidate = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);
