@@ -422,7 +422,7 @@ final class SettingsTest {
         .containsExactly(
             file + ":1:1: unknown option \"tokens-file\"; did you mean \"tokens\"?",
             file + ":2:1: unknown option \"store-password\"; did you mean \"store-password-file\"?",
-            file + ":3:1: unknown option (not shown, as the file may be another one)");
+            file + ":3:1: unknown option (not shown, because this may be the wrong file)");
   }
 
   @Test
