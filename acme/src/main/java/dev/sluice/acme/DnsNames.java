@@ -45,8 +45,7 @@ final class DnsNames {
     if (labels == 1) {
       throw invalid(what, text, "has no dot, expected at least two labels");
     }
-    // No public suffix is a number. So a text that ends in a number is an IPv4 address or a
-    // mistake.
+    // No public suffix is a number, so a text that ends in one is an IPv4 address or a mistake.
     if (isNumber(text.substring(text.lastIndexOf('.') + 1))) {
       throw invalid(what, text, "ends in a number, expected a public suffix, or an IP address");
     }

@@ -56,8 +56,7 @@ record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
       String domain = identifier.authorized().value();
       DnsNames.requireKnownSuffix(domain, name(), suffixes.get(), strictness);
     } else {
-      var unused =
-          IdFormat.ipAddress().canonical(text, strictness); // throws for a reserved address
+      var unused = IdFormat.ipAddress().canonical(text, strictness); // refuses reserved ones
     }
     return identifier;
   }

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
- * Counts and times a store in Redis; needs {@code sluice-redis}. Prometheus sees:
+ * Counts and times the calls of a store in Redis; needs {@code sluice-redis}. Prometheus gets:
  *
  * <ul>
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of script calls in
@@ -24,9 +24,9 @@ import java.util.function.Function;
  *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were refused before
  *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code down}
  *   <li>{@code ratelimits_redis_up{server}}, 1, or 0 while the server is marked down
- *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often it became {@code down} or
- *       {@code up} again
- *   <li>{@code ratelimits_redis_denied_from_memory_total}
+ *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often the server was marked
+ *       {@code down}, or {@code up} again
+ *   <li>{@code ratelimits_redis_denied_from_memory_total}, denials repeated without a call
  * </ul>
  *
  * <p>A label is a server of the store or a word of a closed set. Thread-safe; no method blocks.
@@ -40,9 +40,9 @@ public final class RedisMetrics implements RedisObserver {
   private final Map<String, ServerMeters> servers = new ConcurrentHashMap<>();
 
   /**
-   * Binds the meters; those of a server appear when it is first called.
+   * Binds the meters. The meters of a server appear when the server is first called.
    *
-   * @param registry where they go
+   * @param registry the registry to which the meters are added
    */
   public RedisMetrics(MeterRegistry registry) {
     this.registry = registry;
@@ -61,7 +61,7 @@ public final class RedisMetrics implements RedisObserver {
   }
 
   private static <E, M> M require(Map<E, M> meters, E word) {
-    return Objects.requireNonNull(meters.get(word)); // each has one
+    return Objects.requireNonNull(meters.get(word)); // has every word
   }
 
   private ServerMeters meters(String server) {
