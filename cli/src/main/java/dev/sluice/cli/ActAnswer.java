@@ -19,8 +19,8 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of an act, decided by a server or in this process: the JSON of the HTTP API, and the
- * parts for people.
+ * The outcome of an act, decided by a server or in this process. It has the JSON of the HTTP API
+ * and the values that the sentence for people needs.
  *
  * @param json the answer on one line
  * @param taken how many tokens a spend took, of as many as there are; null for other acts
@@ -62,7 +62,7 @@ record ActAnswer(
     try (JsonGenerator json = JSON.createGenerator(text)) {
       DecisionWriter.write(decision, request, json);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
     return parse(text.toString());
   }

@@ -154,12 +154,12 @@ final class ActCommand implements Callable<Integer> {
   private ActAnswer onStore() {
     if (store == null) {
       throw new InputException(
-          "expected --server URL, such as --server http://127.0.0.1:8080, or --store STORE with the"
-              + " limits to decide by");
+          "expected --server URL, such as --server http://127.0.0.1:8080, or --store STORE with"
+              + " --limits FILE");
     }
     if (client.given() != null) {
       throw new InputException(
-          "%s and --store contradict each other: the former is for --server; remove one"
+          "%s and --store contradict each other: only --server uses %1$s; remove one"
               .formatted(client.given()));
     }
     StoreAccess access = passwords.access(store);
@@ -169,10 +169,11 @@ final class ActCommand implements Callable<Integer> {
               + " the memory of a running server");
     }
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("the option --limits FILE is missing: the limits to decide by");
+      throw new InputException(
+          "the option --limits FILE is missing: --store keeps buckets, and the file has the limits");
     }
     Limits limits = files.files(Strictness.LENIENT).load();
-    var unused = limits.configured(limit); // fails as a server would, before a store is opened
+    var unused = limits.configured(limit); // an unknown limit fails before the store is opened
     try (BucketStore buckets = open(access)) {
       return decide(Limiter.of(limits, buckets));
     }
@@ -208,9 +209,9 @@ final class ActCommand implements Callable<Integer> {
   }
 
   /**
-   * A store in which no TAT counts as a debt. A process forgives a debt once within the time of the
-   * burst offset; a command that ends after one act would forgive one in each run, without a bound.
-   * Thread-safe; blocks if the store behind it blocks.
+   * A store in which no TAT counts as a debt. A server forgives a bucket's debt at most once within
+   * the time of the burst offset. A command that ends after one act cannot remember this, and would
+   * forgive a debt at every run. Thread-safe; blocks if the store behind it blocks.
    */
   static final class UnforgivingStore implements BucketStore {
 
@@ -230,7 +231,7 @@ final class ActCommand implements Callable<Integer> {
       return new UnforgivingStore(store.forOneCall());
     }
 
-    /** Returns the largest skew, so that every late TAT may come from a clock that is ahead. */
+    /** Returns the largest skew: a TAT beyond the tolerance then never counts as a debt. */
     @Override
     public long clockSkewNanos() {
       return Long.MAX_VALUE;

@@ -42,7 +42,7 @@ final class DatabaseOptions {
     return url == null || url.isEmpty();
   }
 
-  /** Runs work on the table of overrides of the given names. */
+  /** Runs work on the table of overrides, whose limits are those of the catalogue. */
   <T> T onTable(Catalogue catalogue, Work<T> work) {
     if (url == null || url.isEmpty()) {
       throw new InputException("the option --db URL is missing: the database to work on");
@@ -79,9 +79,7 @@ final class DatabaseOptions {
         .collect(Collectors.joining("; "));
   }
 
-  /**
-   * Returns the password from the file, or else from the environment; null for the one in the URL.
-   */
+  /** Returns the password from the file, or else from the environment; null if neither has one. */
   static @Nullable String password(@Nullable Path file) {
     return InputFiles.secret(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
   }
@@ -90,7 +88,7 @@ final class DatabaseOptions {
     return new OverridesTable(source(url, password), catalogue);
   }
 
-  /** Returns the database at a URL; a null password means the one in the URL. */
+  /** Returns the database at a URL. If the password is null, the one in the URL is used. */
   static DataSource source(String url, @Nullable String password) {
     try {
       return PostgresUrl.dataSource(url, password);
@@ -99,7 +97,7 @@ final class DatabaseOptions {
     }
   }
 
-  /** Work on the table. */
+  /** An operation on the table of overrides. */
   interface Work<T> {
     T on(OverridesTable table) throws SQLException;
   }

@@ -98,8 +98,7 @@ final class LimitFileOptions {
         };
     if (before != null) {
       throw new InputException(
-          "found two files of %s, %s and %s, expected one of each kind; lint them one by one"
-              .formatted(kind, before, file));
+          "found two files with %s, %s and %s; lint them one by one".formatted(kind, before, file));
     }
     switch (kind) {
       case DEFAULTS -> limits = file;
@@ -127,7 +126,7 @@ final class LimitFileOptions {
     return files(strictness, List.of());
   }
 
-  /** Returns the files, with required limits. */
+  /** Returns the files; each required limit must have a default. */
   LimitFiles files(Strictness strictness, List<Requirement> required) {
     return files(strictness, required, new RulesOption());
   }
@@ -283,7 +282,7 @@ final class LimitFileOptions {
         return OVERRIDES;
       }
       if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
-        return DEFAULTS; // a file with sections
+        return DEFAULTS; // a section of limits or overrides: a file of defaults may have sections
       }
       if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
         return RULES;
@@ -294,7 +293,7 @@ final class LimitFileOptions {
       boolean names =
           !top.isEmpty()
               && top.get(0).startsWith("names:")
-              && top.stream().skip(1).allMatch(line -> line.startsWith("-")); // its list
+              && top.stream().skip(1).allMatch(line -> line.startsWith("-")); // the list of names
       return names ? NAMES : DEFAULTS;
     }
 

@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options of commands that read access logs, and the logs. */
+/** The options of commands that read access logs; opens and reads the logs. */
 final class LogOptions {
 
   private static final String STANDARD_INPUT = "-";
@@ -109,10 +109,10 @@ final class LogOptions {
         || proxyHeader != null;
   }
 
-  /** The limits, with their rules. */
+  /** Returns the limits, with the rule book or the limits of {@code --count}. */
   Limits limits(LimitFileOptions files) {
     if (rules.file() != null && !counts.isEmpty()) {
-      throw new InputException("found --rules and --count, expected one of them");
+      throw new InputException("found both --rules and --count, expected one or the other");
     }
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     if (counts.isEmpty() && !RuleBook.of(limits).hasRequestRules()) {
@@ -232,7 +232,7 @@ final class LogOptions {
     return String.format(Locale.ROOT, "%,.0f lines/s", lines / seconds) + left;
   }
 
-  /** A file or standard input, which counts what is read of it. */
+  /** A log: a file or standard input. Counts the bytes read so far, for the progress line. */
   static final class Source implements LogSource {
 
     private final String name;
@@ -261,12 +261,12 @@ final class LogOptions {
       };
     }
 
-    /** How many bytes were read so far. */
+    /** Returns the number of bytes read so far. */
     long read() {
       return read;
     }
 
-    /** The size in bytes; 0 where it is not known. */
+    /** Returns the size in bytes; 0 if it is not known. */
     long size() {
       Path file = Path.of(name);
       try {

@@ -95,7 +95,8 @@ final class WhyCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (files.limits() == null) {
-      throw new InputException("the option --limits FILE is missing: the limits to decide by");
+      throw new InputException(
+          "the option --limits FILE is missing: the file with the limits that the requests are checked against");
     }
     long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
     Limits limits = log.limits(files);
@@ -138,7 +139,7 @@ final class WhyCommand implements Callable<Integer> {
     }
   }
 
-  /** Keeps the last requests up to the time, or up to the last denial, and a few after it. */
+  /** Keeps the last requests up to {@code --at} or the last denial, and a few after it. */
   private void take(Step step, long until) {
     charged++;
     denied += step.denied() ? 1 : 0;

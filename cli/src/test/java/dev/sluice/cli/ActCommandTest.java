@@ -641,7 +641,7 @@ final class ActCommandTest {
             "17",
             "--store-password-file",
             pipe.toString());
-    assertThat(run.err()).contains("the file does not answer (given up after 2 s)");
+    assertThat(run.err()).contains("could not be opened within 2 s");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 }

@@ -232,7 +232,7 @@ final class ExplainRuleCommandTest {
     Cli tooMuch = explain("GET", "/tried", "--header", "X-Cost: 11");
     assertThat(tooMuch.out())
         .endsWith(
-            ": this rule\n  ApiCallsPerKey in shadow, left out:"
+            ": this rule\n  ApiCallsPerKey in shadow, not charged:"
                 + " cost 11 exceeds the burst (10) of ApiCallsPerKey\n");
     assertThat(tooMuch.code()).isEqualTo(Exit.DONE);
     assertThat(explain("GET", "/tried", "--header", "X-Cost: 10").out())
@@ -243,7 +243,7 @@ final class ExplainRuleCommandTest {
             explain("GET", "/both", "--header", "X-Address: lol"),
             explain("--domain", "edge", "--entry", "both=lol"))) {
       assertThat(noId.out())
-          .contains(": this rule\n  LoginsPerIPAddress in shadow, left out: ")
+          .contains(": this rule\n  LoginsPerIPAddress in shadow, not charged: ")
           .contains("lol")
           .endsWith("\n  ApiCallsPerKey both (bucket 104:both), cost 1: burst 10, then 5 per 1m\n");
       assertThat(noId.code()).isEqualTo(Exit.DONE);

@@ -41,7 +41,7 @@ final class OverridesTableCommandsTest {
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(add("CertificatesPerDomain", "example.com").err())
-        .isEqualTo("written again 5:example.com, which is disabled: see sluice overrides enable\n");
+        .isEqualTo("replaced 5:example.com, which is disabled: see sluice overrides enable\n");
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(on("enable", "CertificatesPerDomain", "EXAMPLE.com").code()).isEqualTo(Exit.DONE);
@@ -120,12 +120,12 @@ final class OverridesTableCommandsTest {
             - CertificatesPerFQDNSet: {burst: 4, count: 4, period: 168h, ids: ["b.example.com,a.example.com"]}
             """);
     Cli run = Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db);
-    assertThat(run).isEqualTo(new Cli(Exit.DONE, "", "4 added, 0 that were there written again\n"));
+    assertThat(run).isEqualTo(new Cli(Exit.DONE, "", "4 added, 0 replaced\n"));
     assertThat(dump().out())
         .isEqualTo(Cli.run("overrides", "dump", "--overrides", file.toString()).out())
         .contains("NewOrdersPerAccount,87654321,600,300,3h0m0s,Foo");
     assertThat(Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db).err())
-        .isEqualTo("0 added, 4 that were there written again\n");
+        .isEqualTo("0 added, 4 replaced\n");
   }
 
   @Test
@@ -152,7 +152,7 @@ final class OverridesTableCommandsTest {
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.err())
         .contains("overrides.yml:1:", "warning: found \"www.example.com\", which no request")
-        .endsWith("1 added, 1 that were there written again, of which 1 disabled\n");
+        .endsWith("1 added, 1 replaced, of which 1 disabled\n");
   }
 
   @Test

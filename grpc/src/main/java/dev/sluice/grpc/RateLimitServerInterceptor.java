@@ -18,9 +18,9 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A gRPC server interceptor that passes calls within their limits, by the same rules as the filters
- * for HTTP: a call is a POST request to {@code /package.Service/Method} with its metadata as
- * headers.
+ * A gRPC server interceptor that passes calls within their limits. It uses the same rules as the
+ * filters for HTTP: a call is a POST request to {@code /package.Service/Method} with its metadata
+ * as headers.
  *
  * <p>A denial is {@code RESOURCE_EXHAUSTED} with the wait, to the nanosecond, in a {@code
  * google.rpc.RetryInfo}, and in milliseconds for the retries of gRPC's own channels. If the store
@@ -34,11 +34,11 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by the HTTP
  * status that {@code google.rpc.Code} names for the status of the call: {@code UNAUTHENTICATED} is
- * 401. An exception of the handler is {@code UNKNOWN}, a 500. A call that its client cancels leaves
- * the tokens spent.
+ * 401. An exception of the handler counts as {@code UNKNOWN}, which is 500. If the client cancels a
+ * call, the tokens stay spent.
  *
- * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store does, which suits
- * the threads that gRPC has by default; use a store in memory with a {@code directExecutor}.
+ * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store blocks. This is fine
+ * on gRPC's default threads; with a {@code directExecutor}, use a store in memory.
  */
 public final class RateLimitServerInterceptor implements ServerInterceptor {
 
@@ -56,8 +56,9 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   /**
    * Makes an interceptor.
    *
-   * @param limiter has the rules; to be closed by the caller, after the server
-   * @return to be given to {@code ServerBuilder.intercept} or {@code ServerInterceptors.intercept}
+   * @param limiter the limiter with the rules; the caller closes it after the server
+   * @return the interceptor, for {@code ServerBuilder.intercept} or {@code
+   *     ServerInterceptors.intercept}
    */
   public static RateLimitServerInterceptor of(RequestLimiter limiter) {
     return new RateLimitServerInterceptor(limiter);
@@ -151,8 +152,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   }
 
   /**
-   * The ends of a call that its handler does not close. One is a call that the client cancels,
-   * where nobody knows how the work ends. The other is an exception, which gRPC answers with {@code
+   * Settles a call that its handler does not close. Either the client cancels the call, and the end
+   * of the work is unknown, or the handler throws an exception, which gRPC answers with {@code
    * UNKNOWN}.
    */
   private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {

@@ -15,7 +15,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
+<<<<<<< HEAD:micrometer/src/main/java/dev/sluice/micrometer/StoreMetrics.java
  * Counts and times a store in Redis or PostgreSQL. In Redis, Prometheus sees:
+=======
+ * Counts and times the calls of a store in Redis; needs {@code sluice-redis}. Prometheus gets:
+>>>>>>> refs/heads/plainwordsC:micrometer/src/main/java/dev/sluice/micrometer/RedisMetrics.java
  *
  * <ul>
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of calls in seconds;
@@ -24,9 +28,9 @@ import java.util.function.Function;
  *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were refused before
  *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code down}
  *   <li>{@code ratelimits_redis_up{server}}, 1, or 0 while the server is marked down
- *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often it became {@code down} or
- *       {@code up} again
- *   <li>{@code ratelimits_redis_denied_from_memory_total}
+ *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often the server was marked
+ *       {@code down}, or {@code up} again
+ *   <li>{@code ratelimits_redis_denied_from_memory_total}, denials repeated without a call
  * </ul>
  *
  * <p>In PostgreSQL, {@code postgres} stands in place of {@code redis}. A label is a server of the
@@ -42,10 +46,14 @@ public final class StoreMetrics implements BucketStore.Observer {
   private final Map<String, ServerMeters> servers = new ConcurrentHashMap<>();
 
   /**
-   * Binds the meters; those of a server appear when it is first called.
+   * Binds the meters. The meters of a server appear when the server is first called.
    *
+<<<<<<< HEAD:micrometer/src/main/java/dev/sluice/micrometer/StoreMetrics.java
    * @param registry where they go
    * @param kind the kind of the store, {@code redis} or {@code postgres}, for their names
+=======
+   * @param registry the registry to which the meters are added
+>>>>>>> refs/heads/plainwordsC:micrometer/src/main/java/dev/sluice/micrometer/RedisMetrics.java
    */
   public StoreMetrics(MeterRegistry registry, String kind) {
     this.registry = registry;
@@ -65,7 +73,7 @@ public final class StoreMetrics implements BucketStore.Observer {
   }
 
   private static <E, M> M require(Map<E, M> meters, E word) {
-    return Objects.requireNonNull(meters.get(word)); // each has one
+    return Objects.requireNonNull(meters.get(word)); // has every word
   }
 
   private ServerMeters meters(String server) {

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionJudge {
 
-  private static final int PLACES = 2; // of calls in a queue
-  private static final int MOST_REQUESTS = 128; // that share a call
+  private static final int PLACES = 2; // the places for calls in a queue
+  private static final int MOST_REQUESTS = 128; // the most requests that share a call
 
   /** The stages that lead to a connection, a probe every half second, and a ping. */
   private static final int FEW = 9;

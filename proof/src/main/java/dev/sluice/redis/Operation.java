@@ -23,7 +23,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** One call of a caller, and the invariants of its answer. For one thread. */
+/** One call of a caller; checks the invariants of the call's answer. For one thread. */
 final class Operation {
 
   private static final Set<String> GIVING_BACK =
@@ -31,11 +31,12 @@ final class Operation {
           "refund", "reset", "cancel", "receipt", "blocking cancel", "close the lease", "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
   private static final Set<String> ASKING = Set.of("spend", "reserve", "refund", "reset");
-  private static final int FAIL = 0; // the failure rules of a plan
+  private static final int FAIL = 0; // first of the numbers of failure rules in a plan
   private static final int DENY = 2;
   private static final int LOCAL = 3;
   private static final long AT_ONCE_NANOS = 200_000;
-  private static final long MOST_ESTIMATE_NANOS = 50_000_000; // of a round trip, by the store
+  private static final long MOST_ESTIMATE_NANOS =
+      50_000_000; // the store's largest estimate of a round trip
   private static final long SLACK_NANOS = 2_000_000;
   private static final Set<String> KEEPING_LINES =
       Set.of(
@@ -56,18 +57,18 @@ final class Operation {
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
-  private final Map<String, Penalty> penalties = new HashMap<>(); // at the begin, by bucket key
-  // by other calls in flight, by bucket key
+  private final Map<String, Penalty> penalties = new HashMap<>(); // in force at the start
+  // by bucket key: since when another call in flight may lower the TAT
   private final Map<String, Long> loweredSince = new HashMap<>();
-  private final Map<String, Long> aloneSince = new HashMap<>(); // a spend in flight, by bucket key
+  private final Map<String, Long> aloneSince = new HashMap<>(); // start of a spend, by bucket key
   private final Set<String> untouched = new HashSet<>(); // bucket keys that only this call uses
   private final boolean overServers;
   private final boolean givesBack;
-  private final long begun; // calls of this process that give back
+  private final long begun; // number of give-backs of this process that had begun
   private final boolean besideOthers;
   private final boolean mustBeRefused;
   private final boolean startedAlone;
-  private final int countsThen; // calls of this process for the first key
+  private final int countsThen; // number of calls of this process for the first key at the start
   private boolean met;
   private boolean ended;
   private boolean disturbed;
@@ -114,7 +115,7 @@ final class Operation {
       reference.beginsAlone(calls.process, transactions.get(0).bucketKey());
     }
     world.log(this::toString);
-    if (!givesUp()) { // giving up ends when the store answers earlier calls
+    if (!givesUp()) { // a caller that gives up ends when the store answers earlier calls
       requireEndInTime();
     }
   }
@@ -144,7 +145,7 @@ final class Operation {
     return givesBack;
   }
 
-  /** Returns whether this is a caller that gives up waiting. */
+  /** Returns whether this call is a caller that stops waiting. */
   boolean givesUp() {
     return verb.equals("give up");
   }
@@ -202,7 +203,7 @@ final class Operation {
 
   // How it ends
 
-  /** Ends the call; {@code how} becomes text only if the history is kept. */
+  /** Ends the call. {@code how} is converted to text only if the history is kept. */
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
@@ -391,7 +392,7 @@ final class Operation {
       return;
     }
     if (!spends && mayBeAsForgiven(part, transaction, quota)) {
-      return; // such a TAT was never stored
+      return; // the check answered as if the debt were forgiven; no server stored that TAT
     }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
@@ -406,7 +407,7 @@ final class Operation {
     }
   }
 
-  /** Whether a check may already count the debt as forgiven, as a spend would. */
+  /** Whether a check may decide as if the debt were forgiven, as a spend would forgive it. */
   private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
     return conditions.debtsAppear()
         && transactions.size() == 1
@@ -428,8 +429,8 @@ final class Operation {
   }
 
   /**
-   * Judges the answer to a refund. The answer does not say how much was given back, but what is
-   * there, and whether anything was given back.
+   * Judges the answer to a refund. The answer has the tokens in the bucket and whether anything was
+   * given back, but not how much.
    */
   void refunded(Decision decision) {
     end(decision);
@@ -472,7 +473,7 @@ final class Operation {
     }
   }
 
-  /** Requires that an unlimited id is not limited. */
+  /** Requires that an unlimited id passes without a limit. */
   private void requireUnlimited(Decision part, boolean asUsual) {
     boolean right = asUsual && part.remaining() == Long.MAX_VALUE && part.retryInNanos() == 0;
     requireStatement(right ? null : "was limited where nothing limits", part);
@@ -637,7 +638,7 @@ final class Operation {
   private long knownSince(String key) {
     long since = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
     if (conditions.callsOvertake()) {
-      return since; // what was asked for later may have been decided on earlier
+      return since; // calls may overtake each other, so a later call may be decided earlier
     }
     long hasEnded = start - conditions.latestEndNanos();
     return Math.max(since, reference.spentBefore(calls.process, key, hasEnded));
@@ -654,7 +655,7 @@ final class Operation {
         nanos(part.decidedAt()) <= latestNanos ? null : "was told of a time that is to come", part);
   }
 
-  /** Requires that a server soon gets back what a batch took that another server denied. */
+  /** Requires that tokens of a batch which another server denied soon come back to this server. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
     if (!overServers || calls.gaveUpOn(transaction.bucketKey()) || mayBeWaitedFor(transaction)) {
       return; // nothing was taken, or its owner is unknown
@@ -713,7 +714,7 @@ final class Operation {
     String key = transaction.bucketKey();
     if (calls.fleet.clocksWereStepped()
         || calls.fleet.failedOverLately()
-        || conditions.clientClocks()) { // the clock was read when the call left
+        || conditions.clientClocks()) { // a client's clock is read when the call is sent
       return;
     }
     long since = trueSince(key);
@@ -732,7 +733,7 @@ final class Operation {
   private long trueSince(String key) {
     long since = start - conditions.driftNanos();
     if (calls.fleet.topology.isSeveralServers()) {
-      return since; // nothing is remembered
+      return since; // this process remembers no denials
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
       return since - Conditions.DENIALS_NANOS; // the process notices another process's refund later
@@ -752,7 +753,7 @@ final class Operation {
 
   private void requireNoTrace(boolean spends) {
     if (overServers) {
-      return; // such a batch leaves a trace for a moment
+      return; // a denied batch on several servers changes buckets for a moment
     }
     for (Transaction transaction : transactions) {
       String key = transaction.bucketKey();

@@ -38,7 +38,7 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
-  /** A limit and an id template, as a rule has them. */
+  /** A limit, an id template and whether it is in shadow, to find duplicates in a rule. */
   private record Bucket(String limit, String id, boolean shadow) {}
 
   private final boolean ofDescriptors;
@@ -146,7 +146,8 @@ final class ChargeReader<C> {
 
   private @Nullable Cost<C> cost(@Nullable Node node, @Nullable LimitName name) {
     if (node == null) {
-      return context -> null; // a request counts as one hit, unless a log says more
+      // Null means one token per hit. A request is one hit; a line of a log may have more.
+      return context -> null;
     }
     if (node instanceof Node.Mapping map) {
       return headerCost(node, Fields.of(map, node, COST_FIELDS, problems));

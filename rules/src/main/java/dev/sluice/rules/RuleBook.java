@@ -132,7 +132,7 @@ public final class RuleBook implements RequestRules {
    * Returns the limits that rules name, for the metric of missing defaults. The policy for a
    * missing default was applied when the book was read.
    *
-   * @return a requirement for each limit; none of them refuses or warns
+   * @return a requirement for each limit, with the policy to allow a missing default
    */
   public List<Requirement> requirements() {
     return requirements;
@@ -168,7 +168,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns the rules for requests, in order.
    *
-   * @return one for each rule; empty if all rules are for descriptors
+   * @return one form for each rule for requests; empty if all rules are for descriptors
    */
   public List<RequestForm> requestRules() {
     return rules.stream()
@@ -204,7 +204,8 @@ public final class RuleBook implements RequestRules {
    *
    * @param name the limit
    * @param id the penalized id
-   * @return a message, or null, as for an override
+   * @return a message that no rule produces the id, with the nearest id that a rule does produce;
+   *     null if a rule produces it, or if no rule names the limit
    */
   public @Nullable String doubt(LimitName name, String id) {
     return asked.doubt(name, name.id(), id);
@@ -245,8 +246,8 @@ public final class RuleBook implements RequestRules {
    *
    * @param request the request
    * @param client how the client's address is found
-   * @return at least one
-   * @throws dev.sluice.web.UnusableRequestException if there are too many
+   * @return the readings, at least one
+   * @throws dev.sluice.web.UnusableRequestException if there are too many readings
    */
   public List<RequestFacts> readings(WebRequest request, ClientAddress client) {
     return new RequestFacts(request, client, readsMethodOverride).readings();
@@ -278,7 +279,7 @@ public final class RuleBook implements RequestRules {
       throw new UnusableRequestException(
           "the request has an unusable value for the id that the rule on line %s needs"
               .formatted(match.line()));
-    } catch (InvalidRequestException e) { // a cost above the burst
+    } catch (InvalidRequestException e) { // the cost exceeds the burst
       throw new UnusableRequestException(String.valueOf(e.getMessage()));
     }
   }
@@ -354,11 +355,12 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Which rule decides, and why the rules before it do not match.
+   * An explanation of which rule decides, and why the rules before it do not match.
    *
    * @param passedOver the rules before the one that decides, in order; all rules if none decides
    * @param match the rule that matches, null if none does or the request cannot be used
-   * @param unusable where the book stops because the request cannot be used; null if it can
+   * @param unusable the rule that needs a value which the request lacks; null if the request has
+   *     all values that were needed
    */
   public record Explanation(
       List<PassedOver> passedOver, @Nullable RuleMatch match, @Nullable Unusable unusable) {
@@ -366,9 +368,9 @@ public final class RuleBook implements RequestRules {
     /**
      * Makes an explanation.
      *
-     * @param passedOver copied
+     * @param passedOver the rules that do not match; copied
      * @param match the rule that matches, null if none does or the request cannot be used
-     * @param unusable where the book stops, null if the request can be used
+     * @param unusable the rule that needs a missing or unusable value, null if there is none
      */
     public Explanation {
       passedOver = List.copyOf(passedOver);
@@ -393,7 +395,7 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * A rule for requests, for people and for readers of logs.
+   * A summary of a rule for requests, for messages and for readers of logs.
    *
    * @param line where the rule starts in the file, from 1
    * @param paths its paths, joined with a comma
@@ -403,11 +405,11 @@ public final class RuleBook implements RequestRules {
   public record RequestForm(int line, String paths, Set<String> words) {
 
     /**
-     * Makes a form.
+     * Makes a summary.
      *
-     * @param line from 1
-     * @param paths joined with a comma
-     * @param words copied
+     * @param line where the rule starts in the file, from 1
+     * @param paths the rule's paths, joined with a comma
+     * @param words the parts of a request that the rule uses; copied
      */
     public RequestForm {
       words = Set.copyOf(words);

@@ -17,12 +17,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Declarations of names: in a names file, in the section {@code names:} of any other, and in place,
- * by the field {@code id} of a default. Not thread-safe.
+ * Reads declarations of names: in a names file, in the section {@code names:} of another file, and
+ * in place, by the field {@code id} of a default. Not thread-safe.
  */
 final class NamesReader {
 
-  /** Doors of the server have limits of their own, whose numbers stand in bucket keys too. */
+  /** The first number that is reserved for limits of the server's own doors. */
   private static final int FIRST_OF_DOORS = 2_000_000_000;
 
   private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
@@ -56,7 +56,7 @@ final class NamesReader {
   private record Declared(LimitName name, Node at, Problems problems) {}
 
   /**
-   * A reader.
+   * Makes a reader.
    *
    * @param base names that are known, and that no file may declare
    * @param samples names that are known unless a file declares the same name or number
@@ -107,7 +107,7 @@ final class NamesReader {
   /**
    * Reads a names file.
    *
-   * @param whole whether the root is all of the file
+   * @param whole false if a mistake ended the reading before the end of the file
    */
   void file(Node root, boolean whole, Problems problems) {
     if (!(root instanceof Node.Mapping map)) {
@@ -183,14 +183,14 @@ final class NamesReader {
     Duration longestWait = Values.duration(fields.find("longestWait"), problems);
     boolean usable = numberNode == null || isUsable(number, numberNode, problems);
     if (name != null && Sections.ALL.contains(name)) {
-      problems.wrong(at, "another name: %1$s begins the section of %1$s".formatted(name));
+      problems.wrong(at, "another name: %1$s is the name of a section".formatted(name));
       return null;
     }
     if (name == null || id == null || (overrideIdNode != null && overrideId == null)) {
       return null;
     }
     try {
-      // A number that is wrong has been reported; without it the rest is checked.
+      // A wrong number has been reported; the other fields are checked without a number.
       LimitName.Builder builder =
           number != null && usable
               ? LimitName.builder(number.intValue(), name)
@@ -240,7 +240,7 @@ final class NamesReader {
     return true;
   }
 
-  /** The builder's messages begin with the field that they are about. */
+  /** Reports a message of the builder at the field whose name the message begins with. */
   private static void report(String message, Fields fields, Problems problems) {
     int colon = message.indexOf(": ");
     Node value = colon < 0 ? null : fields.find(message.substring(0, colon));
@@ -291,7 +291,7 @@ final class NamesReader {
     }
     try {
       IdFormat format = idFormats.parse(text);
-      problems.recognized(); // hardly any other file has such a value
+      problems.recognized(); // other files hardly ever have the name of an id format
       return format;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
@@ -310,7 +310,7 @@ final class NamesReader {
         return text;
       }
     } catch (URISyntaxException e) {
-      // Falls through to the message.
+      // The mistake is reported below.
     }
     problems.wrong(node, expected);
     return null;

@@ -39,15 +39,17 @@ import org.jspecify.annotations.Nullable;
  * So the tree is written in the order in which the reference looks. Where the reference would come
  * to a dead end below a value, an "unmatched" rule stands before those for more general values.
  *
- * The reference looks up a value that is written like a pattern, such as "a*b", before the patterns
- * that match it. If another pattern comes first, a copy of the descriptor for this one value stands
- * before all patterns, with the same limits and ids.
+ * If a request has the value "a*b" itself, the reference first looks for the descriptor that is
+ * written "a*b", and only then for a pattern that matches. So if an earlier pattern would match the
+ * text "a*b", a copy of the descriptor for this one value is written before all patterns, with the
+ * same limits and ids.
  *
  * A key without a value and the same key with a value are a default and an override. The reference
  * counts each combination of values apart. So does a rule, whose id consists of the values that
  * vary.
  *
- * A file may have thousands of values and patterns of one key, so they are not compared in pairs.
+ * A file may have thousands of values and patterns of one key. Comparing all pairs would be slow,
+ * so PatternSet searches all patterns at once.
  */
 
 /** Writes the tree of one domain as limits, overrides and rules. Not thread-safe. */
@@ -128,8 +130,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the line {@code replaces} of a rule, with the limits written for the names that a rate
-   * replaces.
+   * Returns the line {@code replaces} of a rule. It names the limits that were written for the
+   * names in the configuration.
    */
   private String replaces(Rate rate) {
     String limits =
@@ -145,7 +147,7 @@ final class DomainWriter {
     final Map<String, Branch> exact = new LinkedHashMap<>();
     final List<Branch> literals = new ArrayList<>();
 
-    /** The patterns, and the descriptor without a value, that decide for some value. */
+    /** The patterns and the descriptor without a value, if no earlier pattern covers them. */
     final List<Branch> open = new ArrayList<>();
 
     final PatternSet patterns = new PatternSet(files.steps());
@@ -237,7 +239,7 @@ final class DomainWriter {
 
   private Level level(List<Branch> branches) {
     Level level = levels.get(branches);
-    if (level == null) { // not computeIfAbsent: a level asks for those below it
+    if (level == null) { // not computeIfAbsent: a level adds those below it to the map
       level = new Level(branches);
       levels.put(branches, level);
     }
@@ -260,9 +262,9 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the siblings that can be written as overrides of the default among them. An override
-   * has no rule, so a matching pattern's rule would decide first: a value that a pattern matches
-   * gets a rule instead.
+   * Returns the siblings that can be written as overrides of the limit for any value. A value that
+   * a pattern matches gets a rule instead, since the pattern's rule would match before the
+   * default's.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -280,16 +282,16 @@ final class DomainWriter {
   }
 
   /**
-   * Whether a rule can produce the value as an id: it groups addresses, so an override for a single
-   * address of a group would never act.
+   * Whether a rule can produce the value as an id. Rules group IPv6 addresses by their first 64
+   * bits, so an override for a single address would never apply.
    */
   private static boolean isAskedFor(String key, String value) {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
   /**
-   * Whether a limit can be part of an override. A rate that replaces or is replaced needs a rule of
-   * its own.
+   * Whether a descriptor can be written as a default or an override. A rate that replaces another,
+   * or is replaced, needs a rule of its own.
    */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
@@ -301,8 +303,8 @@ final class DomainWriter {
   }
 
   /**
-   * Adds an {@code unmatched} rule after all rules below a path: there the reference limits
-   * nothing.
+   * Adds an {@code unmatched} rule after all rules below a path. Where these do not match, the
+   * reference limits nothing, so no later rule may decide.
    */
   private void guard(List<Branch> path, List<String> keysBelow) {
     List<String> entries = new ArrayList<>(entries(path));
@@ -316,8 +318,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the keys of the paths to the limits below a branch, and whether one of the paths has
-   * these keys with any values.
+   * Returns the lists of keys that lead to limits below a branch. The value is true if these keys
+   * lead to a limit whatever their values are.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);
@@ -428,8 +430,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the preferred name: the author's, with the domain if another domain has it too;
-   * otherwise the path.
+   * Returns the preferred name of a limit: the name in the configuration, prefixed with the domain
+   * if another domain has that name too; without a name, the path.
    */
   private String wish(Rate rate, List<Branch> path) {
     if (!rate.name().isEmpty()) {

@@ -15,21 +15,21 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Patterns that begin alike share the nodes of their beginning in a tree; a second tree has the
- * same patterns from their ends. A search follows all patterns at once and drops those that the
- * text contradicts, so its time depends on the patterns that nearly match, not on their number.
+ * Patterns with a common beginning share the nodes for it in a prefix tree. A second tree has the
+ * reversed patterns. A search follows all patterns at once and drops those that do not match the
+ * text so far. So its time depends on how many patterns nearly match, not on how many there are.
  */
 /** A set of patterns with stars. Not thread-safe. */
 final class PatternSet {
 
-  /** A beginning that patterns have in common. */
+  /** A node of the prefix tree: a beginning that one or more patterns have. */
   private static final class Node {
     final boolean endsInStar;
     final Map<Character, Node> next = new HashMap<>(2);
     @Nullable Node star;
     @Nullable ValuePattern pattern;
 
-    /** The number of patterns that begin so. */
+    /** The number of patterns that have this beginning. */
     int size;
 
     Node(boolean endsInStar) {
@@ -50,7 +50,7 @@ final class PatternSet {
     this.steps = steps;
   }
 
-  /** Adds a pattern, which has a star. */
+  /** Adds a pattern, which must have a star. */
   void add(ValuePattern pattern) {
     add(pattern, begins);
     add(turned(pattern), ends);
@@ -100,7 +100,7 @@ final class PatternSet {
     return active.stream().anyMatch(node -> node.pattern != null);
   }
 
-  /** Adds a node, and those after stars that match nothing. */
+  /** Adds a node, and the nodes that follow if its next stars match an empty text. */
   private static void reach(@Nullable Node node, Set<Node> active) {
     Node at = node;
     while (at != null && active.add(at)) {
@@ -108,7 +108,7 @@ final class PatternSet {
     }
   }
 
-  /** Whether there is a value that another pattern with a star and one of the patterns match. */
+  /** Whether some value matches both the given pattern, which has a star, and one of this set. */
   boolean meets(ValuePattern pattern) {
     ValuePattern turned = turned(pattern);
     List<Node> alike = alike(pattern.pieces().get(0), begins);
@@ -119,8 +119,8 @@ final class PatternSet {
   }
 
   /**
-   * Returns the nodes of all patterns whose text before the first star begins with another text, or
-   * is a beginning of it.
+   * Returns the nodes of all patterns whose text before the first star begins with the given text,
+   * or is a beginning of it.
    */
   private List<Node> alike(String begin, Node root) {
     List<Node> alike = new ArrayList<>();
