@@ -15,11 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 
 /**
-<<<<<<< HEAD:micrometer/src/main/java/dev/sluice/micrometer/StoreMetrics.java
  * Counts and times a store in Redis or PostgreSQL. In Redis, Prometheus sees:
-=======
- * Counts and times the calls of a store in Redis; needs {@code sluice-redis}. Prometheus gets:
->>>>>>> refs/heads/plainwordsC:micrometer/src/main/java/dev/sluice/micrometer/RedisMetrics.java
  *
  * <ul>
  *   <li>{@code ratelimits_redis_call_latency{server,result}}, a histogram of calls in seconds;
@@ -48,12 +44,8 @@ public final class StoreMetrics implements BucketStore.Observer {
   /**
    * Binds the meters. The meters of a server appear when the server is first called.
    *
-<<<<<<< HEAD:micrometer/src/main/java/dev/sluice/micrometer/StoreMetrics.java
    * @param registry where they go
    * @param kind the kind of the store, {@code redis} or {@code postgres}, for their names
-=======
-   * @param registry the registry to which the meters are added
->>>>>>> refs/heads/plainwordsC:micrometer/src/main/java/dev/sluice/micrometer/RedisMetrics.java
    */
   public StoreMetrics(MeterRegistry registry, String kind) {
     this.registry = registry;
