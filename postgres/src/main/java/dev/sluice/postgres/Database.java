@@ -76,6 +76,7 @@ final class Database implements Endpoint, Topology {
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls = new LinkedBlockingQueue<>();
   private final List<Link> links = new ArrayList<>();
+  private final AtomicInteger broken = new AtomicInteger(); // connections, so far
   private volatile @Nullable String refusal;
   private volatile boolean closed;
 
@@ -240,6 +241,7 @@ final class Database implements Endpoint, Topology {
     private final @Nullable Cleaning cleaning;
     private final Map<String, PreparedStatement> statements = new HashMap<>();
     private @Nullable Connection open; // of this thread
+    private int brokenBefore; // when this connection was last known to work
     private boolean keepsStatements = true;
     private boolean committed; // automatically, when it came from its pool
     private @Nullable SqlCall current; // guarded by this
@@ -302,6 +304,7 @@ final class Database implements Endpoint, Topology {
         call.complete(answer(call, on));
       } catch (Throwable e) {
         if (SqlFault.of(e).breaksConnection()) {
+          broken.incrementAndGet();
           leave();
         }
         call.completeExceptionally(e);
@@ -387,6 +390,11 @@ final class Database implements Endpoint, Topology {
     }
 
     private Connection connection() throws SQLException {
+      int since = broken.get();
+      if (open != null && since != brokenBefore) { // what broke another may have broken this one
+        checkIdle();
+      }
+      brokenBefore = since;
       Connection known = open;
       if (known != null) {
         return known;
