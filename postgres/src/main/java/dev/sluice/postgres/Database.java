@@ -47,8 +47,8 @@ import org.jspecify.annotations.Nullable;
  * A call that ends by its time-out after it was sent is cancelled in the database as well. The
  * functions bound their wait for a lock themselves, and a connection that stays silent is closed.
  *
- * No call leaves anything in a session but prepared statements, without which it manages, so a pooler may
- * give each call another one.
+ * A call leaves nothing in its session but prepared statements, and the store also works without
+ * those. So a pooler may give each call another session.
  */
 
 /** One database: its connections, and the queue in front of them. Thread-safe. */
@@ -57,7 +57,7 @@ final class Database implements Endpoint, Topology {
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final int VALID_SECONDS = 2;
   private static final int SILENT_TIMEOUTS = 2; // a connection is closed after so many time-outs
-  private static final int ATTEMPTS = 3;
+  private static final int ATTEMPTS = 3; // of a call that has changed nothing
 
   private static final String LOOK =
       """
@@ -76,6 +76,7 @@ final class Database implements Endpoint, Topology {
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls = new LinkedBlockingQueue<>();
   private final List<Link> links = new ArrayList<>();
+  private final AtomicInteger broken = new AtomicInteger(); // connections, so far
   private volatile @Nullable String refusal;
   private volatile boolean closed;
 
@@ -240,6 +241,7 @@ final class Database implements Endpoint, Topology {
     private final @Nullable Cleaning cleaning;
     private final Map<String, PreparedStatement> statements = new HashMap<>();
     private @Nullable Connection open; // of this thread
+    private int brokenBefore; // when this connection was last known to work
     private boolean keepsStatements = true;
     private boolean committed; // automatically, when it came from its pool
     private @Nullable SqlCall current; // guarded by this
@@ -302,6 +304,7 @@ final class Database implements Endpoint, Topology {
         call.complete(answer(call, on));
       } catch (Throwable e) {
         if (SqlFault.of(e).breaksConnection()) {
+          broken.incrementAndGet();
           leave();
         }
         call.completeExceptionally(e);
@@ -387,6 +390,11 @@ final class Database implements Endpoint, Topology {
     }
 
     private Connection connection() throws SQLException {
+      int since = broken.get();
+      if (open != null && since != brokenBefore) { // what broke another may have broken this one
+        checkIdle();
+      }
+      brokenBefore = since;
       Connection known = open;
       if (known != null) {
         return known;

@@ -8,8 +8,8 @@
 -- flipped: the smallest bigint stands for 0 (no bucket), and the order of TATs is kept. Every time
 -- in here is flipped in the same way, and differences of two times are plain.
 --
--- No sum can overflow. The present is below 2^63 ns, so flipped it is negative, and an offset or an
--- increment of up to 2^63 - 1 may be added to it. Only a difference of two TATs may be larger, and
+-- No sum can overflow. The current time is below 2^63 ns, so flipped it is negative, and an offset
+-- or an increment of up to 2^63 - 1 may be added to it. Only a difference of two TATs may be larger, and
 -- it is cut to 2^63 - 1 before it is formed, as Gcra.aheadNanos does.
 --
 -- The number in a function's name is its version. During an upgrade two versions of Sluice work on
@@ -25,7 +25,7 @@ CREATE ${unlogged} TABLE IF NOT EXISTS sluice_bucket (
   autovacuum_vacuum_cost_delay = 1
 );
 
--- A table of another durability is written anew, which locks it meanwhile.
+-- If the table has another durability, PostgreSQL rewrites it, and locks it meanwhile.
 DO $$
 BEGIN
   IF (SELECT relpersistence FROM pg_class WHERE oid = 'sluice_bucket'::regclass) <> '${persistence}' THEN
@@ -34,8 +34,8 @@ BEGIN
 END
 $$;
 
--- Now by the server's clock, flipped. Ask for it only when every row is locked: a call that waits
--- for a lock would otherwise decide by a time that has passed.
+-- The time of the server's clock, flipped. Read it only when every row is locked: a call that waits
+-- for a lock would otherwise decide by an earlier time.
 CREATE OR REPLACE FUNCTION sluice_now_v1() RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL UNSAFE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 + (-9223372036854775808)
@@ -43,13 +43,13 @@ $$;
 
 -- Decides on the batches of one or many callers, each of them all or nothing, in order.
 --
---   at_time  the present, flipped; null for the server's clock
+--   at_time  the current time, flipped; null for the server's clock
 --   keys     the buckets of all batches, each once, in the order of their UTF-8 bytes
 --   charges  for each charge: the place of its key in keys (from 1), the operation, the increment,
 --            the burst offset, the end (flipped; of a spend up to, the emission interval, as it is)
 --   sizes    the number of charges of each batch
 --
--- Returns the present and then for each charge the TAT that it found, all flipped; null if a bucket
+-- Returns the current time and then for each charge the TAT that it found, all flipped; null if a bucket
 -- was deleted meanwhile: nothing is decided then, and the caller asks again.
 CREATE OR REPLACE FUNCTION sluice_decide_v1(
   at_time bigint, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
@@ -191,12 +191,12 @@ BEGIN
 END
 $$;
 
--- One spend of one bucket and of more than nothing, the most frequent call, in one statement while
+-- One spend of one bucket, with a positive increment: the most frequent call, in one statement while
 -- it is granted.
 --
--- Returns the present and the TAT that it found, flipped; null as sluice_decide_v1. A TAT that is
--- not ahead of the present is answered as no TAT: both are a full bucket. Where the bucket was full,
--- the present is the one that the new TAT was made of.
+-- Returns the current time and the TAT that it found, flipped; null as sluice_decide_v1. A TAT that
+-- is not later than the current time is answered as no TAT: both are a full bucket. If the bucket
+-- was full, the time is the one that the new TAT was computed from.
 CREATE OR REPLACE FUNCTION sluice_spend_v1(lazy boolean, bucket bytea, inc bigint, off bigint)
 RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = ${schema}, pg_temp SET lock_timeout = '${wait}' AS $$
@@ -224,7 +224,7 @@ BEGIN
 END
 $$;
 
--- What checks need: the present, and the TAT of each bucket in the order of keys. Locks nothing.
+-- What checks need: the current time, and the TAT of each bucket in the order of keys. Locks nothing.
 CREATE OR REPLACE FUNCTION sluice_read_v1(keys bytea[])
 RETURNS bigint[] LANGUAGE sql VOLATILE SECURITY DEFINER
 SET search_path = ${schema}, pg_temp AS $$
@@ -232,9 +232,9 @@ SET search_path = ${schema}, pg_temp AS $$
     FROM unnest(keys) WITH ORDINALITY AS k (key, place) LEFT JOIN sluice_bucket b ON b.key = k.key
 $$;
 
--- Deletes full buckets among the next keys, and waits for nobody: locked rows stay for another time.
+-- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
--- Returns the last of these keys, null at the end of the table, or if another call is at it.
+-- Returns the last of these keys; null at the end of the table, or while another call cleans it.
 CREATE OR REPLACE FUNCTION sluice_clean_v1(after bytea, most int)
 RETURNS bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = ${schema}, pg_temp AS $$
