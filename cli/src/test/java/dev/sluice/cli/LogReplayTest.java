@@ -198,6 +198,23 @@ final class LogReplayTest {
   }
 
   @Test
+  void watchedBucket_isOnThePage() throws IOException {
+    Path page = folder.resolve("r.html");
+    String count = "--count=LoginsPerClient={ip}";
+    String watch = "--watch=LoginsPerClient=203.0.113.7";
+    Cli run = replay(count, watch, "--ids", "mask", "--report", page.toString(), log);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(Files.readString(page))
+        .contains(
+            "Tokens in LoginsPerClient of 203.0.113.x", "5 requests charged to the bucket, 3");
+    assertThat(replay(count, watch, log).err()).contains("--watch requires --report FILE");
+    assertThat(replay(count, "--watch=x", "--report", page.toString(), log).err())
+        .contains("--watch: found \"x\", expected LIMIT=ID");
+    assertThat(replay(count, "--watch=LoginsPerClient=x", "--report", page.toString(), log).code())
+        .isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
   void shards_areMerged() throws IOException {
     String candidate = write("candidate.yml", LIMITS.replace("burst: 2", "burst: 1"));
     String count = "--count=LoginsPerClient={ip}";
