@@ -266,6 +266,28 @@ final class LogReplayTest {
         .endsWith("{burst: 1, count: 2, period: 1m}\n");
   }
 
+  @Test
+  void fit_takesCostsFromRules_andLeavesOutClientsWithAnOverride() throws IOException {
+    String rules =
+        write(
+            "rules.yml",
+            "rules:\n  - path: /login\n    limits: [{limit: LoginsPerClient, id: '{ip}', cost: 2}]\n");
+    String overrides =
+        write(
+            "overrides.yml",
+            "- LoginsPerClient:\n    burst: 9\n    count: 9\n    period: 1m\n    ids: [203.0.113.7]\n");
+    List<String> args =
+        List.of("fit", "--limits", limits, "--limit=LoginsPerClient", "--rules", rules, log);
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .contains("the 2 clients of LoginsPerClient")
+        .endsWith("{burst: 10, count: 1, period: 1m}\n");
+    List<String> more = new ArrayList<>(args);
+    more.addAll(List.of("--overrides", overrides));
+    assertThat(Cli.run(more.toArray(String[]::new)).out())
+        .contains("the 1 client of LoginsPerClient")
+        .endsWith("{burst: 2, count: 5, period: 1m}\n");
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
