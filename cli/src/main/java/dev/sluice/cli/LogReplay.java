@@ -8,6 +8,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.replay.ClientNames;
 import dev.sluice.replay.DenialsCsv;
 import dev.sluice.replay.FailIf;
+import dev.sluice.replay.LevelOverTime;
 import dev.sluice.replay.LogException;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayJson;
@@ -78,6 +79,12 @@ final class LogReplay {
   private @Nullable Path report;
 
   @Option(
+      names = "--watch",
+      paramLabel = "LIMIT=ID",
+      description = "Adds a chart of the tokens in this bucket over time to the report.")
+  private @Nullable String watched;
+
+  @Option(
       names = "--shard",
       paramLabel = "N/OF",
       description =
@@ -107,6 +114,7 @@ final class LogReplay {
         || ids != null
         || json
         || csv != null
+        || watched != null
         || report != null;
   }
 
@@ -126,19 +134,43 @@ final class LogReplay {
     Replay replay =
         Replay.of(limits, sources)
             .against(against == null ? null : candidate(against, files, limits));
+    LevelOverTime level = watch(replay, limits, names);
     int[] part = shard();
     if (part.length > 0) {
       replay.shard(part[0], part[1]);
     }
     if (csv == null) {
-      return print(log.run(replay, format, sources, console), conditions, names, atServer, console);
+      return print(
+          log.run(replay, format, sources, console), conditions, names, level, atServer, console);
     }
     try (Writer table = Files.newBufferedWriter(csv)) {
       replay.denials(new DenialsCsv(table, names));
-      return print(log.run(replay, format, sources, console), conditions, names, atServer, console);
+      return print(
+          log.run(replay, format, sources, console), conditions, names, level, atServer, console);
     } catch (IOException | UncheckedIOException e) {
       throw new InputException("--csv: %s: can't be written: %s".formatted(csv, e.getMessage()));
     }
+  }
+
+  private @Nullable LevelOverTime watch(Replay replay, Limits limits, ClientNames names) {
+    if (watched == null) {
+      return null;
+    }
+    int equals = watched.indexOf('=');
+    if (equals < 1 || report == null) {
+      throw new InputException(
+          report == null
+              ? "--watch requires --report FILE"
+              : "--watch: found %s, expected LIMIT=ID such as CallsPerClient=203.0.113.7"
+                  .formatted(SafeText.quote(watched)));
+    }
+    String limit = watched.substring(0, equals);
+    String id = watched.substring(equals + 1);
+    LevelOverTime level =
+        new LevelOverTime(
+            "%s of %s".formatted(limit, names.of(id)), WhyCommand.quota(limits, limit, id));
+    replay.watch(limit, id, level);
+    return level;
   }
 
   /** Joins the results of shards; returns the exit code. */
@@ -172,7 +204,7 @@ final class LogReplay {
     if (report != null) {
       SimulateCommand.requireWritable(report);
     }
-    return print(joined, conditions, names(), null, console);
+    return print(joined, conditions, names(), null, null, console);
   }
 
   /** The number of the shard, and how many there are; empty for all requests. */
@@ -195,6 +227,7 @@ final class LogReplay {
       ReplayResult result,
       List<FailIf> conditions,
       ClientNames names,
+      @Nullable LevelOverTime level,
       @Nullable Map<String, ShadowComparison.Counts> atServer,
       Console console) {
     String candidate =
@@ -202,7 +235,7 @@ final class LogReplay {
             ? String.valueOf(against.getFileName())
             : result.change() == null ? "" : "the candidate";
     if (report != null) {
-      write(report, ReplayPage.html(result, candidate, names));
+      write(report, ReplayPage.html(result, candidate, names, level));
       console.err().println("report: " + report);
     }
     if (json) {

@@ -100,7 +100,7 @@ final class WhyCommand implements Callable<Integer> {
     }
     long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
     Limits limits = log.limits(files);
-    Quota quota = quota(limits);
+    Quota quota = quota(limits, limit, id);
     List<LogOptions.Source> sources = LogOptions.sources(logs, console);
     Replay replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
     ReplayResult result = log.run(replay, format, sources, console);
@@ -124,7 +124,8 @@ final class WhyCommand implements Callable<Integer> {
         .formatted(quota.count(), Quantities.brief(quota.period()), quota.burst());
   }
 
-  private Quota quota(Limits limits) {
+  /** The quota of an id, which must be limited. */
+  static Quota quota(Limits limits, String limit, String id) {
     try {
       LimitName name = limits.configured(limit);
       String canonical = name.id().canonical(id, Strictness.LENIENT);

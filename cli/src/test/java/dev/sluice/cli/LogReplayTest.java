@@ -198,6 +198,23 @@ final class LogReplayTest {
   }
 
   @Test
+  void watchedBucket_isOnThePage() throws IOException {
+    Path page = folder.resolve("r.html");
+    String count = "--count=LoginsPerClient={ip}";
+    String watch = "--watch=LoginsPerClient=203.0.113.7";
+    Cli run = replay(count, watch, "--ids", "mask", "--report", page.toString(), log);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(Files.readString(page))
+        .contains(
+            "Tokens in LoginsPerClient of 203.0.113.x", "5 requests charged to the bucket, 3");
+    assertThat(replay(count, watch, log).err()).contains("--watch requires --report FILE");
+    assertThat(replay(count, "--watch=x", "--report", page.toString(), log).err())
+        .contains("--watch: found \"x\", expected LIMIT=ID");
+    assertThat(replay(count, "--watch=LoginsPerClient=x", "--report", page.toString(), log).code())
+        .isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
   void shards_areMerged() throws IOException {
     String candidate = write("candidate.yml", LIMITS.replace("burst: 2", "burst: 1"));
     String count = "--count=LoginsPerClient={ip}";
@@ -247,6 +264,28 @@ final class LogReplayTest {
         .contains(
             "# Requests of the attack do not count for that. 1 heavy client sent half of them.")
         .endsWith("{burst: 1, count: 2, period: 1m}\n");
+  }
+
+  @Test
+  void fit_takesCostsFromRules_andLeavesOutClientsWithAnOverride() throws IOException {
+    String rules =
+        write(
+            "rules.yml",
+            "rules:\n  - path: /login\n    limits: [{limit: LoginsPerClient, id: '{ip}', cost: 2}]\n");
+    String overrides =
+        write(
+            "overrides.yml",
+            "- LoginsPerClient:\n    burst: 9\n    count: 9\n    period: 1m\n    ids: [203.0.113.7]\n");
+    List<String> args =
+        List.of("fit", "--limits", limits, "--limit=LoginsPerClient", "--rules", rules, log);
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .contains("the 2 clients of LoginsPerClient")
+        .endsWith("{burst: 10, count: 1, period: 1m}\n");
+    List<String> more = new ArrayList<>(args);
+    more.addAll(List.of("--overrides", overrides));
+    assertThat(Cli.run(more.toArray(String[]::new)).out())
+        .contains("the 1 client of LoginsPerClient")
+        .endsWith("{burst: 2, count: 5, period: 1m}\n");
   }
 
   @ParameterizedTest

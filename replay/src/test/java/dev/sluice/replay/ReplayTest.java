@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.Replay.Denial;
 import dev.sluice.replay.ReplayResult.Row;
@@ -733,7 +734,7 @@ final class ReplayTest {
     String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: all}]\n";
     ReplayResult result =
         Replay.of(limits(LIMITS, rules), sources(evil.repeat(5))).against(limits(LIMITS, "")).run();
-    String page = ReplayPage.html(result, "<b>.yml", ClientNames.SHOW);
+    String page = ReplayPage.html(result, "<b>.yml", ClientNames.SHOW, null);
     assertTrue(page.indexOf("<script") < 0 && page.indexOf("<b>") < 0, page);
     assertTrue(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), page);
     assertTrue(!page.matches("(?s).*(src|href)=.*") && page.indexOf("http:") < 0, page);
@@ -742,8 +743,36 @@ final class ReplayTest {
         ReplayPage.html(
                 Replay.of(limits(LIMITS, rules), sources("")).format("combined").run(),
                 "",
-                ClientNames.SHOW)
+                ClientNames.SHOW,
+                null)
             .contains("No request is denied."));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 5000})
+  void page_hasTheLevelOfABucket(int size) throws IOException {
+    LevelOverTime level = new LevelOverTime("Logins of <b>", Quota.of(3, 3, Duration.ofMinutes(1)));
+    List<Request> traffic = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      traffic.add(new Request(i * 10L, 1, "/login"));
+    }
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(traffic))
+            .watch("Logins", "203.0.113.1", level)
+            .run();
+    String page = ReplayPage.html(result, "", ClientNames.SHOW, level);
+    assertTrue(page.contains("<h2>Tokens in Logins of &lt;b&gt;</h2>"), page);
+    assertTrue(
+        page.contains(
+            "%s charged to the bucket, %s of them denied; it holds at most 3 tokens."
+                .formatted(Words.counted(size, "request"), Words.whole(result.totals().denied()))),
+        page);
+    assertTrue(page.contains("<polyline class=\"level\" points=\"60.0,10.0 60.0,"), page);
+    assertTrue(level.spans().size() < 2000);
+    assertEquals(
+        result.totals().denied(),
+        level.spans().stream().mapToLong(LevelOverTime.Span::denied).sum());
+    assertTrue(page.length() < 300_000, "bounded");
   }
 
   @Test
