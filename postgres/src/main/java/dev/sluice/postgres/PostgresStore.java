@@ -11,7 +11,7 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for several processes that keeps buckets in PostgreSQL 13 or newer. Functions decide
+ * A store for several processes that keeps buckets in PostgreSQL. Functions decide
  * inside the database, by its clock, in one round trip.
  *
  * <pre>{@code
