@@ -11,8 +11,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for several processes that keeps buckets in PostgreSQL. Functions decide
- * inside the database, by its clock, in one round trip.
+ * A store for several processes that keeps buckets in PostgreSQL. Functions decide inside the
+ * database, by its clock, in one round trip.
  *
  * <pre>{@code
  * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, as `sluice store create`
