@@ -55,7 +55,7 @@ final class RedisOptions {
           .option(
               "verify",
               "full",
-              "check of a server's certificate: authority and host name, authority only, nothing");
+              "what to check of a server's certificate: authority and host name, authority only, nothing");
 
   static final RedisOption<Path> CA =
       RedisOption.file().optional("ca", "those of the JVM", "PEM: trusted authorities");

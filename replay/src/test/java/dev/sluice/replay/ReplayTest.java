@@ -751,7 +751,7 @@ final class ReplayTest {
   @ParameterizedTest
   @ValueSource(ints = {3, 5000})
   void page_hasTheLevelOfABucket(int size) throws IOException {
-    LevelOverTime level = new LevelOverTime("Logins of <b>", Quota.of(3, 3, Duration.ofMinutes(1)));
+    LevelOverTime level = new LevelOverTime("Logins of <b>", Quota.per(3, Duration.ofMinutes(1)));
     List<Request> traffic = new ArrayList<>();
     for (int i = 0; i < size; i++) {
       traffic.add(new Request(i * 10L, 1, "/login"));
