@@ -72,6 +72,7 @@ final class Operation {
   private boolean met;
   private boolean ended;
   private boolean disturbed;
+  private boolean forgivesApart; // as a spend up to a number does: another process may come between
 
   /**
    * Begins a call.
@@ -308,6 +309,7 @@ final class Operation {
 
   /** Judges the answer to a spend of as many tokens as there are. */
   void took(Decision decision, long most) {
+    forgivesApart = true;
     decided(decision, true);
     Quota quota = quotaOf(transactions.get(0).bucketKey());
     if (quota != null && !decision.degraded() && decision.penalty() == null) {
@@ -696,6 +698,7 @@ final class Operation {
     if (!met
         && !calls.gaveUpOn(key)
         && !mayBeWaitedFor(transaction)
+        && !forgivesApart
         && reference.forgaveSince(calls.process, key, start)) {
       world.violated(() -> this + " tells a debt that it has forgiven: " + part);
     }
