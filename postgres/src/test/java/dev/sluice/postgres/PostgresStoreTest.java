@@ -190,7 +190,7 @@ final class PostgresStoreTest {
     assertThatThrownBy(() -> PostgresStore.builder(source).durability(Durability.SYNC).open())
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("a table sluice_bucket that is unlogged");
-    for (Durability durability : List.of(Durability.SYNC, Durability.ASYNC, Durability.UNLOGGED)) {
+    for (Durability durability : List.of(Durability.UNLOGGED, Durability.SYNC, Durability.ASYNC)) {
       PostgresStore.create(source, durability, null);
       try (BucketStore store =
           PostgresStore.builder(source).durability(durability).timeout(PATIENT).open()) {
@@ -200,6 +200,40 @@ final class PostgresStoreTest {
         assertThat(allows(charge, store.charge(batch).get(0))).isFalse();
       }
     }
+  }
+
+  @Test
+  void create_unloggedOfALoggedTable_isRefused_andSaysWhatToRun() throws SQLException {
+    PostgresStore.create(source, Durability.SYNC, null);
+    assertThatThrownBy(() -> PostgresStore.create(source, Durability.UNLOGGED, null))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("ALTER TABLE public.sluice_bucket SET UNLOGGED");
+    execute("ALTER TABLE public.sluice_bucket SET UNLOGGED");
+    PostgresStore.create(source, Durability.UNLOGGED, null);
+  }
+
+  /** Where everybody may create functions in the schema, a closer match is preferred. */
+  @Test
+  void functionsOfOthersInTheSchema_areNotCalledWithTheRightsOfTheOwner() throws SQLException {
+    execute(
+        "CREATE FUNCTION public.cardinality(bytea[]) RETURNS int LANGUAGE plpgsql AS"
+            + " 'BEGIN RAISE EXCEPTION $$called$$; END'");
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      assertThat(store.charge(List.of(spend("1:a", 1), spend("1:b", 1)))).hasSize(2);
+    }
+  }
+
+  @Test
+  void create_inASchemaWithAnOddName_opens() throws SQLException {
+    execute("CREATE SCHEMA \"a'B c\"");
+    DataSource odd = PostgresUrl.dataSource(url + "?currentSchema=%22a'B%20c%22");
+    PostgresStore.create(odd, Durability.UNLOGGED, null);
+    PostgresStore.create(odd, Durability.SYNC, null);
+    try (BucketStore store =
+        PostgresStore.builder(odd).durability(Durability.SYNC).timeout(PATIENT).open()) {
+      assertThat(store.charge(List.of(spend("1:a", 1)))).hasSize(1);
+    }
+    assertThat(number("SELECT count(*) FROM public.sluice_bucket")).isZero();
   }
 
   @Test
