@@ -98,7 +98,7 @@ public final class PostgresStoreBuilder {
         String value = equals < 0 ? "" : PercentEncoding.decode(parameter.substring(equals + 1));
         own.add(new String[] {option, value});
       } else {
-        requireDrivers(option);
+        requireDrivers(option, url.indexOf('@', question) < 0);
         drivers.add(parameter);
       }
     }
@@ -110,11 +110,22 @@ public final class PostgresStoreBuilder {
     return builder;
   }
 
-  private static void requireDrivers(String option) {
+  /**
+   * Throws for an option that nobody knows.
+   *
+   * @param isShown false if the option may be a part of a password that has a question mark
+   */
+  private static void requireDrivers(String option, boolean isShown) {
     if (!option.isEmpty() && !isDrivers(option)) {
+      boolean isWord = isShown && option.matches("[A-Za-z]+");
       throw new IllegalArgumentException(
-          "found the option \"%s\" in the URL of the database, expected one of %s or a property of the PostgreSQL driver%s"
-              .formatted(option, OPTIONS, Suggestion.didYouMean(option, OPTIONS)));
+          "found %s in the URL of the database, expected one of %s or a property of the PostgreSQL driver%s"
+              .formatted(
+                  isWord
+                      ? "the option \"" + option + "\""
+                      : "an unknown option (not shown, as it may be part of a password, where ? is written %3F, & is %26 and @ is %40)",
+                  OPTIONS,
+                  isWord ? Suggestion.didYouMean(option, OPTIONS) : ""));
     }
   }
 
