@@ -17,17 +17,14 @@ final class BucketSchema {
   /** "sluicb" in ASCII: a number that nobody else takes for a lock by chance. */
   private static final long LOCK = 0x736c75696362L;
 
-  /** The longest wait for a row that another transaction has locked. */
-  private static final String WAIT = "1s";
-
   private static final String LEAST_RIGHTS =
       """
 
       -- The role may decide by the database's clock, and nothing else.
       GRANT USAGE ON SCHEMA ${schema} TO ${role};
       GRANT EXECUTE ON FUNCTION
-        ${schema}.sluice_charge_v1(boolean, bytea[], bigint[], int[]),
-        ${schema}.sluice_spend_v1(boolean, bytea, bigint, bigint),
+        ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
+        ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
         ${schema}.sluice_read_v1(bytea[]),
         ${schema}.sluice_clean_v1(bytea, int)
       TO ${role};
@@ -72,7 +69,6 @@ final class BucketSchema {
     String all = role == null ? source() : source() + LEAST_RIGHTS;
     return all.replace("${unlogged} ", logged ? "" : "UNLOGGED ")
         .replace("${persistence}", logged ? "p" : "u")
-        .replace("${wait}", WAIT)
         .replace("${lock}", String.valueOf(LOCK))
         .replace("'${schema}.", "'" + schema.replace("'", "''") + ".")
         .replace("${schema}", schema)

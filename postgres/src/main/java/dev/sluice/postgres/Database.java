@@ -57,12 +57,13 @@ final class Database implements Endpoint, Topology {
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final int VALID_SECONDS = 2;
   private static final int SILENT_TIMEOUTS = 2; // a connection is closed after so many time-outs
+  private static final int WAITS = 3; // for a lock within a time-out: shared, then alone
   private static final int ATTEMPTS = 3; // of a call that has changed nothing
 
   private static final String LOOK =
       """
       SELECT pg_is_in_recovery(),
-        to_regprocedure('sluice_charge_v1(boolean,bytea[],bigint[],integer[])') IS NOT NULL,
+        to_regprocedure('sluice_charge_v1(boolean,integer,bytea[],bigint[],integer[])') IS NOT NULL,
         coalesce((SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('sluice_bucket')), ''),
         current_setting('synchronous_commit')
       """;
@@ -122,7 +123,9 @@ final class Database implements Endpoint, Topology {
   @Override
   public SqlCall call(List<byte[]> keys, List<List<Charge>> batches) {
     Long now = clock == null ? null : TimeSource.read(clock.time());
-    return new SqlCall(calls::add, keys, batches, durability == Durability.ASYNC, now);
+    long waitMillis = Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
+    return new SqlCall(
+        calls::add, keys, batches, durability == Durability.ASYNC, (int) waitMillis, now);
   }
 
   @Override

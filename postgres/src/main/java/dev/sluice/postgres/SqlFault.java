@@ -6,6 +6,7 @@ import dev.sluice.remote.Fault;
 import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.store.StoreException;
 import java.sql.SQLException;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
@@ -36,13 +37,27 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
     return null;
   }
 
-  /** Whether the server itself ended the statement; the end of a session is FATAL instead. */
+  /**
+   * Whether the server rolled the statement back; otherwise it ended the session. It translates the
+   * word for that into its own language, in which the state has to decide.
+   */
   private static boolean isError(@Nullable SQLException failure) {
     if (failure instanceof PSQLException its) {
       ServerErrorMessage words = its.getServerErrorMessage();
-      return words != null && "ERROR".equals(words.getSeverity());
+      String severity = words == null ? null : words.getSeverity();
+      return severity != null
+          && switch (severity) {
+            case "ERROR" -> true;
+            case "FATAL", "PANIC" -> false;
+            default -> !mayEndSession(String.valueOf(its.getSQLState()));
+          };
     }
     return failure instanceof TryAgain;
+  }
+
+  private static boolean mayEndSession(String state) {
+    return Stream.of("08", "25P03", "25P04", "28", "53", "57P", "58", "XX")
+        .anyMatch(state::startsWith);
   }
 
   /** A row was deleted between two statements of the call, which has changed nothing. */
@@ -106,6 +121,9 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
     }
     if (state.equals("57014")) {
       return "the call was cancelled after its time-out";
+    }
+    if (state.equals("55P03")) {
+      return "another transaction keeps a bucket of the call locked";
     }
     String message = at.getMessage();
     if (at instanceof PSQLException its && its.getServerErrorMessage() != null) {

@@ -190,11 +190,13 @@ $$;
 -- As sluice_decide_v1, by the server's clock. This is what a role with the least rights may call.
 --
 --   lazy  whether the answer need not wait until the disk has it
+--   wait  for how many milliseconds it may wait for each row that another transaction has locked
 CREATE OR REPLACE FUNCTION ${schema}.sluice_charge_v1(
-  lazy boolean, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
+  lazy boolean, wait int, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET lock_timeout = '${wait}' AS $$
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
+  PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
     PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
@@ -208,14 +210,16 @@ $$;
 -- Returns the current time and the TAT that it found, flipped; null as sluice_decide_v1. A TAT that
 -- is not later than the current time is answered as no TAT: both are a full bucket. If the bucket
 -- was full, the time is the one that the new TAT was computed from.
-CREATE OR REPLACE FUNCTION ${schema}.sluice_spend_v1(lazy boolean, bucket bytea, inc bigint, off bigint)
-RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET lock_timeout = '${wait}' AS $$
+CREATE OR REPLACE FUNCTION ${schema}.sluice_spend_v1(
+  lazy boolean, wait int, bucket bytea, inc bigint, off bigint) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
   found_tat bigint;
   present bigint;
 BEGIN
+  PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
     PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
@@ -272,8 +276,8 @@ REVOKE ALL ON TABLE ${schema}.sluice_bucket FROM PUBLIC;
 REVOKE ALL ON FUNCTION
   ${schema}.sluice_now_v1(),
   ${schema}.sluice_decide_v1(bigint, bytea[], bigint[], int[]),
-  ${schema}.sluice_charge_v1(boolean, bytea[], bigint[], int[]),
-  ${schema}.sluice_spend_v1(boolean, bytea, bigint, bigint),
+  ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
+  ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
   ${schema}.sluice_read_v1(bytea[]),
   ${schema}.sluice_clean_v1(bytea, int)
 FROM PUBLIC;

@@ -28,6 +28,8 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 
 /** A store on a real PostgreSQL: its connections, its bad days, its rights. */
 @Tag("slow")
@@ -260,16 +262,43 @@ final class PostgresStoreTest {
     }
   }
 
-  /** A transaction of somebody else holds the row for longer than the call may take. */
   @Test
-  void rowThatIsLocked_endsTheCallByItsTimeOut_onBothSides() throws SQLException {
+  void rowThatIsLocked_failsOnlyTheCallersOfItsKey() throws SQLException {
+    try (BucketStore store =
+            PostgresStore.builder(source).timeout(Duration.ofSeconds(6)).connections(1).open();
+        Connection other = source.getConnection();
+        Statement statement = other.createStatement()) {
+      var unused = store.charge(List.of(spend("1:hot", 9)));
+      other.setAutoCommit(false);
+      statement.execute("SELECT * FROM sluice_bucket FOR UPDATE");
+      CompletableFuture<List<Reading>> first =
+          store.chargeAsync(List.of(spend("1:other", 9))).toCompletableFuture();
+      CompletableFuture<List<Reading>> hot =
+          store.chargeAsync(List.of(spend("1:hot", 9))).toCompletableFuture();
+      CompletableFuture<List<Reading>> cold =
+          store.chargeAsync(List.of(spend("1:cold", 9))).toCompletableFuture();
+      assertThat(first.join()).hasSize(1);
+      assertThat(cold.join()).hasSize(1);
+      assertThatThrownBy(hot::join)
+          .hasCauseInstanceOf(StoreException.class)
+          .hasMessageContaining("another transaction keeps a bucket of the call locked")
+          .hasMessageContaining("nothing was charged");
+      awaitWaiting(0);
+      other.rollback();
+      assertThat(store.charge(List.of(spend("1:hot", 9)))).hasSize(1);
+    }
+  }
+
+  /** Whoever uses the table may lock all of it for longer than a call may take. */
+  @Test
+  void callThatTimesOut_isCancelledInTheDatabase() throws SQLException {
     try (BucketStore store = PostgresStore.builder(source).timeout(Duration.ofMillis(300)).open();
         Connection other = source.getConnection();
         Statement statement = other.createStatement()) {
-      var unused = store.charge(List.of(spend("1:a", 9)));
+      Charge check = new Charge("1:a", Op.CHECK, HOUR, 9 * HOUR, Effect.NO_END);
       other.setAutoCommit(false);
-      statement.execute("SELECT * FROM sluice_bucket FOR UPDATE");
-      assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 9))))
+      statement.execute("LOCK TABLE sluice_bucket");
+      assertThatThrownBy(() -> store.charge(List.of(check)))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("timed out");
       awaitWaiting(0);
@@ -400,6 +429,23 @@ final class PostgresStoreTest {
         assertThat(allows(last, store.charge(List.of(last)).get(0))).isFalse();
       }
     }
+  }
+
+  /** "Fehler" is German for error: a server tells the severity in its own language. */
+  @Test
+  void faultOfAServerThatSpeaksGerman_isJudgedByItsState() {
+    assertThat(german("40P01").isRefusal()).isTrue();
+    assertThat(german("40P01").passes()).isTrue();
+    assertThat(german("54000").wasNotBegun()).isTrue();
+    for (String state : List.of("57P01", "08006", "28000", "53300", "25P03", "25P04", "XX000")) {
+      assertThat(german(state).isRefusal()).as(state).isFalse();
+      assertThat(german(state).breaksConnection()).as(state).isTrue();
+    }
+  }
+
+  private static SqlFault german(String state) {
+    return SqlFault.of(
+        new PSQLException(new ServerErrorMessage("SFEHLER\0C" + state + "\0MVerklemmung\0")));
   }
 
   // The URL
