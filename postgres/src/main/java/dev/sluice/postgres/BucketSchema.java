@@ -69,7 +69,7 @@ final class BucketSchema {
     String all = role == null ? source() : source() + LEAST_RIGHTS;
     return all.replace("${unlogged} ", logged ? "" : "UNLOGGED ")
         .replace("${persistence}", logged ? "p" : "u")
-        .replace("${lock}", String.valueOf(LOCK))
+        .replace("${lock}", String.valueOf(LOCK + Integer.toUnsignedLong(schema.hashCode())))
         .replace("'${schema}.", "'" + schema.replace("'", "''") + ".")
         .replace("${schema}", schema)
         .replace("${role}", "\"" + String.valueOf(role).replace("\"", "\"\"") + "\"");

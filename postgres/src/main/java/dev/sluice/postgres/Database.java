@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.Breaker;
 import dev.sluice.remote.ClientClock;
@@ -138,9 +140,10 @@ final class Database implements Endpoint, Topology {
     return queue;
   }
 
-  /** Reads a bucket that nobody has. */
+  /** Writes to a bucket that nobody has: a database may be unable to write, but not to read. */
   private CompletionStage<?> probeOnce() {
-    SqlCall call = call(List.of(context.probeKey()), List.of(List.of(context.nobodys())));
+    Charge spend = new Charge("", Op.SPEND, 1, Long.MAX_VALUE, Effect.NO_END);
+    SqlCall call = call(List.of(context.probeKey()), List.of(List.of(spend)));
     calls.add(call);
     CompletableFuture<String> ran =
         call.handle(

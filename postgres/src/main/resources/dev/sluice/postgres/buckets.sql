@@ -189,12 +189,14 @@ $$;
 
 -- As sluice_decide_v1, by the server's clock. This is what a role with the least rights may call.
 --
+-- A session may keep a plan from when the table was small, so that plan must not read all of it.
+--
 --   lazy  whether the answer need not wait until the disk has it
 --   wait  for how many milliseconds it may wait for each row that another transaction has locked
 CREATE OR REPLACE FUNCTION ${schema}.sluice_charge_v1(
   lazy boolean, wait int, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
   PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
@@ -213,7 +215,7 @@ $$;
 CREATE OR REPLACE FUNCTION ${schema}.sluice_spend_v1(
   lazy boolean, wait int, bucket bytea, inc bigint, off bigint) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
   found_tat bigint;
@@ -249,7 +251,7 @@ $$;
 
 -- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
--- Returns the last of these keys; null at the end of the table, or while another call cleans it.
+-- Returns the last of these keys; null at the end of the table; after, while another call cleans it.
 CREATE OR REPLACE FUNCTION ${schema}.sluice_clean_v1(after bytea, most int)
 RETURNS bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp AS $$
@@ -257,7 +259,7 @@ DECLARE
   looked bytea[];
 BEGIN
   IF NOT pg_try_advisory_xact_lock(${lock}) THEN
-    RETURN NULL;
+    RETURN after;
   END IF;
   SELECT array_agg(n.key) INTO looked FROM (
     SELECT b.key FROM ${schema}.sluice_bucket b WHERE b.key > after ORDER BY b.key LIMIT most

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -399,6 +400,62 @@ final class PostgresStoreTest {
       other.rollback();
     }
     assertThat(number("SELECT count(*) FROM sluice_bucket")).isEqualTo(2);
+  }
+
+  @Test
+  void clean_whileAnotherCallCleans_staysWhereItIs() throws SQLException {
+    execute("INSERT INTO sluice_bucket SELECT 'k'::bytea, 0");
+    execute("CREATE SCHEMA second");
+    PostgresStore.create(
+        PostgresUrl.dataSource(url + "?currentSchema=second"), Durability.UNLOGGED, null);
+    try (Connection other = source.getConnection();
+        Statement cleaning = other.createStatement()) {
+      other.setAutoCommit(false);
+      cleaning.execute("SELECT sluice_clean_v1('', 10)");
+      assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'a'::bytea)::int")).isEqualTo(1);
+      assertThat(number("SELECT (second.sluice_clean_v1('a', 10) IS NULL)::int"))
+          .as("another schema has tables of its own")
+          .isEqualTo(1);
+      other.rollback();
+    }
+    assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'k'::bytea)::int")).isEqualTo(1);
+  }
+
+  /** A disk that is full also lets one read and not write. */
+  @Test
+  void databaseThatOnlyReads_staysDown_untilItWrites() throws SQLException {
+    List<BucketStore.Observer.State> states = new CopyOnWriteArrayList<>();
+    execute("CREATE SEQUENCE tries");
+    execute(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+            + " 'BEGIN PERFORM nextval($$public.tries$$);"
+            + " RAISE EXCEPTION USING ERRCODE = $$53100$$, MESSAGE = $$no space$$; END'");
+    BucketStore.Observer observer =
+        new BucketStore.Observer() {
+          @Override
+          public void changed(String server, State state, String reason) {
+            states.add(state);
+          }
+        };
+    try (BucketStore store =
+        PostgresStore.builder(source)
+            .timeout(PATIENT)
+            .failures(1)
+            .probe(Duration.ofMillis(10))
+            .observer(observer)
+            .open()) {
+      execute(
+          "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON sluice_bucket"
+              + " EXECUTE FUNCTION full_disk()");
+      assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 9))))
+          .hasMessageContaining("no space");
+      await().until(() -> number("SELECT last_value FROM tries") > 5);
+      assertThat(states).containsExactly(BucketStore.Observer.State.DOWN);
+      execute("DROP TRIGGER full_disk ON sluice_bucket");
+      await()
+          .ignoreExceptions()
+          .until(() -> store.charge(List.of(spend("1:a", 9))).size() == 1);
+    }
   }
 
   /** As behind a pooler that gives each call another session. */
