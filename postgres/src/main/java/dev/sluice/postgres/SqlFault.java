@@ -6,6 +6,7 @@ import dev.sluice.remote.Fault;
 import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.store.StoreException;
 import java.sql.SQLException;
+import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
@@ -19,6 +20,8 @@ import org.postgresql.util.ServerErrorMessage;
  * @param isRefusal whether the database rolled the call back, so that it has charged nothing
  */
 record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fault {
+
+  private static final Set<String> LOST = Set.of("26000", "42P05", "08P01", "22P02", "22P03");
 
   static SqlFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
@@ -100,17 +103,25 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
         || state.startsWith("57P") // the server goes down, or comes up
         || state.startsWith("58") // the disk fails
         || state.startsWith("XX")
-        || state.equals("25006"); // a replica
+        || isReplica();
+  }
+
+  /** Whether nothing can be written, or the unlogged table is not even there. */
+  private boolean isReplica() {
+    return state.equals("25006") || state.equals("0A000");
   }
 
   /** Whether the connection can be used no more. */
   boolean breaksConnection() {
-    return !isRefusal || state.equals("25006") || state.startsWith("57P");
+    return !isRefusal || isReplica() || state.startsWith("57P");
   }
 
-  /** Whether a pooler passed the statement to a session that does not know it. */
+  /**
+   * Whether a pooler passed the statement to a session that does not know it, or knows another one
+   * by this name, which takes other parameters.
+   */
   boolean isLostStatement() {
-    return state.equals("26000") || state.equals("42P05");
+    return isRefusal && LOST.contains(state);
   }
 
   @Override
@@ -131,9 +142,11 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
     }
     String said = message == null ? at.getClass().getSimpleName() : message;
     String line = said.replaceAll("\\s+", " ").replaceAll("[. ]+$", "");
-    return isOfAll() && (state.equals("42883") || state.equals("42P01"))
-        ? line + "; run `sluice store create`, or PostgresStore.create"
-        : line;
+    return switch (state) {
+      case "42883", "42P01" -> line + "; run `sluice store create`, or PostgresStore.create";
+      case "42501" -> line + "; run `sluice store create` with --role, or PostgresStore.create";
+      default -> line;
+    };
   }
 
   @Override
