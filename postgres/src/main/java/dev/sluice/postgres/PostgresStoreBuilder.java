@@ -323,7 +323,7 @@ public final class PostgresStoreBuilder {
    * PostgresStore#create}.
    *
    * @param role as there
-   * @throws SQLException if the database refuses
+   * @throws SQLException as there
    */
   public void create(@Nullable String role) throws SQLException {
     PostgresStore.create(source, durability, role);
@@ -344,8 +344,9 @@ public final class PostgresStoreBuilder {
    * and charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws StoreException if the database answers, but is a read replica, or has no table and
-   *     functions for this version and durability
+   * @throws StoreException if the database answers, but is a read replica, has no table and
+   *     functions for this version and durability, or grants no right to call them, or if the
+   *     source's transactions are read-only or isolated by more than read committed
    */
   public PostgresStore open() {
     SystemTiming timing = new SystemTiming("postgres");
