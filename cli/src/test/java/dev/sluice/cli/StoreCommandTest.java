@@ -65,7 +65,7 @@ final class StoreCommandTest {
     Cli printed = Cli.run("store", "create", db + "?durability=async", "--role", "a\"b", "--print");
     assertThat(printed.code()).isEqualTo(Exit.DONE);
     assertThat(printed.out())
-        .contains("CREATE TABLE IF NOT EXISTS sluice_bucket", "TO \"a\"\"b\"")
+        .contains("CREATE TABLE IF NOT EXISTS public.sluice_bucket", "TO \"a\"\"b\"")
         .doesNotContain("${");
     try (Connection connection =
             DriverManager.getConnection("jdbc:" + db.replace("postgres@", "") + "?user=postgres");

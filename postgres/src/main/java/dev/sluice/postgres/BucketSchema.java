@@ -17,19 +17,16 @@ final class BucketSchema {
   /** "sluicb" in ASCII: a number that nobody else takes for a lock by chance. */
   private static final long LOCK = 0x736c75696362L;
 
-  /** The longest wait for a row that another transaction has locked. */
-  private static final String WAIT = "1s";
-
   private static final String LEAST_RIGHTS =
       """
 
       -- The role may decide by the database's clock, and nothing else.
       GRANT USAGE ON SCHEMA ${schema} TO ${role};
       GRANT EXECUTE ON FUNCTION
-        sluice_charge_v1(boolean, bytea[], bigint[], int[]),
-        sluice_spend_v1(boolean, bytea, bigint, bigint),
-        sluice_read_v1(bytea[]),
-        sluice_clean_v1(bytea, int)
+        ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
+        ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
+        ${schema}.sluice_read_v1(bytea[]),
+        ${schema}.sluice_clean_v1(bytea, int)
       TO ${role};
       """;
 
@@ -62,7 +59,7 @@ final class BucketSchema {
   }
 
   /**
-   * Returns the statements that create all.
+   * Returns the statements that create all, for one transaction.
    *
    * @param schema quoted where it has to be
    * @param role null for the owner only
@@ -71,10 +68,9 @@ final class BucketSchema {
     boolean logged = durability != Durability.UNLOGGED;
     String all = role == null ? source() : source() + LEAST_RIGHTS;
     return all.replace("${unlogged} ", logged ? "" : "UNLOGGED ")
-        .replace("${logging}", logged ? "LOGGED" : "UNLOGGED")
         .replace("${persistence}", logged ? "p" : "u")
-        .replace("${wait}", WAIT)
-        .replace("${lock}", String.valueOf(LOCK))
+        .replace("${lock}", String.valueOf(LOCK + Integer.toUnsignedLong(schema.hashCode())))
+        .replace("'${schema}.", "'" + schema.replace("'", "''") + ".")
         .replace("${schema}", schema)
         .replace("${role}", "\"" + String.valueOf(role).replace("\"", "\"\"") + "\"");
   }

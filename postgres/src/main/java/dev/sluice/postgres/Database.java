@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.Breaker;
 import dev.sluice.remote.ClientClock;
@@ -42,7 +44,8 @@ import org.jspecify.annotations.Nullable;
  *
  * The queue has as many places for calls as there are connections, so a call seldom waits here. It
  * does while connections are being opened, or while one hangs: its caller ends by its time-out, and
- * the call is not sent any more.
+ * the call is not sent any more. A link without a connection takes no calls while another has one:
+ * it would fail them at once, and so get most of them.
  *
  * A call that ends by its time-out after it was sent is cancelled in the database as well. The
  * functions bound their wait for a lock themselves, and a connection that stays silent is closed.
@@ -56,16 +59,34 @@ final class Database implements Endpoint, Topology {
 
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final int VALID_SECONDS = 2;
+  private static final long REOPEN_MILLIS = 500;
+  private static final long PATIENT_MILLIS = 10_000; // for what is done seldom
   private static final int SILENT_TIMEOUTS = 2; // a connection is closed after so many time-outs
+  private static final int WAITS = 3; // for a lock within a time-out: shared, then alone
   private static final int ATTEMPTS = 3; // of a call that has changed nothing
 
   private static final String LOOK =
       """
+      WITH used (name) AS (SELECT unnest('{%s}'::text[]))
       SELECT pg_is_in_recovery(),
-        to_regprocedure('sluice_charge_v1(boolean,bytea[],bigint[],integer[])') IS NOT NULL,
+        (SELECT every(to_regprocedure(name) IS NOT NULL) FROM used),
         coalesce((SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('sluice_bucket')), ''),
-        current_setting('synchronous_commit')
+        current_setting('synchronous_commit'),
+        current_setting('transaction_isolation'),
+        current_setting('transaction_read_only') = 'on',
+        (SELECT min(name) FROM used WHERE NOT has_function_privilege(to_regprocedure(name), 'EXECUTE')),
+        current_user
       """;
+
+  private static final String BY_ITS_CLOCK =
+      """
+      "sluice_charge_v1(boolean,integer,bytea[],bigint[],integer[])",\
+      "sluice_spend_v1(boolean,integer,bytea,bigint,bigint)",\
+      "sluice_read_v1(bytea[])",\
+      "sluice_clean_v1(bytea,integer)\"""";
+
+  private static final String BY_OUR_CLOCK =
+      "\"sluice_decide_v1(bigint,bytea[],bigint[],integer[])\"";
 
   private final String name;
   private final DataSource source;
@@ -76,6 +97,7 @@ final class Database implements Endpoint, Topology {
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls = new LinkedBlockingQueue<>();
   private final List<Link> links = new ArrayList<>();
+  private final AtomicInteger opened = new AtomicInteger(); // connections, now
   private final AtomicInteger broken = new AtomicInteger(); // connections, so far
   private volatile @Nullable String refusal;
   private volatile boolean closed;
@@ -106,7 +128,7 @@ final class Database implements Endpoint, Topology {
 
   /** Returns why this database cannot hold the buckets, null if nothing is known against it. */
   @Nullable String refusal() {
-    return refusal;
+    return opened.get() > 0 ? null : refusal; // of several hosts, one may be a replica
   }
 
   @Override
@@ -122,7 +144,9 @@ final class Database implements Endpoint, Topology {
   @Override
   public SqlCall call(List<byte[]> keys, List<List<Charge>> batches) {
     Long now = clock == null ? null : TimeSource.read(clock.time());
-    return new SqlCall(calls::add, keys, batches, durability == Durability.ASYNC, now);
+    long waitMillis = Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
+    return new SqlCall(
+        calls::add, keys, batches, durability == Durability.ASYNC, (int) waitMillis, now);
   }
 
   @Override
@@ -135,9 +159,10 @@ final class Database implements Endpoint, Topology {
     return queue;
   }
 
-  /** Reads a bucket that nobody has. */
+  /** Writes to a bucket that nobody has: a database may be unable to write, but not to read. */
   private CompletionStage<?> probeOnce() {
-    SqlCall call = call(List.of(context.probeKey()), List.of(List.of(context.nobodys())));
+    Charge spend = new Charge("", Op.SPEND, 1, Long.MAX_VALUE, Effect.NO_END);
+    SqlCall call = call(List.of(context.probeKey()), List.of(List.of(spend)));
     calls.add(call);
     CompletableFuture<String> ran =
         call.handle(
@@ -201,7 +226,8 @@ final class Database implements Endpoint, Topology {
   /** Throws if a new connection leads to a database that this store must not use. */
   private void look(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement();
-        ResultSet rows = statement.executeQuery(LOOK)) {
+        ResultSet rows =
+            statement.executeQuery(LOOK.formatted(clock == null ? BY_ITS_CLOCK : BY_OUR_CLOCK))) {
       String why = rows.next() ? why(rows) : "found no answer";
       refusal = why;
       if (why != null) {
@@ -230,6 +256,23 @@ final class Database implements Endpoint, Topology {
     if (durability == Durability.SYNC && found.getString(4).equals("off")) {
       return "found synchronous_commit=off, expected on for the durability SYNC";
     }
+    if (!found.getString(5).startsWith("read ")) {
+      return "its transactions are %s, expected read committed; set that in the pool, or as default_transaction_isolation"
+          .formatted(found.getString(5));
+    }
+    if (found.getBoolean(6)) {
+      return "its transactions are read-only; change that in the pool, or default_transaction_read_only";
+    }
+    String forbidden = found.getString(7);
+    if (forbidden != null) {
+      return "the role %s may not call %s; %s"
+          .formatted(
+              found.getString(8),
+              forbidden,
+              clock == null
+                  ? "run `sluice store create` with --role, or PostgresStore.create with this role"
+                  : "only the owner of the functions may use another clock than the database's");
+    }
     return null;
   }
 
@@ -244,6 +287,7 @@ final class Database implements Endpoint, Topology {
     private int brokenBefore; // when this connection was last known to work
     private boolean keepsStatements = true;
     private boolean committed; // automatically, when it came from its pool
+    private int lentMillis; // its network time-out then
     private @Nullable SqlCall current; // guarded by this
     private @Nullable PreparedStatement running; // guarded by this
 
@@ -269,6 +313,10 @@ final class Database implements Endpoint, Topology {
       }
       while (!closed) {
         try {
+          if (open == null && opened.get() > 0) {
+            openBesidesOthers();
+            continue;
+          }
           long pause = cleaning == null || open == null ? IDLE_NANOS : cleaning.pause();
           SqlCall call = calls.poll(pause, TimeUnit.NANOSECONDS);
           if (call == null) {
@@ -276,8 +324,11 @@ final class Database implements Endpoint, Topology {
           } else {
             serve(call);
           }
-          if (cleaning != null && open != null) {
-            cleaning.cleanIfDue(open);
+          Connection on = open;
+          if (cleaning != null && on != null && cleaning.pause() == 0) {
+            bound(on, PATIENT_MILLIS);
+            cleaning.clean(on);
+            bound(on, 0);
           }
         } catch (InterruptedException e) {
           // The store is closed, which the loop sees.
@@ -288,12 +339,24 @@ final class Database implements Endpoint, Topology {
       leave();
     }
 
+    private void openBesidesOthers() throws InterruptedException {
+      try {
+        var unused = connection();
+      } catch (Throwable e) {
+        Thread.sleep(REOPEN_MILLIS);
+      }
+    }
+
     private void serve(SqlCall call) {
       Connection on;
       try {
         on = connection();
       } catch (Throwable e) {
-        call.notSent(e);
+        if (opened.get() > 0 && !closed) {
+          calls.add(call);
+        } else {
+          call.notSent(e);
+        }
         return;
       }
       if (!call.mayLeave(() -> cancelLater(call))) {
@@ -405,16 +468,23 @@ final class Database implements Endpoint, Topology {
         if (!committed) {
           fresh.setAutoCommit(true);
         }
-        long silentNanos = SILENT_TIMEOUTS * context.timeoutNanos();
-        fresh.setNetworkTimeout(
-            Runnable::run, (int) Math.min(silentNanos / 1_000_000 + 1, Integer.MAX_VALUE));
+        lentMillis = fresh.getNetworkTimeout();
+        bound(fresh, PATIENT_MILLIS);
         look(fresh);
+        bound(fresh, 0);
       } catch (Throwable e) {
         close(fresh);
         throw e;
       }
       open = fresh;
+      opened.incrementAndGet();
       return fresh;
+    }
+
+    /** Sets how long the connection may stay silent: by the time-out, but at least so long. */
+    private void bound(Connection on, long leastMillis) throws SQLException {
+      long millis = SILENT_TIMEOUTS * context.timeoutNanos() / 1_000_000 + 1;
+      on.setNetworkTimeout(Runnable::run, (int) Math.max(millis, leastMillis));
     }
 
     private void checkIdle() throws SQLException {
@@ -427,16 +497,23 @@ final class Database implements Endpoint, Topology {
     private void leave() {
       Connection left = open;
       open = null;
-      statements.clear();
       if (left != null) {
+        opened.decrementAndGet();
         close(left);
       }
+      statements.clear();
     }
 
     private void close(Connection left) {
       try (left) {
-        if (!committed && !left.isClosed()) {
-          left.setAutoCommit(false);
+        if (!left.isClosed()) {
+          for (PreparedStatement statement : statements.values()) {
+            statement.close();
+          }
+          if (!committed) {
+            left.setAutoCommit(false);
+          }
+          left.setNetworkTimeout(Runnable::run, lentMillis);
         }
       } catch (SQLException e) {
         // It was broken.
@@ -467,11 +544,8 @@ final class Database implements Endpoint, Topology {
       return Math.max(Math.min(due - System.nanoTime(), IDLE_NANOS), 0);
     }
 
-    void cleanIfDue(Connection on) throws SQLException {
+    void clean(Connection on) throws SQLException {
       long start = System.nanoTime();
-      if (start - due < 0) {
-        return;
-      }
       due = start + ROUND_NANOS; // also if it fails
       try (PreparedStatement statement = on.prepareStatement(CLEAN)) {
         statement.setBytes(1, after);

@@ -79,12 +79,13 @@ public final class PostgresStore implements BucketStore {
   /**
    * Creates the table and the functions, or brings them to this version, in one transaction. Needs
    * a role that may create tables and functions in its schema. A table that exists keeps its
-   * buckets; with another durability it is locked while the database rewrites it.
+   * buckets. An unlogged table is locked while the database makes it a logged one.
    *
    * @param source the database
    * @param durability what a crash of the database may undo
    * @param role a role that may use the store, and nothing else of it; null for the owner only
-   * @throws SQLException if the database refuses
+   * @throws SQLException if the database refuses, or if the table is logged and the durability is
+   *     {@link Durability#UNLOGGED}: a crash would empty the table from then on
    */
   public static void create(DataSource source, Durability durability, @Nullable String role)
       throws SQLException {
@@ -99,7 +100,7 @@ public final class PostgresStore implements BucketStore {
    * @return SQL
    */
   public static String statements(Durability durability, @Nullable String role) {
-    return BucketSchema.statements("public", durability, role);
+    return "BEGIN;\n" + BucketSchema.statements("public", durability, role) + "COMMIT;\n";
   }
 
   @Override

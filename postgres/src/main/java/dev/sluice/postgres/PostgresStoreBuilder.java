@@ -98,7 +98,7 @@ public final class PostgresStoreBuilder {
         String value = equals < 0 ? "" : PercentEncoding.decode(parameter.substring(equals + 1));
         own.add(new String[] {option, value});
       } else {
-        requireDrivers(option);
+        requireDrivers(option, url.indexOf('@', question) < 0);
         drivers.add(parameter);
       }
     }
@@ -110,11 +110,22 @@ public final class PostgresStoreBuilder {
     return builder;
   }
 
-  private static void requireDrivers(String option) {
+  /**
+   * Throws for an option that nobody knows.
+   *
+   * @param isShown false if the option may be a part of a password that has a question mark
+   */
+  private static void requireDrivers(String option, boolean isShown) {
     if (!option.isEmpty() && !isDrivers(option)) {
+      boolean isWord = isShown && option.matches("[A-Za-z]+");
       throw new IllegalArgumentException(
-          "found the option \"%s\" in the URL of the database, expected one of %s or a property of the PostgreSQL driver%s"
-              .formatted(option, OPTIONS, Suggestion.didYouMean(option, OPTIONS)));
+          "found %s in the URL of the database, expected one of %s or a property of the PostgreSQL driver%s"
+              .formatted(
+                  isWord
+                      ? "the option \"" + option + "\""
+                      : "an unknown option (not shown, as it may be part of a password, where ? is written %3F, & is %26 and @ is %40)",
+                  OPTIONS,
+                  isWord ? Suggestion.didYouMean(option, OPTIONS) : ""));
     }
   }
 
@@ -312,7 +323,7 @@ public final class PostgresStoreBuilder {
    * PostgresStore#create}.
    *
    * @param role as there
-   * @throws SQLException if the database refuses
+   * @throws SQLException as there
    */
   public void create(@Nullable String role) throws SQLException {
     PostgresStore.create(source, durability, role);
@@ -333,8 +344,9 @@ public final class PostgresStoreBuilder {
    * and charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws StoreException if the database answers, but is a read replica, or has no table and
-   *     functions for this version and durability
+   * @throws StoreException if the database answers, but is a read replica, has no table and
+   *     functions for this version and durability, or grants no right to call them, or if the
+   *     source's transactions are read-only or isolated by more than read committed
    */
   public PostgresStore open() {
     SystemTiming timing = new SystemTiming("postgres");

@@ -23,9 +23,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class SqlCall extends RemoteCall<long[]> {
 
-  private static final String CHARGE = "SELECT sluice_charge_v1(?, ?, ?, ?)";
+  private static final String CHARGE = "SELECT sluice_charge_v1(?, ?, ?, ?, ?)";
   private static final String DECIDE = "SELECT sluice_decide_v1(?, ?, ?, ?)";
-  private static final String SPEND = "SELECT sluice_spend_v1(?, ?, ?, ?)";
+  private static final String SPEND = "SELECT sluice_spend_v1(?, ?, ?, ?, ?)";
   private static final String READ = "SELECT sluice_read_v1(?)";
 
   private static final int NUMBERS = 5; // of a charge
@@ -34,6 +34,7 @@ final class SqlCall extends RemoteCall<long[]> {
   private final List<byte[]> keys;
   private final List<List<Charge>> batches;
   private final boolean lazy;
+  private final int waitMillis;
   private final @Nullable Long nowNanos;
   private final String sql;
 
@@ -42,6 +43,7 @@ final class SqlCall extends RemoteCall<long[]> {
    *
    * @param link sends it
    * @param lazy whether the answer need not wait for the disk
+   * @param waitMillis how long it may wait for each row that another transaction has locked
    * @param nowNanos the caller's time, null for the database's
    */
   SqlCall(
@@ -49,11 +51,13 @@ final class SqlCall extends RemoteCall<long[]> {
       List<byte[]> keys,
       List<List<Charge>> batches,
       boolean lazy,
+      int waitMillis,
       @Nullable Long nowNanos) {
     this.link = link;
     this.keys = keys;
     this.batches = batches;
     this.lazy = lazy;
+    this.waitMillis = waitMillis;
     this.nowNanos = nowNanos;
     this.sql = nowNanos == null ? fastest(batches) : DECIDE;
   }
@@ -116,21 +120,24 @@ final class SqlCall extends RemoteCall<long[]> {
       case SPEND -> {
         Charge charge = batches.get(0).get(0);
         statement.setBoolean(1, lazy);
-        statement.setBytes(2, keys.get(0));
-        statement.setLong(3, charge.incrementNanos());
-        statement.setLong(4, charge.offsetNanos());
+        statement.setInt(2, waitMillis);
+        statement.setBytes(3, keys.get(0));
+        statement.setLong(4, charge.incrementNanos());
+        statement.setLong(5, charge.offsetNanos());
       }
       case READ -> statement.setArray(1, array(connection, "bytea", keys.toArray(new byte[0][])));
       default -> {
+        int next = 1;
         if (nowNanos == null) {
-          statement.setBoolean(1, lazy);
+          statement.setBoolean(next++, lazy);
+          statement.setInt(next++, waitMillis);
         } else {
-          statement.setLong(1, flipped(nowNanos));
+          statement.setLong(next++, flipped(nowNanos));
         }
         byte[][] ordered = inOrder();
-        statement.setArray(2, array(connection, "bytea", ordered));
-        statement.setArray(3, array(connection, "bigint", charges(ordered)));
-        statement.setArray(4, array(connection, "int", sizes()));
+        statement.setArray(next++, array(connection, "bytea", ordered));
+        statement.setArray(next++, array(connection, "bigint", charges(ordered)));
+        statement.setArray(next, array(connection, "int", sizes()));
       }
     }
   }

@@ -6,6 +6,8 @@ import dev.sluice.remote.Fault;
 import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.store.StoreException;
 import java.sql.SQLException;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.util.PSQLException;
 import org.postgresql.util.ServerErrorMessage;
@@ -18,6 +20,8 @@ import org.postgresql.util.ServerErrorMessage;
  * @param isRefusal whether the database rolled the call back, so that it has charged nothing
  */
 record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fault {
+
+  private static final Set<String> LOST = Set.of("26000", "42P05", "08P01", "22P02", "22P03");
 
   static SqlFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
@@ -36,13 +40,27 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
     return null;
   }
 
-  /** Whether the server itself ended the statement; the end of a session is FATAL instead. */
+  /**
+   * Whether the server rolled the statement back; otherwise it ended the session. It translates the
+   * word for that into its own language, in which the state has to decide.
+   */
   private static boolean isError(@Nullable SQLException failure) {
     if (failure instanceof PSQLException its) {
       ServerErrorMessage words = its.getServerErrorMessage();
-      return words != null && "ERROR".equals(words.getSeverity());
+      String severity = words == null ? null : words.getSeverity();
+      return severity != null
+          && switch (severity) {
+            case "ERROR" -> true;
+            case "FATAL", "PANIC" -> false;
+            default -> !mayEndSession(String.valueOf(its.getSQLState()));
+          };
     }
     return failure instanceof TryAgain;
+  }
+
+  private static boolean mayEndSession(String state) {
+    return Stream.of("08", "25P03", "25P04", "28", "53", "57P", "58", "XX")
+        .anyMatch(state::startsWith);
   }
 
   /** A row was deleted between two statements of the call, which has changed nothing. */
@@ -85,17 +103,25 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
         || state.startsWith("57P") // the server goes down, or comes up
         || state.startsWith("58") // the disk fails
         || state.startsWith("XX")
-        || state.equals("25006"); // a replica
+        || isReplica();
+  }
+
+  /** Whether nothing can be written, or the unlogged table is not even there. */
+  private boolean isReplica() {
+    return state.equals("25006") || state.equals("0A000");
   }
 
   /** Whether the connection can be used no more. */
   boolean breaksConnection() {
-    return !isRefusal || state.equals("25006") || state.startsWith("57P");
+    return !isRefusal || isReplica() || state.startsWith("57P");
   }
 
-  /** Whether a pooler passed the statement to a session that does not know it. */
+  /**
+   * Whether a pooler passed the statement to a session that does not know it, or knows another one
+   * by this name, which takes other parameters.
+   */
   boolean isLostStatement() {
-    return state.equals("26000") || state.equals("42P05");
+    return isRefusal && LOST.contains(state);
   }
 
   @Override
@@ -107,15 +133,20 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
     if (state.equals("57014")) {
       return "the call was cancelled after its time-out";
     }
+    if (state.equals("55P03")) {
+      return "another transaction keeps a bucket of the call locked";
+    }
     String message = at.getMessage();
     if (at instanceof PSQLException its && its.getServerErrorMessage() != null) {
       message = its.getServerErrorMessage().getMessage();
     }
     String said = message == null ? at.getClass().getSimpleName() : message;
     String line = said.replaceAll("\\s+", " ").replaceAll("[. ]+$", "");
-    return isOfAll() && (state.equals("42883") || state.equals("42P01"))
-        ? line + "; run `sluice store create`, or PostgresStore.create"
-        : line;
+    return switch (state) {
+      case "42883", "42P01" -> line + "; run `sluice store create`, or PostgresStore.create";
+      case "42501" -> line + "; run `sluice store create` with --role, or PostgresStore.create";
+      default -> line;
+    };
   }
 
   @Override

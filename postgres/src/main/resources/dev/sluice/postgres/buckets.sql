@@ -15,7 +15,11 @@
 -- The number in a function's name is its version. During an upgrade two versions of Sluice work on
 -- one table, each with functions of its own.
 
-CREATE ${unlogged} TABLE IF NOT EXISTS sluice_bucket (
+-- Every name in here is found in pg_catalog or has its schema before it: where others may create
+-- functions in the schema, theirs must not be called in place of PostgreSQL's own.
+SET LOCAL search_path = pg_catalog, pg_temp;
+
+CREATE ${unlogged} TABLE IF NOT EXISTS ${schema}.sluice_bucket (
   key bytea PRIMARY KEY,
   tat bigint NOT NULL
 ) WITH (
@@ -25,18 +29,25 @@ CREATE ${unlogged} TABLE IF NOT EXISTS sluice_bucket (
   autovacuum_vacuum_cost_delay = 1
 );
 
--- If the table has another durability, PostgreSQL rewrites it, and locks it meanwhile.
+-- An unlogged table becomes logged: PostgreSQL rewrites it, and locks it meanwhile. The other way
+-- would let the next crash empty a table that was to survive it, so nobody does it by accident.
 DO $$
+DECLARE
+  own_table CONSTANT regclass := '${schema}.sluice_bucket';
+  persistence CONSTANT "char" := (SELECT relpersistence FROM pg_class WHERE oid = own_table);
 BEGIN
-  IF (SELECT relpersistence FROM pg_class WHERE oid = 'sluice_bucket'::regclass) <> '${persistence}' THEN
-    ALTER TABLE sluice_bucket SET ${logging};
+  IF persistence = 'u' AND '${persistence}' = 'p' THEN
+    ALTER TABLE ${schema}.sluice_bucket SET LOGGED;
+  ELSIF persistence = 'p' AND '${persistence}' = 'u' THEN
+    RAISE EXCEPTION 'the table is logged, and with the durability unlogged a crash would empty it; name the durability async or sync, or first run: ALTER TABLE % SET UNLOGGED',
+      '${schema}.sluice_bucket';
   END IF;
 END
 $$;
 
 -- The time of the server's clock, flipped. Read it only when every row is locked: a call that waits
 -- for a lock would otherwise decide by an earlier time.
-CREATE OR REPLACE FUNCTION sluice_now_v1() RETURNS bigint
+CREATE OR REPLACE FUNCTION ${schema}.sluice_now_v1() RETURNS bigint
 LANGUAGE sql VOLATILE PARALLEL UNSAFE AS $$
   SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint * 1000 + (-9223372036854775808)
 $$;
@@ -51,7 +62,7 @@ $$;
 --
 -- Returns the current time and then for each charge the TAT that it found, all flipped; null if a bucket
 -- was deleted meanwhile: nothing is decided then, and the caller asks again.
-CREATE OR REPLACE FUNCTION sluice_decide_v1(
+CREATE OR REPLACE FUNCTION ${schema}.sluice_decide_v1(
   at_time bigint, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -84,14 +95,14 @@ DECLARE
   back bigint;
 BEGIN
   -- Missing keys come first, while no lock is held: so all callers take locks in one order.
-  IF (SELECT count(*) FROM sluice_bucket b WHERE b.key = ANY (keys)) < cardinality(keys) THEN
-    INSERT INTO sluice_bucket (key, tat)
+  IF (SELECT count(*) FROM ${schema}.sluice_bucket b WHERE b.key = ANY (keys)) < cardinality(keys) THEN
+    INSERT INTO ${schema}.sluice_bucket (key, tat)
     SELECT missing, no_tat FROM unnest(keys) AS missing
     ON CONFLICT DO NOTHING;
   END IF;
   SELECT array_agg(l.key), array_agg(l.tat) INTO locked, tats
   FROM (
-    SELECT b.key, b.tat FROM sluice_bucket b WHERE b.key = ANY (keys) ORDER BY b.key FOR UPDATE
+    SELECT b.key, b.tat FROM ${schema}.sluice_bucket b WHERE b.key = ANY (keys) ORDER BY b.key FOR UPDATE
   ) AS l;
   IF locked IS DISTINCT FROM keys THEN
     IF cardinality(locked) = cardinality(keys) THEN
@@ -99,7 +110,7 @@ BEGIN
     END IF;
     RETURN NULL;
   END IF;
-  present := coalesce(at_time, sluice_now_v1());
+  present := coalesce(at_time, ${schema}.sluice_now_v1());
   answer := ARRAY[present];
 
   FOREACH batch IN ARRAY sizes LOOP
@@ -168,7 +179,7 @@ BEGIN
   END LOOP;
 
   IF wrote THEN
-    UPDATE sluice_bucket b SET tat = u.tat
+    UPDATE ${schema}.sluice_bucket b SET tat = u.tat
     FROM unnest(keys, tats) AS u (key, tat)
     WHERE b.key = u.key AND b.tat <> u.tat;
   END IF;
@@ -178,16 +189,20 @@ $$;
 
 -- As sluice_decide_v1, by the server's clock. This is what a role with the least rights may call.
 --
+-- A session may keep a plan from when the table was small, so that plan must not read all of it.
+--
 --   lazy  whether the answer need not wait until the disk has it
-CREATE OR REPLACE FUNCTION sluice_charge_v1(
-  lazy boolean, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
+--   wait  for how many milliseconds it may wait for each row that another transaction has locked
+CREATE OR REPLACE FUNCTION ${schema}.sluice_charge_v1(
+  lazy boolean, wait int, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = ${schema}, pg_temp SET lock_timeout = '${wait}' AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 BEGIN
+  PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
     PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
-  RETURN sluice_decide_v1(NULL, keys, charges, sizes);
+  RETURN ${schema}.sluice_decide_v1(NULL, keys, charges, sizes);
 END
 $$;
 
@@ -197,58 +212,60 @@ $$;
 -- Returns the current time and the TAT that it found, flipped; null as sluice_decide_v1. A TAT that
 -- is not later than the current time is answered as no TAT: both are a full bucket. If the bucket
 -- was full, the time is the one that the new TAT was computed from.
-CREATE OR REPLACE FUNCTION sluice_spend_v1(lazy boolean, bucket bytea, inc bigint, off bigint)
-RETURNS bigint[] LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = ${schema}, pg_temp SET lock_timeout = '${wait}' AS $$
+CREATE OR REPLACE FUNCTION ${schema}.sluice_spend_v1(
+  lazy boolean, wait int, bucket bytea, inc bigint, off bigint) RETURNS bigint[]
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
   found_tat bigint;
   present bigint;
 BEGIN
+  PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
     PERFORM set_config('synchronous_commit', 'off', true);
   END IF;
-  INSERT INTO sluice_bucket AS b (key, tat) VALUES (bucket, sluice_now_v1() + inc)
-  ON CONFLICT (key) DO UPDATE SET tat = greatest(b.tat, sluice_now_v1()) + inc
-  WHERE b.tat <= sluice_now_v1() + (off - inc)
+  INSERT INTO ${schema}.sluice_bucket AS b (key, tat) VALUES (bucket, ${schema}.sluice_now_v1() + inc)
+  ON CONFLICT (key) DO UPDATE SET tat = greatest(b.tat, ${schema}.sluice_now_v1()) + inc
+  WHERE b.tat <= ${schema}.sluice_now_v1() + (off - inc)
   RETURNING b.tat - inc INTO found_tat;
   IF FOUND THEN
-    present := sluice_now_v1();
+    present := ${schema}.sluice_now_v1();
     IF found_tat <= present THEN
       RETURN ARRAY[found_tat, no_tat];
     END IF;
     RETURN ARRAY[present, found_tat];
   END IF;
   -- Denied. The row is locked now, so this decides by a time after the wait for it.
-  RETURN sluice_decide_v1(NULL, ARRAY[bucket], ARRAY[1, 1, inc, off, 0], ARRAY[1]);
+  RETURN ${schema}.sluice_decide_v1(NULL, ARRAY[bucket], ARRAY[1, 1, inc, off, 0], ARRAY[1]);
 END
 $$;
 
 -- What checks need: the current time, and the TAT of each bucket in the order of keys. Locks nothing.
-CREATE OR REPLACE FUNCTION sluice_read_v1(keys bytea[])
+CREATE OR REPLACE FUNCTION ${schema}.sluice_read_v1(keys bytea[])
 RETURNS bigint[] LANGUAGE sql VOLATILE SECURITY DEFINER
-SET search_path = ${schema}, pg_temp AS $$
-  SELECT sluice_now_v1() || array_agg(coalesce(b.tat, -9223372036854775808) ORDER BY k.place)
-    FROM unnest(keys) WITH ORDINALITY AS k (key, place) LEFT JOIN sluice_bucket b ON b.key = k.key
+SET search_path = pg_catalog, pg_temp AS $$
+  SELECT ${schema}.sluice_now_v1() || array_agg(coalesce(b.tat, -9223372036854775808) ORDER BY k.place)
+    FROM unnest(keys) WITH ORDINALITY AS k (key, place) LEFT JOIN ${schema}.sluice_bucket b ON b.key = k.key
 $$;
 
 -- Deletes full buckets among the next keys. It waits for no lock: locked rows stay for the next round.
 --
--- Returns the last of these keys; null at the end of the table, or while another call cleans it.
-CREATE OR REPLACE FUNCTION sluice_clean_v1(after bytea, most int)
+-- Returns the last of these keys; null at the end of the table; after, while another call cleans it.
+CREATE OR REPLACE FUNCTION ${schema}.sluice_clean_v1(after bytea, most int)
 RETURNS bytea LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = ${schema}, pg_temp AS $$
+SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   looked bytea[];
 BEGIN
   IF NOT pg_try_advisory_xact_lock(${lock}) THEN
-    RETURN NULL;
+    RETURN after;
   END IF;
   SELECT array_agg(n.key) INTO looked FROM (
-    SELECT b.key FROM sluice_bucket b WHERE b.key > after ORDER BY b.key LIMIT most
+    SELECT b.key FROM ${schema}.sluice_bucket b WHERE b.key > after ORDER BY b.key LIMIT most
   ) AS n;
-  DELETE FROM sluice_bucket b USING (
-    SELECT f.key FROM sluice_bucket f WHERE f.key = ANY (looked) AND f.tat <= sluice_now_v1()
+  DELETE FROM ${schema}.sluice_bucket b USING (
+    SELECT f.key FROM ${schema}.sluice_bucket f WHERE f.key = ANY (looked) AND f.tat <= ${schema}.sluice_now_v1()
     FOR UPDATE SKIP LOCKED
   ) AS d
   WHERE b.key = d.key;
@@ -257,12 +274,12 @@ END
 $$;
 
 -- Whoever owns the functions may call them, and nobody else by default.
-REVOKE ALL ON TABLE sluice_bucket FROM PUBLIC;
+REVOKE ALL ON TABLE ${schema}.sluice_bucket FROM PUBLIC;
 REVOKE ALL ON FUNCTION
-  sluice_now_v1(),
-  sluice_decide_v1(bigint, bytea[], bigint[], int[]),
-  sluice_charge_v1(boolean, bytea[], bigint[], int[]),
-  sluice_spend_v1(boolean, bytea, bigint, bigint),
-  sluice_read_v1(bytea[]),
-  sluice_clean_v1(bytea, int)
+  ${schema}.sluice_now_v1(),
+  ${schema}.sluice_decide_v1(bigint, bytea[], bigint[], int[]),
+  ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
+  ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
+  ${schema}.sluice_read_v1(bytea[]),
+  ${schema}.sluice_clean_v1(bytea, int)
 FROM PUBLIC;

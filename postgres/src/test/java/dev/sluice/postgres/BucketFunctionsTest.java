@@ -218,7 +218,7 @@ class BucketFunctionsTest {
 
   private long[] spend(String key, long increment, long offset) throws SQLException {
     try (PreparedStatement query =
-        connection.prepareStatement("SELECT sluice_spend_v1(false, ?, ?, ?)")) {
+        connection.prepareStatement("SELECT sluice_spend_v1(false, 1000, ?, ?, ?)")) {
       query.setBytes(1, utf8(key));
       query.setLong(2, increment);
       query.setLong(3, offset);

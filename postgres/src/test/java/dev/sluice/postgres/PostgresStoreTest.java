@@ -12,6 +12,7 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalPostgres;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -21,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentSkipListSet;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.IntStream;
@@ -28,6 +30,8 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
 
 /** A store on a real PostgreSQL: its connections, its bad days, its rights. */
 @Tag("slow")
@@ -190,7 +194,7 @@ final class PostgresStoreTest {
     assertThatThrownBy(() -> PostgresStore.builder(source).durability(Durability.SYNC).open())
         .isInstanceOf(StoreException.class)
         .hasMessageContaining("a table sluice_bucket that is unlogged");
-    for (Durability durability : List.of(Durability.SYNC, Durability.ASYNC, Durability.UNLOGGED)) {
+    for (Durability durability : List.of(Durability.UNLOGGED, Durability.SYNC, Durability.ASYNC)) {
       PostgresStore.create(source, durability, null);
       try (BucketStore store =
           PostgresStore.builder(source).durability(durability).timeout(PATIENT).open()) {
@@ -200,6 +204,105 @@ final class PostgresStoreTest {
         assertThat(allows(charge, store.charge(batch).get(0))).isFalse();
       }
     }
+  }
+
+  @Test
+  void open_withTransactionsThatCannotDecide_isRefused() {
+    for (String[] wrong :
+        List.of(
+            new String[] {"isolation=serializable", "are serializable, expected read committed"},
+            new String[] {"read_only=on", "are read-only"})) {
+      String with = url + "?timeout=20s&options=-c%20default_transaction_" + wrong[0];
+      assertThatThrownBy(() -> PostgresStore.builder(with).open())
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("its transactions " + wrong[1]);
+    }
+  }
+
+  /** As where max_connections leaves room for one. */
+  @Test
+  void linkWithoutAConnection_leavesTheCallsToTheOther() {
+    AtomicInteger lent = new AtomicInteger();
+    DataSource scarce =
+        Proxies.of(
+            DataSource.class,
+            source,
+            (method, result) -> {
+              if (result instanceof Connection one && lent.getAndIncrement() > 0) {
+                one.close();
+                throw new SQLException("sorry, too many clients already", "53300");
+              }
+              return result;
+            });
+    try (BucketStore store = PostgresStore.builder(scarce).timeout(PATIENT).open()) {
+      for (int i = 0; i < 300; i++) {
+        assertThat(store.charge(List.of(spend("1:" + i, 1)))).hasSize(1);
+      }
+    }
+    assertThat(lent.get()).as("connections asked for").isGreaterThan(1);
+  }
+
+  @Test
+  void close_returnsTheConnectionAsItCame() throws SQLException {
+    try (Connection real = source.getConnection()) {
+      real.setNetworkTimeout(Runnable::run, 77_000);
+      Connection pooled =
+          (Connection)
+              Proxy.newProxyInstance(
+                  Connection.class.getClassLoader(),
+                  new Class<?>[] {Connection.class},
+                  (self, method, arguments) ->
+                      method.getName().equals("close") ? null : method.invoke(real, arguments));
+      DataSource pool =
+          Proxies.of(
+              DataSource.class,
+              source,
+              (method, result) -> {
+                if (result instanceof Connection other) {
+                  other.close();
+                  return pooled;
+                }
+                return result;
+              });
+      try (BucketStore store = PostgresStore.builder(pool).connections(1).timeout(PATIENT).open()) {
+        var unused = store.charge(List.of(spend("1:a", 9)));
+      }
+      assertThat(real.getNetworkTimeout()).isEqualTo(77_000);
+    }
+  }
+
+  @Test
+  void create_unloggedOfALoggedTable_isRefused_andSaysWhatToRun() throws SQLException {
+    PostgresStore.create(source, Durability.SYNC, null);
+    assertThatThrownBy(() -> PostgresStore.create(source, Durability.UNLOGGED, null))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("ALTER TABLE public.sluice_bucket SET UNLOGGED");
+    execute("ALTER TABLE public.sluice_bucket SET UNLOGGED");
+    PostgresStore.create(source, Durability.UNLOGGED, null);
+  }
+
+  /** Where everybody may create functions in the schema, a closer match is preferred. */
+  @Test
+  void functionsOfOthersInTheSchema_areNotCalledWithTheRightsOfTheOwner() throws SQLException {
+    execute(
+        "CREATE FUNCTION public.cardinality(bytea[]) RETURNS int LANGUAGE plpgsql AS"
+            + " 'BEGIN RAISE EXCEPTION $$called$$; END'");
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      assertThat(store.charge(List.of(spend("1:a", 1), spend("1:b", 1)))).hasSize(2);
+    }
+  }
+
+  @Test
+  void create_inASchemaWithAnOddName_opens() throws SQLException {
+    execute("CREATE SCHEMA \"a'B c\"");
+    DataSource odd = PostgresUrl.dataSource(url + "?currentSchema=%22a'B%20c%22");
+    PostgresStore.create(odd, Durability.UNLOGGED, null);
+    PostgresStore.create(odd, Durability.SYNC, null);
+    try (BucketStore store =
+        PostgresStore.builder(odd).durability(Durability.SYNC).timeout(PATIENT).open()) {
+      assertThat(store.charge(List.of(spend("1:a", 1)))).hasSize(1);
+    }
+    assertThat(number("SELECT count(*) FROM public.sluice_bucket")).isZero();
   }
 
   @Test
@@ -226,16 +329,43 @@ final class PostgresStoreTest {
     }
   }
 
-  /** A transaction of somebody else holds the row for longer than the call may take. */
   @Test
-  void rowThatIsLocked_endsTheCallByItsTimeOut_onBothSides() throws SQLException {
+  void rowThatIsLocked_failsOnlyTheCallersOfItsKey() throws SQLException {
+    try (BucketStore store =
+            PostgresStore.builder(source).timeout(Duration.ofSeconds(6)).connections(1).open();
+        Connection other = source.getConnection();
+        Statement statement = other.createStatement()) {
+      var unused = store.charge(List.of(spend("1:hot", 9)));
+      other.setAutoCommit(false);
+      statement.execute("SELECT * FROM sluice_bucket FOR UPDATE");
+      CompletableFuture<List<Reading>> first =
+          store.chargeAsync(List.of(spend("1:other", 9))).toCompletableFuture();
+      CompletableFuture<List<Reading>> hot =
+          store.chargeAsync(List.of(spend("1:hot", 9))).toCompletableFuture();
+      CompletableFuture<List<Reading>> cold =
+          store.chargeAsync(List.of(spend("1:cold", 9))).toCompletableFuture();
+      assertThat(first.join()).hasSize(1);
+      assertThat(cold.join()).hasSize(1);
+      assertThatThrownBy(hot::join)
+          .hasCauseInstanceOf(StoreException.class)
+          .hasMessageContaining("another transaction keeps a bucket of the call locked")
+          .hasMessageContaining("nothing was charged");
+      awaitWaiting(0);
+      other.rollback();
+      assertThat(store.charge(List.of(spend("1:hot", 9)))).hasSize(1);
+    }
+  }
+
+  /** Whoever uses the table may lock all of it for longer than a call may take. */
+  @Test
+  void callThatTimesOut_isCancelledInTheDatabase() throws SQLException {
     try (BucketStore store = PostgresStore.builder(source).timeout(Duration.ofMillis(300)).open();
         Connection other = source.getConnection();
         Statement statement = other.createStatement()) {
-      var unused = store.charge(List.of(spend("1:a", 9)));
+      Charge check = new Charge("1:a", Op.CHECK, HOUR, 9 * HOUR, Effect.NO_END);
       other.setAutoCommit(false);
-      statement.execute("SELECT * FROM sluice_bucket FOR UPDATE");
-      assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 9))))
+      statement.execute("LOCK TABLE sluice_bucket");
+      assertThatThrownBy(() -> store.charge(List.of(check)))
           .isInstanceOf(StoreException.class)
           .hasMessageContaining("timed out");
       awaitWaiting(0);
@@ -300,18 +430,20 @@ final class PostgresStoreTest {
     String role = "least_" + Long.toHexString(System.nanoTime());
     execute("CREATE ROLE " + role + " LOGIN");
     try {
-      PostgresStore.create(source, Durability.UNLOGGED, role);
       String as = url.replace("postgres@", role + "@");
+      assertThatThrownBy(() -> PostgresStore.builder(as).timeout(PATIENT).open())
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("the role " + role + " may not call sluice_")
+          .hasMessageContaining("run `sluice store create` with --role");
+      PostgresStore.create(source, Durability.UNLOGGED, role);
       try (BucketStore store = PostgresStore.builder(as).timeout(PATIENT).open()) {
         Charge charge = spend("1:a", 1);
         assertThat(allows(charge, store.charge(List.of(charge)).get(0))).isTrue();
         assertThat(store.charge(List.of(charge, spend("1:b", 1)))).hasSize(2);
       }
-      try (BucketStore store = PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open()) {
-        assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 1))))
-            .hasMessageContaining("permission denied")
-            .hasMessageContaining("nothing was charged");
-      }
+      assertThatThrownBy(() -> PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open())
+          .isInstanceOf(StoreException.class)
+          .hasMessageContaining("only the owner of the functions may use another clock");
     } finally {
       execute("DROP OWNED BY " + role);
       execute("DROP ROLE " + role);
@@ -336,6 +468,60 @@ final class PostgresStoreTest {
       other.rollback();
     }
     assertThat(number("SELECT count(*) FROM sluice_bucket")).isEqualTo(2);
+  }
+
+  @Test
+  void clean_whileAnotherCallCleans_staysWhereItIs() throws SQLException {
+    execute("INSERT INTO sluice_bucket SELECT 'k'::bytea, 0");
+    execute("CREATE SCHEMA second");
+    PostgresStore.create(
+        PostgresUrl.dataSource(url + "?currentSchema=second"), Durability.UNLOGGED, null);
+    try (Connection other = source.getConnection();
+        Statement cleaning = other.createStatement()) {
+      other.setAutoCommit(false);
+      cleaning.execute("SELECT sluice_clean_v1('', 10)");
+      assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'a'::bytea)::int")).isEqualTo(1);
+      assertThat(number("SELECT (second.sluice_clean_v1('a', 10) IS NULL)::int"))
+          .as("another schema has tables of its own")
+          .isEqualTo(1);
+      other.rollback();
+    }
+    assertThat(number("SELECT (sluice_clean_v1('a', 10) = 'k'::bytea)::int")).isEqualTo(1);
+  }
+
+  /** A disk that is full also lets one read and not write. */
+  @Test
+  void databaseThatOnlyReads_staysDown_untilItWrites() throws SQLException {
+    List<BucketStore.Observer.State> states = new CopyOnWriteArrayList<>();
+    execute("CREATE SEQUENCE tries");
+    execute(
+        "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS"
+            + " 'BEGIN PERFORM nextval($$public.tries$$);"
+            + " RAISE EXCEPTION USING ERRCODE = $$53100$$, MESSAGE = $$no space$$; END'");
+    BucketStore.Observer observer =
+        new BucketStore.Observer() {
+          @Override
+          public void changed(String server, State state, String reason) {
+            states.add(state);
+          }
+        };
+    try (BucketStore store =
+        PostgresStore.builder(source)
+            .timeout(PATIENT)
+            .failures(1)
+            .probe(Duration.ofMillis(10))
+            .observer(observer)
+            .open()) {
+      execute(
+          "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON sluice_bucket"
+              + " EXECUTE FUNCTION full_disk()");
+      assertThatThrownBy(() -> store.charge(List.of(spend("1:a", 9))))
+          .hasMessageContaining("no space");
+      await().until(() -> number("SELECT last_value FROM tries") > 5);
+      assertThat(states).containsExactly(BucketStore.Observer.State.DOWN);
+      execute("DROP TRIGGER full_disk ON sluice_bucket");
+      await().ignoreExceptions().until(() -> store.charge(List.of(spend("1:a", 9))).size() == 1);
+    }
   }
 
   /** As behind a pooler that gives each call another session. */
@@ -366,6 +552,23 @@ final class PostgresStoreTest {
         assertThat(allows(last, store.charge(List.of(last)).get(0))).isFalse();
       }
     }
+  }
+
+  /** "Fehler" is German for error: a server tells the severity in its own language. */
+  @Test
+  void faultOfAServerThatSpeaksGerman_isJudgedByItsState() {
+    assertThat(german("40P01").isRefusal()).isTrue();
+    assertThat(german("40P01").passes()).isTrue();
+    assertThat(german("54000").wasNotBegun()).isTrue();
+    for (String state : List.of("57P01", "08006", "28000", "53300", "25P03", "25P04", "XX000")) {
+      assertThat(german(state).isRefusal()).as(state).isFalse();
+      assertThat(german(state).breaksConnection()).as(state).isTrue();
+    }
+  }
+
+  private static SqlFault german(String state) {
+    return SqlFault.of(
+        new PSQLException(new ServerErrorMessage("SFEHLER\0C" + state + "\0MVerklemmung\0")));
   }
 
   // The URL

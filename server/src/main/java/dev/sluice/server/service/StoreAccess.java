@@ -283,15 +283,21 @@ public final class StoreAccess {
      * Returns a store's address for logs and messages.
      *
      * @param address as for {@link StoreAccess#of}
-     * @return the address without user, password and options
+     * @return the address without user, password and options; only the scheme if an @ follows a ?,
+     *     since either may then be part of a password
      */
     public static String shown(String address) {
       int at = address.lastIndexOf('@');
+      int options = address.indexOf('?');
+      if (options >= 0 && options < at) {
+        int scheme = address.indexOf("://");
+        return scheme >= 0 && scheme < options ? address.substring(0, scheme + 3) + "…" : "…";
+      }
       int slashes = address.indexOf("://");
       int host = slashes < 0 || slashes > at ? 0 : slashes + 3;
       String text = at < 0 ? address : address.substring(0, host) + "…" + address.substring(at);
-      int options = text.indexOf('?');
-      return options < 0 ? text : text.substring(0, options);
+      int question = text.indexOf('?');
+      return question < 0 ? text : text.substring(0, question);
     }
   }
 

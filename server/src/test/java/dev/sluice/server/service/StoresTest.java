@@ -57,7 +57,11 @@ final class StoresTest {
         "redis://app:S3\ncret@h:1",
         "redis://app:S3cret/#?://x@h:1",
         "redis-sentinel://h:1/0?sentinelPassword=S3cret#mymaster",
-        "redis-sentinel://h:1/0?sentinelPassword=a@S3cret@b#mymaster"
+        "redis-sentinel://h:1/0?sentinelPassword=a@S3cret@b#mymaster",
+        "jdbc:postgresql://db/x?user=app&password=a@S3cret",
+        "jdbc:postgresql:x?user=app&password=S3cret",
+        "postgresql://app:p?S3cret@h/x",
+        "app:p?S3://cret@h/x"
       })
   void shown_hasNoPassword(String address) {
     assertThat(Stores.shown(address))

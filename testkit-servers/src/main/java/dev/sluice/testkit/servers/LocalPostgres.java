@@ -89,8 +89,15 @@ public final class LocalPostgres {
   }
 
   private static int startMavens() throws IOException {
-    EmbeddedPostgres postgres = EmbeddedPostgres.start();
-    atExit(postgres::close);
+    Path folder = Files.createTempDirectory("sluice-postgres");
+    Path data = folder.resolve("data");
+    EmbeddedPostgres postgres =
+        EmbeddedPostgres.builder().setDataDirectory(data).setCleanDataDirectory(false).start();
+    atExit(
+        () -> {
+          postgres.close();
+          deleteLater(folder, data.resolve("postmaster.pid"));
+        });
     return postgres.getPort();
   }
 
@@ -109,7 +116,7 @@ public final class LocalPostgres {
     atExit(
         () -> {
           run(notAsRoot(control, "stop", "-w", "-m", "immediate", "-D", data));
-          delete(folder);
+          deleteLater(folder, folder.resolve("data").resolve("postmaster.pid"));
         });
     return free;
   }
@@ -178,12 +185,17 @@ public final class LocalPostgres {
     }
   }
 
-  private static void delete(Path folder) throws IOException {
-    try (Stream<Path> all = Files.walk(folder)) {
-      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(path);
-      }
-    }
+  /**
+   * Deletes the folder after the server has removed its own file, while the JVM may end: a hundred
+   * databases have some 30,000 files, and a JVM that deletes them for too long is killed.
+   */
+  private static void deleteLater(Path folder, Path ofServer) throws IOException {
+    String script =
+        "n=0; while [ -e \"$2\" ] && [ $n -lt 60 ]; do sleep 1; n=$((n+1)); done; rm -rf \"$1\"";
+    new ProcessBuilder("sh", "-c", script, "sh", folder.toString(), ofServer.toString())
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+        .start();
   }
 
   private static void atExit(Closing closing) {
