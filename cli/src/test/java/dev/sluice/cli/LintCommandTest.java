@@ -174,7 +174,7 @@ final class LintCommandTest {
     assertThat(unknown.out()).contains("found the name \"WidgetsPerUser\"");
     Cli twice = Cli.run("lint", defaults, "--limits", defaults);
     assertThat(twice.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(twice.err()).contains("found two files of defaults", "one by one");
+    assertThat(twice.err()).contains("found two files with defaults", "one by one");
     assertThat(Cli.run("lint", folder + "/nope.yml").err()).contains("there is no such file");
   }
 
@@ -195,7 +195,7 @@ final class LintCommandTest {
     assertThat(given.code()).isEqualTo(Exit.NO);
     assertThat(Cli.run("lint", "--limits", limits, "--rules", rules).out()).isEqualTo(found);
     assertThat(Cli.run("lint", rules).err()).contains("--rules requires --limits FILE");
-    assertThat(Cli.run("lint", limits, rules, rules).err()).contains("two files of rules");
+    assertThat(Cli.run("lint", limits, rules, rules).err()).contains("two files with rules");
   }
 
   private static final String ONE_FILE =

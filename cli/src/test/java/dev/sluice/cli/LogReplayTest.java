@@ -148,7 +148,7 @@ final class LogReplayTest {
         "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts of LoginsPerClient",
         "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
         "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
-        "--count=LoginsPerClient={ip} --store=redis://localhost | --store: "
+        "--count=LoginsPerClient={ip} --store=redis://localhost | --store is only for a trace"
       })
   void misuse_isRefused(String options, String message) {
     List<String> all = new ArrayList<>(List.of(options.split(" ", -1)));
