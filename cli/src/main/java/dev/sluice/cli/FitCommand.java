@@ -114,7 +114,7 @@ final class FitCommand implements Callable<Integer> {
   public Integer call() {
     if (files.limits() == null) {
       throw new InputException(
-          "the option --limits FILE is missing: the limit, whose period counts");
+          "the option --limits FILE is missing: it declares the limit and its period");
     }
     BigDecimal percent = percent();
     Prefer best = prefer();

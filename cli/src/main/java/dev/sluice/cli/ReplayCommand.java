@@ -292,7 +292,7 @@ final class ReplayCommand implements Callable<Integer> {
       if (stepNanos > Stores.REPLAY_STEPS_BACK.toNanos()) {
         act.add(
             "at",
-            "found an act %s before the latest act so far, expected at most %s: earlier buckets are no longer kept; sort the trace by \"at\""
+            "found an act %s before the latest act so far, expected at most %s, since buckets of earlier times are no longer kept; sort the trace by \"at\""
                 .formatted(Duration.ofNanos(stepNanos), Stores.REPLAY_STEPS_BACK));
       }
       latestNanos = Math.max(latestNanos, at);

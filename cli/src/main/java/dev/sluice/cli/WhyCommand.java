@@ -96,7 +96,7 @@ final class WhyCommand implements Callable<Integer> {
   public Integer call() {
     if (files.limits() == null) {
       throw new InputException(
-          "the option --limits FILE is missing: the file with the limits that the requests are checked against");
+          "the option --limits FILE is missing: it has the limits by which the requests are decided");
     }
     long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
     Limits limits = log.limits(files);

@@ -242,6 +242,20 @@ final class PostgresStoreTest {
     assertThat(lent.get()).as("connections asked for").isGreaterThan(1);
   }
 
+  /** A pool that lends one connection, again and again. */
+  private DataSource lending(Connection only) {
+    return Proxies.of(
+        DataSource.class,
+        source,
+        (method, result) -> {
+          if (result instanceof Connection other) {
+            other.close();
+            return only;
+          }
+          return result;
+        });
+  }
+
   @Test
   void close_returnsTheConnectionAsItCame() throws SQLException {
     try (Connection real = source.getConnection()) {
@@ -253,17 +267,7 @@ final class PostgresStoreTest {
                   new Class<?>[] {Connection.class},
                   (self, method, arguments) ->
                       method.getName().equals("close") ? null : method.invoke(real, arguments));
-      DataSource pool =
-          Proxies.of(
-              DataSource.class,
-              source,
-              (method, result) -> {
-                if (result instanceof Connection other) {
-                  other.close();
-                  return pooled;
-                }
-                return result;
-              });
+      DataSource pool = lending(pooled);
       try (BucketStore store = PostgresStore.builder(pool).connections(1).timeout(PATIENT).open()) {
         var unused = store.charge(List.of(spend("1:a", 9)));
       }
@@ -529,17 +533,7 @@ final class PostgresStoreTest {
   void statementsThatTheSessionDoesNotKnow_areNeededNoMore() throws SQLException {
     try (Connection only = source.getConnection();
         Statement session = only.createStatement()) {
-      DataSource lent =
-          Proxies.of(
-              DataSource.class,
-              source,
-              (method, result) -> {
-                if (result instanceof Connection other) {
-                  other.close();
-                  return only;
-                }
-                return result;
-              });
+      DataSource lent = lending(only);
       try (BucketStore store = PostgresStore.builder(lent).connections(1).timeout(PATIENT).open()) {
         for (int i = 0; i < 30; i++) {
           var unused = store.charge(List.of(spend("1:a", 99)));

@@ -172,7 +172,7 @@ final class LogReader implements AutoCloseable {
   }
 
   private String notOfTheFormat(String where, String line, String fault) {
-    return "%s: found %s, which is no line of the format %s: %s"
+    return "%s: found %s, which is not a line of the format %s: %s"
         .formatted(where, SafeText.quote(line), format.name(), fault);
   }
 

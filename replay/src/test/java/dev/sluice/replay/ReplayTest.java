@@ -817,7 +817,7 @@ final class ReplayTest {
       Replay replay = Replay.of(limits, sources(lines)).format(format).strict(strict);
       String message = assertThrows(LogException.class, replay::run).getMessage();
       assertTrue(message.startsWith("access.log:"), message);
-      assertTrue(message.contains(", which is no line of the format " + format), message);
+      assertTrue(message.contains(", which is not a line of the format " + format), message);
       assertTrue(message.contains(": " + reason), message);
     }
   }
