@@ -47,7 +47,7 @@ final class AcmeIds {
     if (present.isEmpty()) {
       throw missing("identifiers");
     }
-    return FqdnSets.hash(present);
+    return AcmeFormats.FqdnSet.hash(present);
   }
 
   static String presentText(@Nullable String text, String part) {

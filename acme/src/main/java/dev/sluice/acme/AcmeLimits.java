@@ -27,10 +27,10 @@ public final class AcmeLimits {
   private final Catalogue catalogue;
 
   private AcmeLimits(Supplier<PublicSuffixes> suffixes) {
-    DomainFormat domain = new DomainFormat(suffixes);
-    IdFormat identValue = new IdentValueFormat(domain);
-    IdFormat domainOrCidr = new DomainOrCidrFormat(domain);
-    IdFormat fqdnSet = new FqdnSetFormat(suffixes);
+    AcmeFormats.Domain domain = new AcmeFormats.Domain(suffixes);
+    IdFormat identValue = new AcmeFormats.IdentValue(domain);
+    IdFormat domainOrCidr = new AcmeFormats.DomainOrCidr(domain);
+    IdFormat fqdnSet = new AcmeFormats.FqdnSet(suffixes);
     this.suffixes = suffixes;
     this.idFormats =
         IdFormat.Registry.builtIn().with(domain).with(identValue).with(domainOrCidr).with(fqdnSet);
@@ -111,7 +111,7 @@ public final class AcmeLimits {
   }
 
   private static Catalogue catalogue(
-      DomainFormat domain, IdFormat identValue, IdFormat domainOrCidr, IdFormat fqdnSet) {
+      AcmeFormats.Domain domain, IdFormat identValue, IdFormat domainOrCidr, IdFormat fqdnSet) {
     IdFormat regId = IdFormat.regId();
     return Catalogue.of(
         name(AcmeLimit.NEW_REGISTRATIONS_PER_IP_ADDRESS)
@@ -141,7 +141,7 @@ public final class AcmeLimits {
             .build(),
         name(AcmeLimit.CERTIFICATES_PER_DOMAIN)
             .id(domainOrCidr)
-            .overrideId(new OverriddenDomainFormat(domain))
+            .overrideId(new AcmeFormats.OverriddenDomain(domain))
             .message(
                 "too many certificates ({burst}) already issued for \"{id}\" in the last {goPeriod}")
             .helpLink(docs("new-certificates-per-registered-domain"))

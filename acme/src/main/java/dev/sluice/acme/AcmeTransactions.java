@@ -34,7 +34,7 @@ import java.util.stream.Stream;
 public final class AcmeTransactions {
 
   /** The most distinct identifiers of one order; bounds the size of the order's batch. */
-  public static final int MOST_IDENTIFIERS = FqdnSetFormat.MOST;
+  public static final int MOST_IDENTIFIERS = AcmeFormats.FqdnSet.MOST;
 
   private static final List<Requirement> ASKED_FOR =
       Stream.of(AcmeLimit.values())

@@ -36,7 +36,7 @@ class AcmePropertiesTest {
     Random random = new Random(seed);
     List<String> texts = new ArrayList<>(randomTexts(random));
     List<String> covering = covering(texts);
-    String hash = FqdnSets.hash(Identifier.parseAll(texts));
+    String hash = AcmeFormats.FqdnSet.hash(Identifier.parseAll(texts));
 
     List<String> names = covering.stream().filter(c -> !c.contains("/")).toList();
     assertThat(covering(names)).isEqualTo(names);
@@ -44,7 +44,7 @@ class AcmePropertiesTest {
     Collections.shuffle(texts, random);
     texts.replaceAll(text -> random.nextBoolean() ? text.toUpperCase(Locale.ROOT) : text);
     assertThat(covering(texts)).isEqualTo(covering).isSorted().doesNotHaveDuplicates();
-    assertThat(FqdnSets.hash(Identifier.parseAll(texts))).isEqualTo(hash);
+    assertThat(AcmeFormats.FqdnSet.hash(Identifier.parseAll(texts))).isEqualTo(hash);
   }
 
   @ParameterizedTest(name = "seed {0}")

@@ -34,7 +34,7 @@ class AcmeTransactionsTest {
   private static final List<Identifier> ORDER =
       Identifier.parseAll(
           List.of("www.example.com", "*.example.com", "example.com", "example.co.uk", "10.0.0.1"));
-  private static final String SET = FqdnSets.hash(ORDER);
+  private static final String SET = AcmeFormats.FqdnSet.hash(ORDER);
 
   private final CurrentLimits limits = new CurrentLimits(all().build());
   private final AcmeTransactions acme = AcmeLimits.bundled().transactions(limits);
@@ -135,7 +135,7 @@ class AcmeTransactionsTest {
         .containsExactly(
             "SPEND_ONLY 6:12345:example.com",
             "SPEND_ONLY 5:example.com",
-            "SPEND_ONLY 7:" + FqdnSets.hash(one));
+            "SPEND_ONLY 7:" + AcmeFormats.FqdnSet.hash(one));
     for (int i = 0; i < 3; i++) {
       assertThat(limiter.spend(acme.certificateIssued(ACCOUNT, one, false)).allowed()).isTrue();
     }

@@ -2,6 +2,9 @@
 package dev.sluice.remote;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.ForkJoinPool.ManagedBlocker;
@@ -95,6 +98,34 @@ final class BlockingWaiter {
     public boolean block() {
       LockSupport.parkNanos(future, end - System.nanoTime());
       return isReleasable();
+    }
+  }
+
+  /** Recognizes virtual threads, which Java has from 21 on. */
+  private static final class VirtualThreads {
+
+    private static final @Nullable MethodHandle IS_VIRTUAL = isVirtual();
+
+    private VirtualThreads() {}
+
+    private static @Nullable MethodHandle isVirtual() {
+      try {
+        return MethodHandles.publicLookup()
+            .findVirtual(Thread.class, "isVirtual", MethodType.methodType(boolean.class));
+      } catch (ReflectiveOperationException e) {
+        return null; // an older Java
+      }
+    }
+
+    static boolean isOne(Thread thread) {
+      if (IS_VIRTUAL == null) {
+        return false;
+      }
+      try {
+        return (boolean) IS_VIRTUAL.invokeExact(thread);
+      } catch (Throwable e) {
+        throw new IllegalStateException(e); // it throws nothing
+      }
     }
   }
 }

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.acme;
+
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.IpAddress;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.Collection;
+import java.util.HashSet;
+import java.util.HexFormat;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** The id formats of a certificate authority. */
+final class AcmeFormats {
+
+  private AcmeFormats() {}
+
+  /** The format of a DNS name: two or more labels under a known public suffix, no wildcard. */
+  record Domain(Supplier<PublicSuffixes> suffixes) implements IdFormat {
+
+    @Override
+    public String name() {
+      return "domain";
+    }
+
+    @Override
+    public String canonical(String text, Strictness strictness) {
+      IdFormat.requireLength(text, "a domain");
+      if (IpAddress.parse(text) != null) {
+        throw new InvalidIdException(
+            "invalid domain, %s is an IP address".formatted(SafeText.quote(text)));
+      }
+      String name = DnsNames.canonical(text, name(), strictness);
+      DnsNames.requireKnownSuffix(name, name(), suffixes.get(), strictness);
+      return name;
+    }
+  }
+
+  /** The format of the value of an ACME identifier: a domain, or an IP address. */
+  record IdentValue(Domain domain) implements IdFormat {
+
+    /** Matches texts that look like IPv6 addresses: groups of any length, and perhaps a zone. */
+    private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
+
+    @Override
+    public String name() {
+      return "identValue";
+    }
+
+    @Override
+    public String canonical(String text, Strictness strictness) {
+      IdFormat.requireLength(text, "a domain or an IP address");
+      return isAddress(text)
+          ? IdFormat.ipAddress().canonical(text, strictness)
+          : domain.canonical(text, strictness);
+    }
+
+    /**
+     * Whether a text is an IP address, or looks so much like one that its mistake is reported as
+     * one.
+     */
+    static boolean isAddress(String text) {
+      return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
+    }
+  }
+
+  /**
+   * The format of the ids under which identifiers are counted: a domain, or the /32 or /64 of an IP
+   * address in CIDR form. A wildcard directly under a public suffix, such as {@code *.github.io},
+   * counts as a domain here.
+   */
+  record DomainOrCidr(Domain domain) implements IdFormat {
+
+    private static final String WILDCARD = "*.";
+    private static final String IPV4_MASK = "/32";
+
+    @Override
+    public String name() {
+      return "domainOrCIDR";
+    }
+
+    @Override
+    public String canonical(String text, Strictness strictness) {
+      IdFormat.requireLength(text, "a domain, or the /32 or /64 of an IP address");
+      if (text.indexOf('/') >= 0) {
+        return range(text, strictness);
+      }
+      IpAddress address = IpAddress.parse(text);
+      if (address != null) {
+        throw new InvalidIdException(
+            "invalid domainOrCIDR, %s is an IP address, expected its range %s"
+                .formatted(SafeText.quote(text), SafeText.quote(Identifier.rangeOf(address))));
+      }
+      return text.startsWith(WILDCARD)
+          ? wildcard(text.substring(WILDCARD.length()), strictness)
+          : domain.canonical(text, strictness);
+    }
+
+    /** Returns the wildcard if it is directly under a public suffix; otherwise throws. */
+    private String wildcard(String below, Strictness strictness) {
+      String name = WILDCARD + domain.canonical(below, strictness);
+      if (!widened(name).equals(name)) {
+        throw new InvalidIdException(
+            "invalid domainOrCIDR, %s has a wildcard, expected the domain that it is counted for: %s"
+                .formatted(SafeText.quote(name), SafeText.quote(widened(name))));
+      }
+      return name;
+    }
+
+    @Override
+    public String widened(String canonicalId) {
+      return canonicalId.indexOf('/') >= 0
+          ? canonicalId
+          : domain.suffixes().get().registeredOf(canonicalId);
+    }
+
+    private static String range(String text, Strictness strictness) {
+      if (text.indexOf(':') >= 0) {
+        return IdFormat.ipv6Range(64).canonical(text, strictness);
+      }
+      if (!text.endsWith(IPV4_MASK)) {
+        throw new InvalidIdException(
+            "invalid domainOrCIDR, %s is not an IPv4 address with a /32 mask in CIDR notation"
+                .formatted(SafeText.quote(text)));
+      }
+      String address = text.substring(0, text.length() - IPV4_MASK.length());
+      return IdFormat.ipAddress().canonical(address, strictness) + IPV4_MASK;
+    }
+  }
+
+  /**
+   * The format of ids in overrides: a domain, or the lowest IP address of a range, which stands for
+   * the whole range. The canonical text is that of {@link DomainOrCidr}.
+   */
+  record OverriddenDomain(Domain domain) implements IdFormat {
+
+    @Override
+    public String name() {
+      return "domainOrIPAddress";
+    }
+
+    @Override
+    public String canonical(String text, Strictness strictness) {
+      IdFormat.requireLength(text, "a domain or an IP address");
+      int slash = text.indexOf('/');
+      if (slash >= 0 && IdentValue.isAddress(text.substring(0, slash))) {
+        throw new InvalidIdException(
+            "invalid domainOrIPAddress, %s is a range, expected a domain or one IP address"
+                .formatted(SafeText.quote(text)));
+      }
+      if (!IdentValue.isAddress(text)) {
+        return domain.canonical(text, strictness);
+      }
+      String canonical = IdFormat.ipAddress().canonical(text, strictness);
+      IpAddress address = IpAddress.parse(canonical);
+      if (address == null) {
+        throw new IllegalStateException("a canonical address must parse: " + canonical);
+      }
+      return lowestOf(Identifier.rangeOf(address), canonical);
+    }
+
+    @Override
+    public String widened(String canonicalId) {
+      return canonicalId.indexOf('/') >= 0
+          ? canonicalId
+          : domain.suffixes().get().registeredOf(canonicalId);
+    }
+
+    @Override
+    public @Nullable String doubt(String canonicalId) {
+      String registered = widened(canonicalId);
+      return registered.equals(canonicalId)
+          ? null
+          : "found %s, which no request can match: certificates are counted for %s"
+              .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
+    }
+
+    /**
+     * Requires the lowest address of a range, since other addresses would look like single ones.
+     */
+    private static String lowestOf(String range, String address) {
+      String lowest = range.substring(0, range.indexOf('/'));
+      if (!lowest.equals(address)) {
+        throw new InvalidIdException(
+            "invalid domainOrIPAddress, %s is not the lowest address of its range %s, expected %s"
+                .formatted(SafeText.quote(address), range, SafeText.quote(lowest)));
+      }
+      return range;
+    }
+  }
+
+  /**
+   * The format of a set of identifiers, comma-separated in any order. The canonical form is the
+   * hash of the set. A hash itself is accepted too: it has no dot, so it cannot be a name.
+   */
+  record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
+
+    /** The most identifiers of one order. */
+    static final int MOST = 100;
+
+    /** The most characters: twice the longest set, so that sets with repetitions are accepted. */
+    private static final int LONGEST = 2 * MOST * 256;
+
+    private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
+
+    @Override
+    public String name() {
+      return "fqdnSet";
+    }
+
+    @Override
+    public String canonical(String text, Strictness strictness) {
+      if (HASH.matcher(text).matches()) {
+        return text;
+      }
+      if (text.isEmpty()) {
+        throw new InvalidIdException("the id is empty, expected identifiers joined with \",\"");
+      }
+      // The set of an order may be longer than other ids, since only its hash is kept.
+      if (text.length() > LONGEST) {
+        throw tooMany(text.length() + " characters");
+      }
+      Set<Identifier> identifiers = new HashSet<>();
+      for (String one : text.split(",", -1)) {
+        identifiers.add(identifier(one, strictness));
+      }
+      if (identifiers.size() > MOST) {
+        throw tooMany(identifiers.size() + " identifiers");
+      }
+      return hash(identifiers);
+    }
+
+    private Identifier identifier(String text, Strictness strictness) {
+      Identifier identifier = Identifier.parse(text, name(), strictness);
+      if (identifier.type() == Identifier.Type.DNS) {
+        String domain = identifier.authorized().value();
+        DnsNames.requireKnownSuffix(domain, name(), suffixes.get(), strictness);
+      } else {
+        var unused = IdFormat.ipAddress().canonical(text, strictness); // refuses reserved ones
+      }
+      return identifier;
+    }
+
+    private static InvalidIdException tooMany(String found) {
+      return new InvalidIdException(
+          "invalid fqdnSet, found %s, expected at most %s identifiers".formatted(found, MOST));
+    }
+
+    /** Returns the SHA-256, in hex, of the sorted identifiers, joined with ",". */
+    static String hash(Collection<Identifier> identifiers) {
+      String joined =
+          new TreeSet<>(identifiers)
+              .stream().map(Identifier::value).collect(Collectors.joining(","));
+      try {
+        byte[] digest =
+            MessageDigest.getInstance("SHA-256").digest(joined.getBytes(StandardCharsets.UTF_8));
+        return HexFormat.of().formatHex(digest);
+      } catch (NoSuchAlgorithmException e) {
+        throw new IllegalStateException("every Java platform has SHA-256", e);
+      }
+    }
+  }
+}
