@@ -45,7 +45,6 @@ final class Http2Client extends JsonClient {
 
   private static final long PATIENCE_SECONDS = 60;
   private static final long GOODBYE_SECONDS = 1; // the GOAWAY may arrive after the end
-  private static final int GRPC_PREFIX = 5;
   private static final String GRPC_PATH =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final HTTP2Client JETTY = started();
@@ -153,11 +152,7 @@ final class Http2Client extends JsonClient {
               .addEntries(Entry.newBuilder().setKey(limit).setValue(id)));
     }
     byte[] message = request.build().toByteArray();
-    return ByteBuffer.allocate(GRPC_PREFIX + message.length)
-        .put((byte) 0)
-        .putInt(message.length)
-        .put(message)
-        .array();
+    return Http2Frames.grpcMessage(message.length, message);
   }
 
   private static RateLimitResponse message(HttpAnswer answer) throws IOException {
@@ -166,7 +161,7 @@ final class Http2Client extends JsonClient {
     }
     byte[] body = Connection.ascii(answer.body());
     return RateLimitResponse.parseFrom(
-        ByteBuffer.wrap(body, GRPC_PREFIX, body.length - GRPC_PREFIX));
+        ByteBuffer.wrap(body, Http2Frames.GRPC_PREFIX, body.length - Http2Frames.GRPC_PREFIX));
   }
 
   private static boolean isAllowed(RateLimitResponse response) {

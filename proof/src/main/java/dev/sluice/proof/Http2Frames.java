@@ -22,6 +22,7 @@ public final class Http2Frames {
   public static final int DEFAULT_WINDOW = 65_535;
   public static final int LARGEST_FRAME = 16_384;
 
+  static final int GRPC_PREFIX = 5;
   private static final int END_HEADERS = 4;
   private static final int SETTING_BYTES = 6;
 
@@ -79,6 +80,15 @@ public final class Http2Frames {
   private static byte[] text(String text) {
     byte[] bytes = text.getBytes(StandardCharsets.US_ASCII);
     return joined(new byte[] {(byte) bytes.length}, bytes);
+  }
+
+  /** Encodes a gRPC message; the length may differ from the message's own. */
+  public static byte[] grpcMessage(int length, byte[] message) {
+    return ByteBuffer.allocate(GRPC_PREFIX + message.length)
+        .put((byte) 0)
+        .putInt(length)
+        .put(message)
+        .array();
   }
 
   public static byte[] joined(byte[]... parts) {

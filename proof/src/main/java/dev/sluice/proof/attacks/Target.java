@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
+import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.envoy.RateLimitDescriptor.Entry;
+import dev.sluice.envoy.RateLimitRequest;
 import dev.sluice.proof.Connection;
 import dev.sluice.proof.Door;
 import dev.sluice.proof.Http2Frames;
@@ -177,14 +180,14 @@ enum Target {
   GRPC("gRPC", Door.GRPC) {
     @Override
     byte[] request() {
-      return call(RATE_LIMIT, grpcFrame(MESSAGE.length, MESSAGE));
+      return call(RATE_LIMIT, Http2Frames.grpcMessage(MESSAGE.length, MESSAGE));
     }
 
     @Override
     List<byte[]> samples() {
       return List.of(
           request(),
-          call("/grpc.health.v1.Health/Check", grpcFrame(0, new byte[0])),
+          call("/grpc.health.v1.Health/Check", Http2Frames.grpcMessage(0, new byte[0])),
           Http2Frames.joined(Http2Frames.greeting(1), Http2Frames.get(1, "/healthz")),
           Connection.ascii("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"));
     }
@@ -193,13 +196,14 @@ enum Target {
     Map<String, byte[]> tooDeep() {
       byte[] groups = new byte[60_000];
       Arrays.fill(groups, (byte) 0x1b); // an unknown group begins inside the previous one
-      return Map.of("nested groups", call(RATE_LIMIT, grpcFrame(groups.length, groups)));
+      return Map.of(
+          "nested groups", call(RATE_LIMIT, Http2Frames.grpcMessage(groups.length, groups)));
     }
 
     @Override
     Map<String, byte[]> tooLong() {
       return Map.of(
-          "a message of 4 GB", call(RATE_LIMIT, grpcFrame(-1, new byte[10])),
+          "a message of 4 GB", call(RATE_LIMIT, Http2Frames.grpcMessage(-1, new byte[10])),
           "a frame of 16 MB",
               Http2Frames.joined(
                   Http2Frames.greeting(Http2Frames.DEFAULT_WINDOW),
@@ -244,15 +248,14 @@ enum Target {
   private static final String RATE_LIMIT =
       "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
   private static final byte[] MESSAGE =
-      Http2Frames.joined(
-          field(1, Connection.ascii("d")),
-          field(
-              2,
-              field(
-                  1,
-                  Http2Frames.joined(
-                      field(1, Connection.ascii("LoginsPerIPAddress")),
-                      field(2, Connection.ascii("127.0.0.1"))))));
+      RateLimitRequest.newBuilder()
+          .setDomain("d")
+          .addDescriptors(
+              RateLimitDescriptor.newBuilder()
+                  .addEntries(
+                      Entry.newBuilder().setKey("LoginsPerIPAddress").setValue("127.0.0.1")))
+          .build()
+          .toByteArray();
   private static final int LARGEST_FRAME_TYPE = 0x10;
   private static final int LONGEST_FRAME = 1 << 20;
 
@@ -324,11 +327,6 @@ enum Target {
     return "";
   }
 
-  /** Encodes a field of a protobuf message. */
-  private static byte[] field(int number, byte[] value) {
-    return Http2Frames.joined(new byte[] {(byte) (number << 3 | 2), (byte) value.length}, value);
-  }
-
   private static String lines(String... lines) {
     return String.join("\r\n", lines) + "\r\n";
   }
@@ -342,14 +340,6 @@ enum Target {
   private static byte[] get(String behind, String headers) {
     return Connection.ascii(
         "GET /v1/forward-auth%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n".formatted(behind, headers));
-  }
-
-  private static byte[] grpcFrame(int length, byte[] message) {
-    return ByteBuffer.allocate(5 + message.length)
-        .put((byte) 0)
-        .putInt(length)
-        .put(message)
-        .array();
   }
 
   /** Encodes one request on a new connection. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.InstrumentedStore.Answer;
+import dev.sluice.proof.memory.InstrumentedStore.Clock;
 import dev.sluice.proof.memory.Op.Kind;
 import dev.sluice.proof.memory.Op.Part;
 import dev.sluice.proof.memory.Op.Verb;
@@ -148,5 +150,49 @@ final class HistoryRunner {
     text.append("calls:\n");
     again.calls().forEach(call -> text.append("  ").append(call).append('\n'));
     return text.toString();
+  }
+
+  /**
+   * The result of running a history.
+   *
+   * @param history the history as it ran, including its turns
+   * @param steps the number of steps
+   * @param violation what was wrong, empty if nothing was
+   * @param calls the calls that returned
+   * @param story which thread ran when; empty unless it was requested
+   */
+  record Run(History history, long steps, String violation, List<Call> calls, List<String> story) {
+
+    boolean failed() {
+      return !violation.isEmpty();
+    }
+
+    /** Returns the violation without numbers and names. Equal kinds count as one fault. */
+    String kind() {
+      return violation
+          .replaceFirst("^thread .*?: ", "")
+          .replaceFirst(", last at.*| at .*", "")
+          .replaceAll("[0-9]+", "#");
+    }
+  }
+
+  /**
+   * A call that has returned.
+   *
+   * @param thread the thread that made the call
+   * @param op the operation
+   * @param begun the step at which the call began
+   * @param ended the step at which the call returned
+   * @param begunNanos the time of the clock when the call began
+   * @param endedNanos the time of the clock when the call returned
+   * @param answer the result
+   */
+  record Call(
+      int thread, Op op, long begun, long ended, long begunNanos, long endedNanos, Answer answer) {
+
+    @Override
+    public String toString() {
+      return "thread %s: %s -> %s (steps %s to %s)".formatted(thread, op, answer, begun, ended);
+    }
   }
 }

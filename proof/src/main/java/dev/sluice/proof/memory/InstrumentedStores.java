@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.InstrumentedStore.Clock;
+import dev.sluice.proof.memory.Instrumenter.Sites;
 import java.lang.reflect.Constructor;
 
 /** Creates stores from one instrumented copy of the store's classes. For one thread. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.HistoryRunner.Run;
 import java.io.PrintStream;
 import java.util.Locale;
 import java.util.Random;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.Instrumenter.Sites;
 import dev.sluice.proof.memory.Schedule.Turn;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.HistoryRunner.Call;
+import dev.sluice.proof.memory.InstrumentedStore.Answer;
 import dev.sluice.proof.memory.Op.Part;
 import dev.sluice.proof.memory.Op.Verb;
 import java.util.ArrayList;

@@ -28,7 +28,7 @@ public final class Steps {
   /**
    * May let another thread run first.
    *
-   * @param site the place in the code, see {@link Sites}
+   * @param site the place in the code, see {@link Instrumenter.Sites}
    */
   public static void step(int site) {
     Scheduler running = scheduler;

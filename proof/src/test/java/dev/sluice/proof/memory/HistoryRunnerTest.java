@@ -3,6 +3,9 @@ package dev.sluice.proof.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.proof.memory.HistoryRunner.Call;
+import dev.sluice.proof.memory.HistoryRunner.Run;
+import dev.sluice.proof.memory.InstrumentedStore.Answer;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
