@@ -3,53 +3,20 @@ package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
-import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
-import dev.sluice.limit.Limits.Coverage;
 import java.io.IOException;
-import java.math.BigDecimal;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
- * Writes limits and names as files that {@link LimitFiles} can load again. Stateless and
- * thread-safe; blocks if the target blocks.
+ * Writes overrides as a file that {@link LimitFiles} can load again. Stateless and thread-safe;
+ * blocks if the target blocks.
  */
 public final class LimitsYaml {
 
   private LimitsYaml() {}
-
-  /**
-   * Writes a file of defaults, sorted by name.
-   *
-   * @param limits the limits
-   * @param target receives the text
-   * @throws IOException if the target throws it
-   */
-  public static void writeDefaults(Limits limits, Appendable target) throws IOException {
-    boolean none = true;
-    for (LimitName name : limits.catalogue().names()) {
-      Quota quota = limits.defaultFor(name);
-      if (quota != null) {
-        none = false;
-        target.append(name.name()).append(":\n");
-        writeQuota(quota, "  ", target);
-        int debt = limits.debtOf(name);
-        if (debt > 0) {
-          target.append("  debt: ").append(Integer.toString(debt)).append('\n');
-        }
-      } else if (limits.coverage(name) == Coverage.UNLIMITED) {
-        none = false;
-        target.append(name.name()).append(":\n  unlimited: true\n");
-      }
-    }
-    if (none) {
-      target.append("{}\n");
-    }
-  }
 
   /**
    * Writes a file of overrides, in the order of {@link OverridesCsv}. Overrides of one limit with
@@ -64,7 +31,10 @@ public final class LimitsYaml {
     for (LimitOverride override : OverrideOrder.sorted(limits)) {
       if (!sharesEntry(last, override)) {
         target.append("- ").append(override.name().name()).append(":\n");
-        writeQuota(override.quota(), "    ", target);
+        Quota quota = override.quota();
+        target.append("    burst: ").append(Long.toString(quota.burst())).append('\n');
+        target.append("    count: ").append(Long.toString(quota.count())).append('\n');
+        target.append("    period: ").append(GoDuration.format(quota.period())).append('\n');
         target.append("    ids:\n");
       }
       last = override;
@@ -80,53 +50,8 @@ public final class LimitsYaml {
     }
   }
 
-  /**
-   * Writes a file that declares names, in alphabetical order. Do not pass names that the program
-   * that will load the file already knows. A custom id format is written by its name; to load the
-   * file, add that format by {@link LimitFiles.Builder#idFormats}.
-   *
-   * @param names the names
-   * @param target receives the text
-   * @throws IOException if the target throws it
-   */
-  public static void writeNames(Catalogue names, Appendable target) throws IOException {
-    target.append(names.names().isEmpty() ? "names: []\n" : "names:\n");
-    for (LimitName name : names.names()) {
-      target.append("  - name: ").append(quoted(name.name())).append('\n');
-      if (name.number() != null) {
-        writeField("number", name.number().toString(), target);
-      }
-      writeField("id", quoted(name.id().name()), target);
-      if (!name.overrideId().name().equals(name.id().name())) {
-        writeField("overrideId", quoted(name.overrideId().name()), target);
-      }
-      if (name.overridesOnly()) {
-        writeField("overridesOnly", "true", target);
-      }
-      writeField("message", quoted(name.message()), target);
-      String help = name.helpLink();
-      if (help != null) {
-        writeField("help", quoted(help), target);
-      }
-      writeField("jitter", new BigDecimal(Double.toString(name.jitter())).toPlainString(), target);
-      if (!name.longestWait().isZero()) {
-        writeField("longestWait", GoDuration.format(name.longestWait()), target);
-      }
-    }
-  }
-
-  private static void writeField(String field, String value, Appendable target) throws IOException {
-    target.append("    ").append(field).append(": ").append(value).append('\n');
-  }
-
   private static boolean sharesEntry(@Nullable LimitOverride last, LimitOverride next) {
     return last != null && last.name().equals(next.name()) && last.quota().equals(next.quota());
-  }
-
-  private static void writeQuota(Quota quota, String indent, Appendable target) throws IOException {
-    target.append(indent).append("burst: ").append(Long.toString(quota.burst())).append('\n');
-    target.append(indent).append("count: ").append(Long.toString(quota.count())).append('\n');
-    target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
   /** Whether a character needs no escape. Unusual spaces need one: YAML readers differ on them. */

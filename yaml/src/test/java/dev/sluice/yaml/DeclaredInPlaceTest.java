@@ -9,7 +9,6 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -276,15 +275,6 @@ class DeclaredInPlaceTest {
             one -> assertThat(one).contains("WARNING", "\"1001:…\" to \"Own:…\""),
             one -> assertThat(one).contains("SEVERE", "the field burst is missing"));
     assertThat(key(current.get(), "Own", "42")).isEqualTo("Own:42");
-  }
-
-  @Test
-  void writeNames_withoutANumber_isReadBack() throws IOException {
-    Catalogue names = Catalogue.of(LimitName.builder("Own").build());
-    StringBuilder text = new StringBuilder();
-    LimitsYaml.writeNames(names, text);
-    Path file = write("names.yml", text.toString());
-    assertThat(LimitFiles.builder().names(file).build().load().catalogue()).isEqualTo(names);
   }
 
   @Test
