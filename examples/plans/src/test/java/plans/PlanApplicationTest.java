@@ -12,8 +12,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -138,17 +136,5 @@ class PlanApplicationTest {
         .sql("update plans set burst = ?, per_minute = ? where tenant = ? and customer = ?")
         .params(burst, perMinute, tenant, customer)
         .update();
-  }
-
-  @Test
-  void docs_quoteThisProgram() throws IOException {
-    String source = Files.readString(Path.of("src/main/java/plans/CallController.java"));
-    String begin = "// begin: spend\n";
-    int start = source.indexOf(begin) + begin.length();
-    String code =
-        source.substring(start, source.indexOf("// end: ", start)).stripTrailing().stripIndent();
-
-    assertThat(Files.readString(Path.of("../../docs/plans.md")))
-        .contains("<!-- from: CallController.java#spend -->\n```java\n" + code + "\n```");
   }
 }

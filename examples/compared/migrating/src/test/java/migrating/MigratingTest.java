@@ -3,14 +3,10 @@ package migrating;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** Before and after a move the same calls pass; the docs quote both. */
 class MigratingTest {
@@ -55,24 +51,5 @@ class MigratingTest {
 
     assertThat(passed(10, () -> before.call(() -> "done").equals("done"))).isEqualTo(10);
     assertThat(passed(10, () -> after.call(() -> "done").equals("done"))).isEqualTo(10);
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "FromBucket4j.java, bucket4j-after",
-    "FromGuava.java, guava-after",
-    "FromResilience4j.java, resilience4j-after"
-  })
-  void docs_quoteThisProgram(String file, String part) throws Exception {
-    String source = Files.readString(Path.of("src/main/java/migrating", file));
-    String code =
-        source
-            .split("// begin: " + part + "\n")[1]
-            .split(" *// end: ")[0]
-            .stripTrailing()
-            .stripIndent();
-
-    assertThat(Files.readString(Path.of("../../../docs/migrating.md")))
-        .contains("<!-- from: " + file + "#" + part + " -->\n```java\n" + code + "\n```");
   }
 }

@@ -144,3 +144,10 @@ class LimitersTest {
         Unit
     }
 }
+
+// begin: login
+suspend fun login(limiter: Limiter, ip: String): String {
+    val login = limiter.awaitSpend("LoginsPerIPAddress", ip)
+    return if (login.allowed()) "welcome" else "retry in ${login.retryAfterSeconds()} s"
+}
+// end: login

@@ -10,7 +10,6 @@ import dev.sluice.testkit.LoggedLines;
 import dev.sluice.testkit.ManualTime;
 import java.io.IOException;
 import java.io.InterruptedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -277,17 +276,5 @@ class ClientsTest {
         .isInstanceOf(RefusedRequestException.class);
     assertThat(pacer.admit(server.uri(), Duration.ofSeconds(-1))).isCompletedExceptionally();
     assertThat(pacer.admit(server.uri(), TOKEN)).isNotDone();
-  }
-
-  @Test
-  void docs_quoteOkHttp() throws IOException {
-    String source = Files.readString(Path.of("src/test/java/dev/sluice/outbound/Clients.java"));
-    String begin = "// begin: ok-http\n";
-    int start = source.indexOf(begin) + begin.length();
-    String code =
-        source.substring(start, source.indexOf("// end: ", start)).stripTrailing().stripIndent();
-
-    assertThat(Files.readString(Path.of("../docs/outbound.md")))
-        .contains("<!-- from: Clients.java#ok-http -->\n```java\n" + code + "\n```");
   }
 }

@@ -31,18 +31,12 @@ final class GreeterServer implements AutoCloseable {
   private final Server server;
 
   GreeterServer(int port) throws IOException {
-    // begin: server
     Limits limits =
         Limits.builder(NAMES)
             .limit("GreetingsPerClient", Quota.burst(5).refill(10, Duration.ofSeconds(1)))
             .build();
-    rules =
-        RequestLimiter.builder(Limiter.of(limits, BucketStore.inMemory()))
-            .rule(
-                Rule.on("/greetings.Greeter/*")
-                    .limit("GreetingsPerClient", VaryBy.header("client-id"))
-                    .build())
-            .build();
+    rules = rules(Limiter.of(limits, BucketStore.inMemory()));
+    // begin: server
     server =
         Grpc.newServerBuilderForPort(port, InsecureServerCredentials.create())
             .intercept(RateLimitServerInterceptor.of(rules))
@@ -51,6 +45,18 @@ final class GreeterServer implements AutoCloseable {
             .start();
     // end: server
   }
+
+  // begin: rules
+  static RequestLimiter rules(Limiter limiter) {
+    return RequestLimiter.builder(limiter)
+        .rule(
+            Rule.on("/greetings.Greeter/*")
+                .limit("GreetingsPerClient", VaryBy.header("client-id"))
+                .build())
+        .build();
+  }
+
+  // end: rules
 
   private static final class Greeter extends GreeterGrpc.GreeterImplBase {
     @Override

@@ -19,8 +19,6 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.MetadataUtils;
 import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
 import java.util.concurrent.Callable;
@@ -30,8 +28,6 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 /** The server and two clients over real gRPC. */
 class GreeterTest {
@@ -105,22 +101,5 @@ class GreeterTest {
     // end: client
 
     assertThat(denied(stub(channel), 12)).isZero();
-  }
-
-  @ParameterizedTest
-  @CsvSource({
-    "main, GreeterServer.java, server",
-    "test, GreeterTest.java, client",
-  })
-  void docs_quoteThisProgram(String tree, String file, String part) throws IOException {
-    channel = Grpc.newChannelBuilder("127.0.0.1:1", InsecureChannelCredentials.create()).build();
-    Path folder = Path.of("src", tree, "java/dev/sluice/examples/grpcgreeter");
-    String source = Files.readString(folder.resolve(file));
-    int start = source.indexOf("// begin: " + part) + "// begin: \n".length() + part.length();
-    String code =
-        source.substring(start, source.indexOf("// end: ", start)).stripTrailing().stripIndent();
-
-    assertThat(Files.readString(Path.of("../../docs/grpc.md")))
-        .contains("<!-- from: " + file + "#" + part + " -->\n```java\n" + code + "\n```");
   }
 }

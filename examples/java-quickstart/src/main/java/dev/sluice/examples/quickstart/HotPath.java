@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.examples.quickstart;
 
-import dev.sluice.Decision;
 import dev.sluice.Lease;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
@@ -16,24 +15,25 @@ import java.util.List;
 final class HotPath {
 
   private final Limiter limiter;
+  private final Limit logins;
 
   HotPath(Limiter limiter) {
     this.limiter = limiter;
+    logins = limiter.limit("LoginsPerIPAddress");
   }
 
   String oneByOne(String address) {
-    // begin: handle
-    Limit logins = limiter.limit("LoginsPerIPAddress");
-    if (!logins.trySpend(address)) { // no object is made
-      return "429";
-    }
-    Decision second = logins.spend(address); // three small objects: the decision and its parts
-    // end: handle
-    return second.allowed() ? "200" : "429 in " + second.retryIn().toSeconds() + " s";
+    return handle(logins, address);
   }
 
+  // begin: handle
+  static String handle(Limit logins, String address) {
+    return logins.trySpend(address) ? "200" : "429"; // no object is made
+  }
+
+  // end: handle
+
   boolean[] manyAtOnce(List<String> addresses) {
-    Limit logins = limiter.limit("LoginsPerIPAddress");
     // begin: each
     boolean[] spent = logins.trySpendEach(addresses);
     // end: each

@@ -8,14 +8,10 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.URI;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -71,25 +67,5 @@ class WorkerTest {
     assertThat(worker.work(uri())).isEqualTo(429);
     assertThat(worker.work(uri())).isEqualTo(200);
     assertThat(since(arrivals.get(0))).isGreaterThanOrEqualTo(Duration.ofSeconds(1));
-  }
-
-  /** Every snippet of the page that names the program stands in it, word for word. */
-  @Test
-  void page_quotesThisProgram() throws IOException {
-    String source =
-        Files.readString(Path.of("src/main/java/dev/sluice/examples/outboundworker/Worker.java"));
-    List<MatchResult> quotes =
-        Pattern.compile("<!-- from: Worker.java#(\\w+) -->\n```java\n(.*?)```", Pattern.DOTALL)
-            .matcher(Files.readString(Path.of("../../docs/outbound.md")))
-            .results()
-            .toList();
-    assertThat(quotes).hasSize(2);
-    for (MatchResult quote : quotes) {
-      String begin = "// begin: " + quote.group(1) + "\n";
-      String quoted =
-          source.substring(
-              source.indexOf(begin) + begin.length(), source.indexOf("// end: " + quote.group(1)));
-      assertThat(quoted.stripIndent().strip()).isEqualTo(quote.group(2).strip());
-    }
   }
 }

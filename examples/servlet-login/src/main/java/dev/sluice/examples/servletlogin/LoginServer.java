@@ -16,6 +16,7 @@ import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import jakarta.servlet.DispatcherType;
@@ -45,19 +46,8 @@ public final class LoginServer implements AutoCloseable {
    * @param port the port on the loopback interface, 0 for a free one
    */
   public LoginServer(BucketStore store, int port) {
-    // begin: metrics
-    CurrentLimits limits = new CurrentLimits(limits());
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-    LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
-    metrics.filesLoaded(Instant.now());
-    Limiter limiter =
-        Limiter.builder(limits, store)
-            .observer(metrics)
-            .onFailure("ApiCallsPerKey", FailureRule.allow())
-            .onFailure("FailedLoginsPerIPAddress", FailureRule.deny())
-            .build();
-    // end: metrics
-
+    Limiter limiter = limiter(new CurrentLimits(limits()), store, registry);
     ServletContextHandler context = new ServletContextHandler("/");
     // begin: register
     FilterHolder holder = new FilterHolder(filter(limiter));
@@ -73,6 +63,19 @@ public final class LoginServer implements AutoCloseable {
     server.addConnector(connector);
   }
 
+  // begin: metrics
+  static Limiter limiter(CurrentLimits limits, BucketStore store, MeterRegistry registry) {
+    LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
+    metrics.filesLoaded(Instant.now());
+    return Limiter.builder(limits, store)
+        .observer(metrics)
+        .onFailure("ApiCallsPerKey", FailureRule.allow())
+        .onFailure("FailedLoginsPerIPAddress", FailureRule.deny())
+        .build();
+  }
+
+  // end: metrics
+
   private static Limits limits() {
     return Limits.builder(Catalogue.samples())
         .limit("FailedLoginsPerIPAddress", Quota.per(30, Duration.ofHours(1)))
@@ -81,36 +84,34 @@ public final class LoginServer implements AutoCloseable {
         .build();
   }
 
-  private static RateLimitFilter filter(Limiter limiter) {
-    // begin: filter
-    RateLimitFilter filter =
-        RateLimitFilter.builder(limiter)
-            .clientAddress(
-                ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1", "10.0.0.0/8"))
-            .headers(HeaderProfile.IETF)
-            .rule(
-                Rule.on("/login")
-                    .methods("POST")
-                    .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
-                    .countAllBut(200) // a good login costs nothing, all else counts
-                    .build())
-            .rule(
-                Rule.on("/login") // in shadow: counted and logged, refuses nobody
-                    .methods("POST")
-                    .limit(
-                        "LoginsPerUserPerIPAddress",
-                        VaryBy.clientAddress(),
-                        VaryBy.queryParameter("user"))
-                    .shadow()
-                    .build())
-            .rule(
-                Rule.on("/api/{version}/**")
-                    .limit("ApiCallsPerKey", VaryBy.header("X-Api-Key").orId("nobody"))
-                    .build())
-            .build();
-    // end: filter
-    return filter;
+  // begin: filter
+  static RateLimitFilter filter(Limiter limiter) {
+    return RateLimitFilter.builder(limiter)
+        .clientAddress(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "127.0.0.1", "10.0.0.0/8"))
+        .headers(HeaderProfile.IETF)
+        .rule(
+            Rule.on("/login")
+                .methods("POST")
+                .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
+                .countAllBut(200) // a good login costs nothing, all else counts
+                .build())
+        .rule(
+            Rule.on("/login") // in shadow: counted and logged, refuses nobody
+                .methods("POST")
+                .limit(
+                    "LoginsPerUserPerIPAddress",
+                    VaryBy.clientAddress(),
+                    VaryBy.queryParameter("user"))
+                .shadow()
+                .build())
+        .rule(
+            Rule.on("/api/{version}/**")
+                .limit("ApiCallsPerKey", VaryBy.header("X-Api-Key").orId("nobody"))
+                .build())
+        .build();
   }
+
+  // end: filter
 
   /**
    * Starts the server.

@@ -7,22 +7,15 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Collections;
-import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
-import java.util.regex.MatchResult;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
 
 class LoginServerTest {
 
@@ -125,29 +118,5 @@ class LoginServerTest {
 
     time.advance(Duration.ofSeconds(1));
     assertThat(visitor.call("/api/v1", "key-of-ann").statusCode()).isEqualTo(200);
-  }
-
-  @ParameterizedTest
-  @CsvSource({"servlet-filter.md, 2", "metrics.md, 1"})
-  void pages_quoteThisProgram(String file, int quotesExpected) throws Exception {
-    String page = Files.readString(Path.of("../../docs", file));
-    String source =
-        Files.readString(
-            Path.of("src/main/java/dev/sluice/examples/servletlogin/LoginServer.java"));
-
-    List<MatchResult> quotes =
-        Pattern.compile("<!-- from: LoginServer.java#(\\w+) -->\n```java\n(.*?)```", Pattern.DOTALL)
-            .matcher(page)
-            .results()
-            .toList();
-
-    assertThat(quotes).hasSize(quotesExpected);
-    for (MatchResult quote : quotes) {
-      String part = quote.group(1);
-      String begin = "// begin: " + part + "\n";
-      int start = source.indexOf(begin) + begin.length();
-      String quoted = source.substring(start, source.indexOf("// end: " + part));
-      assertThat(quoted.stripIndent().strip()).as(part).isEqualTo(quote.group(2).strip());
-    }
   }
 }
