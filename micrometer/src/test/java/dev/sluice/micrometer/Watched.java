@@ -2,6 +2,7 @@
 package dev.sluice.micrometer;
 
 import dev.sluice.Decision;
+import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -40,13 +41,18 @@ final class Watched {
               .build());
   final BreakableStore store = new BreakableStore();
   final LimiterMetrics metrics = new LimiterMetrics(registry, limits, store);
-  final Limiter limiter = Limiter.builder(limits, store).observer(metrics).build();
+  final Limiter limiter =
+      Limiter.builder(limits, store)
+          .observer(metrics)
+          .onFailure("ApiCallsPerKey", FailureRule.allow())
+          .build();
 
   private CompletableFuture<Decision> waiting = new CompletableFuture<>();
 
   /**
    * Three logins of which one is denied, two trials of which one is, a caller that waits in place
-   * of the one before, one that may not, a failing store.
+   * of the one before, one that may not, a failing store, and a failure rule that decides one spend
+   * for it.
    */
   void everything() {
     waiting.cancel(false);
@@ -65,6 +71,7 @@ final class Watched {
           limiter.spend(List.of(limiter.transaction("ApiCallsPerKey", "key-of-ann").inShadow()));
     }
     store.broken = true;
+    var unusedByItsRule = limiter.spend("ApiCallsPerKey", "key-of-ann");
     try {
       var unused = limiter.check("LoginsPerIPAddress", "192.0.2.7");
     } catch (StoreException e) {
@@ -78,13 +85,6 @@ final class Watched {
     LimitName calls = now.catalogue().get("ApiCallsPerKey");
     Instant end = Instant.now().plus(Duration.ofDays(1));
     limits.replace(now.withPenalties(List.of(new Penalty(calls, "key-of-bob", end, 0, ""))));
-  }
-
-  /** Leaves room for a tenth of the buckets that the store may keep. */
-  void nearlyFill() {
-    for (int i = 0; i < MAX_BUCKETS * 9 / 10; i++) {
-      var unused = limiter.spend("LoginsPerIPAddress", "198.51." + i / 250 + "." + i % 250);
-    }
   }
 
   /** The store in memory, which can be told to fail as a store is allowed to. */
