@@ -14,6 +14,7 @@ import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Copy;
+import dev.sluice.server.service.ServerConfig.DenialLogFile;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import dev.sluice.server.service.Service;
@@ -76,6 +77,7 @@ final class ServeCommand implements Callable<Integer> {
 
   private static final int PINGS_AT_THE_START = 3;
   private static final String REFUSE = "refuse";
+  private static final String HASH = "hash";
 
   private final Console console;
   private final Map<String, String> environment;
@@ -127,6 +129,21 @@ final class ServeCommand implements Callable<Integer> {
           "Keep the ids that each limit denied most in the last minutes, for the page and for"
               + " administrators. Off if not given: ids are often personal data.")
   private boolean topDenied;
+
+  @Option(
+      names = "--denial-log",
+      paramLabel = "FILE",
+      description =
+          "Append denials as JSON lines, at most ten a second for each limit; - is standard error.")
+  private @Nullable String denialLog;
+
+  @Option(
+      names = "--denial-log-ids",
+      paramLabel = "FORM",
+      defaultValue = HASH,
+      description =
+          "The ids in the denial log: hash, keyed by --token-key-file, or show (${DEFAULT-VALUE}).")
+  private String denialLogIds = HASH;
 
   @Mixin private OtlpOptions otlp = new OtlpOptions();
 
@@ -235,6 +252,7 @@ final class ServeCommand implements Callable<Integer> {
             () -> Optional.ofNullable(table.table()),
             storage::access,
             storage::tokenKey,
+            () -> Optional.ofNullable(denialLog()),
             access::requireFiles));
     return checks;
   }
@@ -267,7 +285,17 @@ final class ServeCommand implements Callable<Integer> {
         new Sources(limitFiles(), table.table(), required(), onMissing(), limitsCopy.copy()),
         storage.storage(),
         access.control(table.isSet()),
-        new Telemetry(topDenied, otlp.settings(environment)));
+        new Telemetry(topDenied, denialLog(), otlp.settings(environment)));
+  }
+
+  private @Nullable DenialLogFile denialLog() {
+    boolean shows = denialLogIds.equals("show");
+    if (!shows && !denialLogIds.equals(HASH)) {
+      throw new InputException(
+          "--denial-log-ids: found %s, expected hash or show"
+              .formatted(SafeText.quote(denialLogIds)));
+    }
+    return denialLog == null ? null : new DenialLogFile(denialLog, shows);
   }
 
   /**
@@ -396,6 +424,8 @@ final class ServeCommand implements Callable<Integer> {
               "--log-format",
               "--request-log",
               "--top-denied",
+              "--denial-log",
+              "--denial-log-ids",
               "--otlp",
               "--otlp-headers-file",
               "--otlp-interval",

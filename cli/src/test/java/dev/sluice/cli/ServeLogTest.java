@@ -91,6 +91,14 @@ final class ServeLogTest {
     assertThat(result.err()).contains("--log-format: found \"xml\", expected text or json");
   }
 
+  @Test
+  void formOfIds_thatIsUnknown_isRefused() {
+    Cli result = Cli.run("serve", "--denial-log", "-", "--denial-log-ids", "plain");
+
+    assertThat(result.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(result.err()).contains("--denial-log-ids: found \"plain\", expected hash or show");
+  }
+
   /** Each line up to the wanted one must be an object. */
   private static JsonNode until(BufferedReader lines, String words) throws IOException {
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {

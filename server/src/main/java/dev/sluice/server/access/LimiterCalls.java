@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
@@ -8,6 +9,8 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.stats.Denials;
+import dev.sluice.server.stats.Denials.Asked;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireRequest;
 import java.util.Comparator;
@@ -28,6 +31,7 @@ public final class LimiterCalls {
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final AuditLog audit;
+  private final Denials denials;
   private final String door;
 
   /**
@@ -35,12 +39,14 @@ public final class LimiterCalls {
    *
    * @param limiter the limiter that decides
    * @param audit notes resets and refunds
+   * @param denials receives the denied spends
    * @param door the door's name in the audit log
    */
-  public LimiterCalls(Limiter limiter, AuditLog audit, String door) {
+  public LimiterCalls(Limiter limiter, AuditLog audit, Denials denials, String door) {
     this.limiter = limiter;
     this.async = limiter.async();
     this.audit = audit;
+    this.denials = denials;
     this.door = door;
   }
 
@@ -81,13 +87,25 @@ public final class LimiterCalls {
               (wire.isUpTo()
                       ? async.spendUpTo(transactions.get(0), wire.most())
                       : async.spend(transactions))
-                  .thenApply(Optional::of);
+                  .thenApply(decision -> Optional.of(reported(decision)));
           case REFUND -> async.refund(transactions).thenApply(Optional::of);
           case RESET -> async.reset(transactions).thenApply(nothing -> Optional.empty());
         };
     CompletionStage<Optional<Decision>> noted =
         audit.following(done, caller, door, act, transactions);
     return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
+  }
+
+  /**
+   * Reports a denial.
+   *
+   * @param decision the decision on a spend
+   * @return the decision
+   */
+  @CanIgnoreReturnValue
+  public Decision reported(Decision decision) {
+    denials.report(decision, () -> Asked.at(door));
+    return decision;
   }
 
   /**

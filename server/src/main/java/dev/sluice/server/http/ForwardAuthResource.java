@@ -36,6 +36,8 @@ import dev.sluice.server.http.ForwardAuthQuery.Wanted;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.WholeResponse;
 import dev.sluice.server.net.WholeResponse.WholeAnswer;
+import dev.sluice.server.stats.Denials;
+import dev.sluice.server.stats.Denials.Asked;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
@@ -68,6 +70,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ForwardAuthResource implements HttpService, AskedByProxies {
 
+  private static final String DOOR = "forward-auth";
   private static final String KEY_HEADER = "RateLimit-Key";
   private static final String ID_HEADER = "RateLimit-Id";
   private static final String STATUS_HEADER = "X-RateLimit-Status";
@@ -83,18 +86,35 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private final AsyncLimiter async;
   private final ClientAddress clientAddress;
   private final Counter unmatched;
+  private final Denials denials;
 
-  ForwardAuthResource(Limiter limiter, ClientAddress clientAddress, Counter unmatched) {
+  ForwardAuthResource(
+      Limiter limiter, ClientAddress clientAddress, Counter unmatched, Denials denials) {
     this.limiter = limiter;
     this.async = limiter.async();
     this.clientAddress = clientAddress;
     this.unmatched = unmatched;
+    this.denials = denials;
   }
 
-  /** The charges of a request: those that decide together, and trials, which refuse nobody. */
-  private record Charges(List<Transaction> together, List<Transaction> trials, boolean denied) {
-    static final Charges NONE = new Charges(List.of(), List.of(), false);
-    static final Charges DENIED = new Charges(List.of(), List.of(), true);
+  /**
+   * The charges of a request: those that decide together, and trials, which refuse nobody.
+   *
+   * @param file the file of the rule that matches, empty for none
+   * @param line where that rule starts in the file
+   */
+  private record Charges(
+      List<Transaction> together, List<Transaction> trials, boolean denied, String file, int line) {
+    static final Charges NONE = of(List.of());
+
+    /** Returns charges without a rule. */
+    static Charges of(List<Transaction> together) {
+      return new Charges(together, List.of(), false, "", 0);
+    }
+
+    @Nullable String rule() {
+      return file.isEmpty() ? null : file + ":" + line;
+    }
   }
 
   @Override
@@ -144,10 +164,17 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       caller.require(Act.SPEND, charges.together);
       caller.require(Act.SPEND, charges.trials);
       if (charges.denied) {
+        if (!denials.isOff()) {
+          denials.reportWithoutLimit(true, requestOf(asked, charges));
+        }
         return CompletableFuture.completedFuture(refused(DENIED_BY_RULE, query));
       }
       return spend(charges.together, query.dry())
-          .thenCompose(decision -> answered(decision, charges.trials, query));
+          .thenCompose(
+              decision -> {
+                decision.ifPresent(made -> denials.report(made, () -> requestOf(asked, charges)));
+                return answered(decision, charges.trials, query);
+              });
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }
@@ -173,9 +200,23 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       unmatched.increment();
       return Charges.NONE;
     }
-    return match.get().verdict() == Verdict.DENIES
-        ? Charges.DENIED
-        : new Charges(match.get().enforced(limits, 1), match.get().trials(limits, 1), false);
+    RuleMatch found = match.get();
+    boolean denied = found.verdict() == Verdict.DENIES;
+    return new Charges(
+        denied ? List.of() : found.enforced(limits, 1),
+        denied ? List.of() : found.trials(limits, 1),
+        denied,
+        book.file(),
+        found.line());
+  }
+
+  /** Returns the original request; without method and path if the proxy does not send them. */
+  private static Asked requestOf(AskedRequest asked, Charges charges) {
+    try {
+      return new Asked(DOOR, asked.method(), asked.path(), charges.rule());
+    } catch (WireException e) {
+      return new Asked(DOOR, null, null, charges.rule());
+    }
   }
 
   /**
@@ -240,7 +281,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
     List<Transaction> together =
         caller.lookUp(request.limits(), () -> request.toTransactions(limits, limiter));
-    return new Charges(together, List.of(), false);
+    return Charges.of(together);
   }
 
   private static @Nullable Long cost(RequestFacts facts, @Nullable Cost cost) {

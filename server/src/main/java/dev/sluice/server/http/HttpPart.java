@@ -37,6 +37,7 @@ import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.TaskThreads;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.store.BucketStore;
@@ -63,6 +64,7 @@ public final class HttpPart implements Part {
   private final Runnable ready;
   private final AuditLog audit;
   private final Generations generations;
+  private final Denials denials;
   private final ProblemsPart problems = new ProblemsPart();
 
   /**
@@ -77,7 +79,8 @@ public final class HttpPart implements Part {
         new Reservations(limiter, store, TokenKey.random()),
         store::ping,
         AuditLog.none(),
-        new Generations());
+        new Generations(),
+        Denials.none());
   }
 
   /**
@@ -89,23 +92,26 @@ public final class HttpPart implements Part {
    *     the server cannot decide now; may block
    * @param audit notes resets, refunds and reloads
    * @param generations the generations of the watched files, which {@code /v1/limits} shows
+   * @param denials receives the denied spends
    */
   public HttpPart(
       Limiter limiter,
       Reservations reservations,
       Runnable ready,
       AuditLog audit,
-      Generations generations) {
+      Generations generations,
+      Denials denials) {
     this.limiter = limiter;
     this.reservations = reservations;
     this.ready = ready;
     this.audit = audit;
     this.generations = generations;
+    this.denials = denials;
   }
 
   @Override
   public void addTo(ServerBuilder server) {
-    LimiterCalls acts = new LimiterCalls(limiter, audit, "http");
+    LimiterCalls acts = new LimiterCalls(limiter, audit, denials, "http");
     Executor reloads = TaskThreads.one(server, "sluice-reload", MAX_WAITING_RELOADS);
     new Endpoint("/", NOTHING, new IndexResource()).addTo(server);
     new Endpoint("/page/*", NOTHING, new FileResource()).addTo(server);
@@ -215,6 +221,7 @@ public final class HttpPart implements Part {
     private final Limiter limiter;
     private final ClientAddress clientAddress;
     private final MeterRegistry meters;
+    private final Denials denials;
 
     /**
      * Makes the door.
@@ -222,11 +229,14 @@ public final class HttpPart implements Part {
      * @param limiter the limiter that decides; its limits have the rules
      * @param clientAddress which proxies are trusted, and how the client's address is found
      * @param meters the registry for the door's counter
+     * @param denials receives the denials
      */
-    public ForwardAuthPart(Limiter limiter, ClientAddress clientAddress, MeterRegistry meters) {
+    public ForwardAuthPart(
+        Limiter limiter, ClientAddress clientAddress, MeterRegistry meters, Denials denials) {
       this.limiter = limiter;
       this.clientAddress = clientAddress;
       this.meters = meters;
+      this.denials = denials;
     }
 
     @Override
@@ -235,7 +245,8 @@ public final class HttpPart implements Part {
           Counter.builder("sluice.forward.auth.unmatched")
               .description("Requests of proxies that no rule is for and that passed")
               .register(meters);
-      ForwardAuthResource resource = new ForwardAuthResource(limiter, clientAddress, unmatched);
+      ForwardAuthResource resource =
+          new ForwardAuthResource(limiter, clientAddress, unmatched, denials);
       // No body is read, but a proxy may pass on the length of a large upload.
       new Endpoint(ForwardAuthResource.PATH, DECIDE, resource).addWithoutBound(server);
       new Endpoint(ForwardAuthResource.PATH + "/*", DECIDE, resource).addWithoutBound(server);

@@ -123,7 +123,11 @@ abstract class JsonResource extends Resource {
       WireRequest wire = read(json, mistakes);
       return reservations
           .reserve(acts.transactions(wire, AccessPart.caller(context)), life)
-          .thenApply(held -> Answers.held(held, wire.isBatch(), form));
+          .thenApply(
+              held -> {
+                acts.reported(held.decision());
+                return Answers.held(held, wire.isBatch(), form);
+              });
     }
   }
 

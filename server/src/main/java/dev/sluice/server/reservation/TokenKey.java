@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.reservation;
 
+import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.Arrays;
+import java.util.HexFormat;
 import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
@@ -20,6 +22,7 @@ public final class TokenKey {
   /** Half of the digest, which RFC 2104, section 5, allows. A forgery takes about 2^128 guesses. */
   static final int SIGNATURE_BYTES = 16;
 
+  private static final int HASH_BYTES = 8;
   private static final String ALGORITHM = "HmacSHA256";
 
   private final SecretKeySpec key;
@@ -54,6 +57,30 @@ public final class TokenKey {
               .formatted(secret.length, LEAST_BYTES));
     }
     return new TokenKey(secret);
+  }
+
+  /**
+   * Returns a key for another purpose, so that nothing made with it is a valid token.
+   *
+   * @param purpose the purpose, in words
+   * @return a key that depends on this key and the purpose
+   */
+  public TokenKey derived(String purpose) {
+    return new TokenKey(mac(purpose.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /**
+   * Returns a short keyed hash of a text: who does not know the key cannot find the text by trying.
+   *
+   * @param text the text
+   * @return 16 hexadecimal digits
+   */
+  public String hash(String text) {
+    return HexFormat.of().formatHex(mac(text.getBytes(StandardCharsets.UTF_8)), 0, HASH_BYTES);
+  }
+
+  private byte[] mac(byte[] bytes) {
+    return sign(bytes, bytes.length);
   }
 
   byte[] sign(byte[] bytes, int length) {

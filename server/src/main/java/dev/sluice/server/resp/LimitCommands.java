@@ -4,6 +4,7 @@ package dev.sluice.server.resp;
 import static dev.sluice.server.access.Permission.ADMIN;
 import static dev.sluice.server.access.Permission.DECIDE;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.Limiter;
@@ -16,6 +17,7 @@ import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
 import dev.sluice.server.resp.SpendRun.LimitRun;
 import dev.sluice.server.resp.SpendRun.LimitRuns;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireRequest;
@@ -38,6 +40,9 @@ import org.jspecify.annotations.Nullable;
  * BATCH}: the limiter's acts on configured limits. Thread-safe.
  */
 final class LimitCommands {
+
+  /** The name of the Redis protocol in the audit log and the denial log. */
+  static final String DOOR = "resp";
 
   private static final String LIMIT_ID_COST = " limit id [cost]";
   private static final int LIMIT = 1;
@@ -72,7 +77,7 @@ final class LimitCommands {
   private final LimiterCalls acts;
   private final FastThreadLocal<LimitRuns> runs;
 
-  LimitCommands(Limiter limiter, AuditLog audit) {
+  LimitCommands(Limiter limiter, AuditLog audit, Denials denials) {
     this.runs =
         new FastThreadLocal<>() {
           @Override
@@ -80,7 +85,7 @@ final class LimitCommands {
             return new LimitRuns(limiter);
           }
         };
-    this.acts = new LimiterCalls(limiter, audit, "resp");
+    this.acts = new LimiterCalls(limiter, audit, denials, DOOR);
   }
 
   List<Command> all() {
@@ -194,6 +199,12 @@ final class LimitCommands {
   /** Returns the transaction of a command that starts with a limit and an id. */
   List<Transaction> transaction(Request request, Session session) {
     return acts.transactions(WireRequest.of(single(request)), session.caller());
+  }
+
+  /** Reports a denial, and returns the decision. */
+  @CanIgnoreReturnValue
+  Decision reported(Decision decision) {
+    return acts.reported(decision);
   }
 
   /** Replies with a mistake that was found before the limiter was called. */

@@ -47,9 +47,7 @@ final class ReservationCommands {
       Duration life = Reservations.life(expires, "expires");
       session
           .replies()
-          .later(
-              reservations.reserve(limits.transaction(request, session), life),
-              ReservationCommands::writeHeld);
+          .later(reservations.reserve(limits.transaction(request, session), life), this::writeHeld);
     } catch (WireException e) {
       session.replies().error("ERR", LimitCommands.everything(e));
     }
@@ -64,7 +62,8 @@ final class ReservationCommands {
     }
   }
 
-  private static void writeHeld(Held held, ReplyWriter writer) {
+  private void writeHeld(Held held, ReplyWriter writer) {
+    limits.reported(held.decision());
     writer.map(LimitCommands.FIELDS + 2);
     LimitCommands.writeFields(DecisionWriter.ofOne(held.decision()), writer);
     String token = held.token();

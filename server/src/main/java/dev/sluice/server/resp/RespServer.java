@@ -12,6 +12,7 @@ import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.resp.Command.CommandTable;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -101,6 +102,7 @@ public final class RespServer implements AutoCloseable {
     private final Limiter limiter;
     private final Reservations reservations;
     private Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry());
+    private Denials denials = Denials.none();
     private Duration idleTimeout = IDLE_TIMEOUT;
     private String version = "unknown";
     private @Nullable MeterRegistry registry;
@@ -121,6 +123,18 @@ public final class RespServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder access(Access newAccess) {
       this.access = newAccess;
+      return this;
+    }
+
+    /**
+     * Sets the receiver of denied spends; none if not called.
+     *
+     * @param newDenials the receiver
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder denials(Denials newDenials) {
+      this.denials = newDenials;
       return this;
     }
 
@@ -213,9 +227,13 @@ public final class RespServer implements AutoCloseable {
   }
 
   static List<Command> commands(
-      Limiter limiter, AuditLog audit, Reservations reservations, ConnectionCommands connection) {
-    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter).all());
-    LimitCommands limits = new LimitCommands(limiter, audit);
+      Limiter limiter,
+      AuditLog audit,
+      Denials denials,
+      Reservations reservations,
+      ConnectionCommands connection) {
+    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter, denials).all());
+    LimitCommands limits = new LimitCommands(limiter, audit, denials);
     all.addAll(limits.all());
     all.addAll(new ReservationCommands(limits, reservations).all());
     all.addAll(connection.all());
@@ -242,7 +260,12 @@ public final class RespServer implements AutoCloseable {
       ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
       this.commands =
           new CommandTable(
-              commands(builder.limiter, access.audit(), builder.reservations, connection));
+              commands(
+                  builder.limiter,
+                  access.audit(),
+                  builder.denials,
+                  builder.reservations,
+                  connection));
       connection.table(commands);
       if (builder.registry != null) {
         register(builder.registry);

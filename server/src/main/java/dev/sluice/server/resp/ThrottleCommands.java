@@ -14,6 +14,8 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
 import dev.sluice.server.resp.SpendRun.ThrottleRun;
+import dev.sluice.server.stats.Denials;
+import dev.sluice.server.stats.Denials.Asked;
 import io.netty.util.concurrent.FastThreadLocal;
 import java.time.Duration;
 import java.util.Arrays;
@@ -48,6 +50,7 @@ final class ThrottleCommands {
 
   private final Limiter limiter;
   private final AsyncLimiter async;
+  private final Denials denials;
   private final CachedQuota[] quotas = new CachedQuota[MOST_QUOTAS];
   private final FastThreadLocal<Runs> runs =
       new FastThreadLocal<>() {
@@ -57,9 +60,10 @@ final class ThrottleCommands {
         }
       };
 
-  ThrottleCommands(Limiter limiter) {
+  ThrottleCommands(Limiter limiter, Denials denials) {
     this.limiter = limiter;
     this.async = limiter.async();
+    this.denials = denials;
   }
 
   /** A quota and the numbers that it was made from. Immutable, since threads race to replace it. */
@@ -142,7 +146,10 @@ final class ThrottleCommands {
         Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1))).withCost(cost);
     replies.later(
         async.spend(transaction),
-        (decision, writer) -> dialect.write(decision, quota, fits, writer));
+        (decision, writer) -> {
+          denials.report(decision, () -> Asked.at(LimitCommands.DOOR));
+          dialect.write(decision, quota, fits, writer);
+        });
   }
 
   /**

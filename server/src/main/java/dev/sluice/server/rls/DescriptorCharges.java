@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.rls;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.protobuf.UInt64Value;
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
@@ -89,18 +90,33 @@ final class DescriptorCharges {
   record Found(
       boolean matched,
       boolean unlimited,
-      @Nullable String denied,
+      @Nullable Denied denied,
       List<DescriptorCharge> charges,
       List<String> replaces) {
 
     static final Found UNMATCHED = new Found(false, false, null, List.of(), List.of());
 
-    static Found denied(String why, List<String> replaces) {
-      return new Found(true, false, why, List.of(), replaces);
+    static Found denied(Denied denied, List<String> replaces) {
+      return new Found(true, false, denied, List.of(), replaces);
     }
 
     static Found limited(List<DescriptorCharge> charges, List<String> replaces) {
       return new Found(true, false, null, charges, replaces);
+    }
+  }
+
+  /**
+   * A descriptor that passes no limit.
+   *
+   * @param why the reason, for the client
+   * @param line the line of the rule that matches, 0 for none
+   * @param byRule whether the rule denies; otherwise no limit can be charged
+   */
+  record Denied(String why, int line, boolean byRule) {
+
+    /** Returns the denial of a descriptor that no limit can be charged for. */
+    static Denied unusable(String why) {
+      return new Denied(why, 0, false);
     }
   }
 
@@ -145,30 +161,39 @@ final class DescriptorCharges {
     return List.copyOf(refunds.values());
   }
 
+  /** Returns the file of the rules; empty for none. */
+  String file() {
+    return book.file();
+  }
+
   private Found meaning(RateLimitDescriptor descriptor) {
     List<DescriptorEntry> entries = new ArrayList<>(descriptor.getEntriesCount());
     for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
       entries.add(new DescriptorEntry(entry.getKey(), entry.getValue()));
     }
+    int line = 0;
     try {
       Optional<RuleMatch> match = book.match(request.getDomain(), entries);
       if (match.isPresent()) {
+        line = match.get().line();
         return ofRule(match.get(), descriptor);
       }
       return book.isRulesOnly(request.getDomain()) ? Found.UNMATCHED : ofName(entries, descriptor);
     } catch (InvalidIdException e) {
       boolean isText = RequestMessages.isText(descriptor);
-      return Found.denied(
-          isText ? String.valueOf(e.getMessage()) : RequestMessages.NOT_TEXT, List.of());
+      String why = isText ? String.valueOf(e.getMessage()) : RequestMessages.NOT_TEXT;
+      return Found.denied(new Denied(why, line, false), List.of());
     } catch (UnknownLimitException e) {
-      return Found.denied(String.valueOf(e.getMessage()), List.of());
+      return Found.denied(new Denied(String.valueOf(e.getMessage()), line, false), List.of());
     }
   }
 
   private Found ofRule(RuleMatch match, RateLimitDescriptor descriptor) {
     return switch (match.verdict()) {
       case UNLIMITED -> new Found(true, true, null, List.of(), match.replaces());
-      case DENIES -> Found.denied("a rule denies this descriptor", match.replaces());
+      case DENIES ->
+          Found.denied(
+              new Denied("a rule denies this descriptor", match.line(), true), match.replaces());
       case CHARGES -> {
         List<DescriptorCharge> charges = new ArrayList<>(match.charges().size());
         for (RuleCharge charge : match.charges()) {
@@ -176,7 +201,8 @@ final class DescriptorCharges {
             Transaction transaction = charge.transaction(limits);
             requireDefault.accept(transaction);
             charges.add(
-                charge(transaction, charge.cost(hits(descriptor)), charge.excess(), descriptor));
+                charge(transaction, charge.cost(hits(descriptor)), charge.excess(), descriptor)
+                    .matchedOn(match.line()));
           } catch (InvalidIdException | MissingDefaultException e) {
             if (!charge.shadow()) { // a charge in shadow refuses nobody
               throw e;
@@ -255,7 +281,7 @@ final class DescriptorCharges {
    * these. If the whole query failed instead, a proxy would let the request pass all other limits
    * too.
    */
-  private Found closed(String why) {
+  private Found closed(Denied why) {
     DescriptorCharge closed =
         new DescriptorCharge(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);
     all.add(closed);
@@ -306,13 +332,14 @@ final class DescriptorCharges {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
     if (!CurrentLimit.hasUnit(descriptor.getLimit())) {
       return closed(
-          "descriptors[%s].limit.unit: found %s, expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
-              .formatted(index, descriptor.getLimit().getUnitValue()));
+          Denied.unusable(
+              "descriptors[%s].limit.unit: found %s, expected SECOND, MINUTE, HOUR, DAY, MONTH or YEAR"
+                  .formatted(index, descriptor.getLimit().getUnitValue())));
     }
     Quota quota = CurrentLimit.quota(descriptor.getLimit());
     List<DescriptorCharge> ours = meant.charges();
     if (ours.isEmpty() && !RequestMessages.isText(descriptor)) {
-      return closed(RequestMessages.NOT_TEXT);
+      return closed(Denied.unusable(RequestMessages.NOT_TEXT));
     }
     LimitName limit = ours.isEmpty() ? OF_CALLER : ours.get(0).limit();
     if (quota == null) {
@@ -366,8 +393,9 @@ final class DescriptorCharges {
     private final @Nullable Transaction transaction;
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
-    private final @Nullable String closedWhy;
+    private final @Nullable Denied denied;
     private final int debt; // the bursts that the bucket may owe
+    private int line; // of the rule that matched, 0 for none
     private long cost;
     private long drained;
     private long owed;
@@ -383,7 +411,7 @@ final class DescriptorCharges {
       this.transaction = transaction;
       this.limit = transaction.name();
       this.closed = null;
-      this.closedWhy = null;
+      this.denied = null;
       this.debt = debt;
       this.cost = cost;
       this.drained = excess == Excess.DRAIN ? cost : 0;
@@ -394,12 +422,12 @@ final class DescriptorCharges {
      * Makes a closed charge, without a bucket: a limit of zero from the caller, a rule that denies,
      * or an id or limit that cannot be used.
      */
-    private DescriptorCharge(
-        LimitName limit, RateLimitOverride closed, @Nullable String closedWhy) {
+    private DescriptorCharge(LimitName limit, RateLimitOverride closed, @Nullable Denied denied) {
       this.transaction = null;
       this.limit = limit;
       this.closed = closed;
-      this.closedWhy = closedWhy;
+      this.denied = denied;
+      this.line = denied == null ? 0 : denied.line();
       this.debt = 0;
     }
 
@@ -408,7 +436,24 @@ final class DescriptorCharges {
       DescriptorCharge charge = new DescriptorCharge(other, cost, Excess.REJECT, debt);
       charge.drained = drained;
       charge.owed = owed;
-      return charge;
+      return charge.matchedOn(line);
+    }
+
+    /** Sets the line of the rule that matched. */
+    @CanIgnoreReturnValue
+    private DescriptorCharge matchedOn(int ruleLine) {
+      line = ruleLine;
+      return this;
+    }
+
+    /** Returns the line of the rule that matched, 0 for none. */
+    int line() {
+      return line;
+    }
+
+    /** Whether a rule denies the descriptor, whatever its limits say. */
+    boolean isDeniedByRule() {
+      return denied != null && denied.byRule();
     }
 
     private void add(DescriptorCharge more) {
@@ -507,7 +552,7 @@ final class DescriptorCharges {
 
     /** Returns why the charge is closed; null if it is open, or closed by a limit of zero. */
     @Nullable String closedWhy() {
-      return closedWhy;
+      return denied == null ? null : denied.why();
     }
 
     long cost() {

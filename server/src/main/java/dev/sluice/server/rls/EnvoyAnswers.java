@@ -5,6 +5,7 @@ import com.google.protobuf.ByteString;
 import com.google.protobuf.Value;
 import dev.sluice.Decision;
 import dev.sluice.Decision.DecidedBy;
+import dev.sluice.Transaction;
 import dev.sluice.envoy.HeaderValue;
 import dev.sluice.envoy.RateLimitDescriptor.RateLimitOverride;
 import dev.sluice.envoy.RateLimitResponse;
@@ -15,6 +16,8 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
+import dev.sluice.server.stats.Denials.Asked;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.HeaderProfile.State;
 import dev.sluice.web.ProblemDetails;
@@ -126,6 +129,30 @@ final class EnvoyAnswers {
         if (near > 0 && charge.cost() > 0) {
           meters.near(charge.limit().name(), Math.min(near, charge.cost()));
         }
+      }
+    }
+  }
+
+  /**
+   * Reports the charges that deny a request, unless it passes because of shadow mode.
+   *
+   * @param rules the file of the rules, empty for none
+   */
+  void report(Denials denials, String door, String rules) {
+    if (denials.isOff() || settings.shadow()) {
+      return;
+    }
+    for (DescriptorCharge charge : refusals) {
+      Asked asked =
+          new Asked(door, null, null, charge.line() == 0 ? null : rules + ":" + charge.line());
+      Decision decision = charge.decision();
+      Transaction transaction = decision == null ? null : decision.transaction();
+      if (decision == null || transaction == null) {
+        denials.reportWithoutLimit(charge.isDeniedByRule(), asked);
+      } else if (charge.neverFits()) {
+        denials.reportNeverFits(transaction, charge.cost(), asked);
+      } else {
+        denials.report(decision, () -> asked);
       }
     }
   }

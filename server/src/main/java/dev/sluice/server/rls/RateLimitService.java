@@ -21,6 +21,7 @@ import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;
@@ -114,13 +115,16 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     private final Settings settings;
     private final RlsMeters meters;
     private final AuditLog audit;
+    private final Denials denials;
 
-    RateLimitRequests(Limiter limiter, Settings settings, RlsMeters meters, AuditLog audit) {
+    RateLimitRequests(
+        Limiter limiter, Settings settings, RlsMeters meters, AuditLog audit, Denials denials) {
       this.limiter = limiter;
       this.async = limiter.async();
       this.settings = settings;
       this.meters = meters;
       this.audit = audit;
+      this.denials = denials;
     }
 
     /**
@@ -177,6 +181,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
           nothing -> {
             RateLimitResponse response = answer.response();
             answer.count(meters);
+            answer.report(denials, door, charges.file());
             return response;
           });
     }

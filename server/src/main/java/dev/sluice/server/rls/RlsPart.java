@@ -26,6 +26,7 @@ import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.Requests.StreamingService;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.web.HeaderProfile;
 import io.grpc.health.v1.HealthGrpc;
 import io.grpc.protobuf.services.ProtoReflectionServiceV1;
@@ -60,7 +61,9 @@ public final class RlsPart implements Part {
 
   private RlsPart(Builder builder) {
     this.meters = new RlsMeters(builder.meters);
-    this.requests = new RateLimitRequests(builder.limiter, builder.settings, meters, builder.audit);
+    this.requests =
+        new RateLimitRequests(
+            builder.limiter, builder.settings, meters, builder.audit, builder.denials);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
     this.ready = builder.ready;
@@ -158,6 +161,7 @@ public final class RlsPart implements Part {
     private final MeterRegistry meters;
     private Settings settings = Settings.of(OverridePolicy.ALLOW);
     private AuditLog audit = AuditLog.none();
+    private Denials denials = Denials.none();
 
     private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
       this.limiter = limiter;
@@ -197,6 +201,18 @@ public final class RlsPart implements Part {
     @CanIgnoreReturnValue
     public Builder audit(AuditLog log) {
       this.audit = log;
+      return this;
+    }
+
+    /**
+     * Sets the receiver of denials; none if not called.
+     *
+     * @param receiver the receiver
+     * @return this
+     */
+    @CanIgnoreReturnValue
+    public Builder denials(Denials receiver) {
+      this.denials = receiver;
       return this;
     }
 

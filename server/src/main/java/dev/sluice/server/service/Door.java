@@ -24,6 +24,7 @@ import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.OpenServer;
 import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.IOException;
@@ -75,6 +76,7 @@ interface Door {
    * @param runtime overrides and penalties that are set while the server runs
    * @param generations the generations of the watched files
    * @param tls encrypts the connections; null for no TLS
+   * @param denials receives the denials of the doors
    * @param traces begins and ends the spans of HTTP requests; does nothing if tracing is off
    */
   record DoorContext(
@@ -87,6 +89,7 @@ interface Door {
       RuntimeLimits runtime,
       Generations generations,
       @Nullable Tls tls,
+      Denials denials,
       Part traces) {}
 
   /**
@@ -216,11 +219,13 @@ interface Door {
               room.reservations(),
               room.ready(),
               room.access().audit(),
-              room.generations()),
+              room.generations(),
+              room.denials()),
           new AdminPart(room.runtime(), room.access().audit()),
           part,
           part.json(),
-          new ForwardAuthPart(room.limiter(), settings.clientAddress(), room.meters()),
+          new ForwardAuthPart(
+              room.limiter(), settings.clientAddress(), room.meters(), room.denials()),
           stats,
           metrics,
           room.traces());
@@ -322,6 +327,7 @@ interface Door {
       return RlsPart.builder(room.limiter(), ready, room.meters())
           .settings(settings)
           .audit(room.access().audit())
+          .denials(room.denials())
           .build();
     }
   }
@@ -345,6 +351,7 @@ interface Door {
       RespServer.Builder server =
           RespServer.builder(address, room.limiter(), room.reservations())
               .access(room.access())
+              .denials(room.denials())
               .tls(room.tls())
               .registry(room.meters());
       String version = RespDoor.class.getPackage().getImplementationVersion();

@@ -91,6 +91,8 @@ public record ServerConfig(
     writes.accept("override-store", control.overrideStore());
     String log = control.auditLog();
     writes.accept("audit-log", log == null || log.equals("-") ? null : Path.of(log));
+    DenialLogFile denials = telemetry.denialLog();
+    writes.accept("denial-log", denials == null ? null : denials.file());
     requireOther("limits", sources.files().limits(), written);
     requireOther("overrides", sources.files().overrides(), written);
     requireOther("names", sources.files().names(), written);
@@ -484,12 +486,38 @@ public record ServerConfig(
    *
    * @param topDenied whether the server keeps the ids that each limit denies most, in bounded
    *     memory, for administrators; ids are often personal data
+   * @param denialLog the log of denials, null for none
    * @param otlp where metrics and traces are sent, null for nowhere
    */
-  public record Telemetry(boolean topDenied, @Nullable OtlpSettings otlp) {
+  public record Telemetry(
+      boolean topDenied, @Nullable DenialLogFile denialLog, @Nullable OtlpSettings otlp) {
 
     /** No further telemetry. */
     public static final Telemetry NONE = new Telemetry(false, null);
+
+    /**
+     * Makes settings without a log of denials.
+     *
+     * @param topDenied whether the server keeps the ids that each limit denies most
+     * @param otlp where metrics and traces are sent, null for nowhere
+     */
+    public Telemetry(boolean topDenied, @Nullable OtlpSettings otlp) {
+      this(topDenied, null, otlp);
+    }
+  }
+
+  /**
+   * The log of denials.
+   *
+   * @param target the file, "-" for standard error
+   * @param showsIds whether the log has the ids themselves; otherwise it has their keyed hashes
+   */
+  public record DenialLogFile(String target, boolean showsIds) {
+
+    /** Returns the file; null for standard error. */
+    @Nullable Path file() {
+      return target.equals("-") ? null : Path.of(target);
+    }
   }
 
   /** Thrown when a service cannot start with one of its settings. */

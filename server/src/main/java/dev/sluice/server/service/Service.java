@@ -14,6 +14,7 @@ import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.server.http.HttpPart.BuildInfo;
@@ -25,17 +26,21 @@ import dev.sluice.server.net.Part;
 import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.Door.GrpcDoor;
 import dev.sluice.server.service.Door.HttpDoor;
 import dev.sluice.server.service.Door.OpenDoors;
 import dev.sluice.server.service.Door.RespDoor;
 import dev.sluice.server.service.ReloadLog.GenerationMeters;
 import dev.sluice.server.service.ServerConfig.ConfigException;
+import dev.sluice.server.service.ServerConfig.DenialLogFile;
 import dev.sluice.server.service.ServerConfig.Snapshot;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.Service.ShutdownStack;
 import dev.sluice.server.service.StoreAccess.NumberedServers;
 import dev.sluice.server.service.StoreAccess.Stores;
+import dev.sluice.server.stats.DenialLog;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.tls.EndOfCertificate;
@@ -174,7 +179,15 @@ public final class Service implements AutoCloseable {
             }
             : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
-    Limiter limiter = limiter(config, limits, store, metrics.metrics(), topDenied);
+    Denials denials = Denials.to(AccessSetup.denialLog(config, meters, started));
+    List<LimiterObserver> observers = new ArrayList<>(List.of(metrics.metrics()));
+    if (topDenied != null) {
+      observers.add(topDenied);
+    }
+    if (!denials.isOff()) {
+      observers.add(denials);
+    }
+    Limiter limiter = limiter(config, limits, store, LimiterObserver.all(observers));
     Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
@@ -193,6 +206,7 @@ public final class Service implements AutoCloseable {
             runtime,
             generations,
             tls,
+            denials,
             traces(config, meters, started));
     OpenDoors doors = new OpenDoors();
     started.add(doors::close);
@@ -330,13 +344,7 @@ public final class Service implements AutoCloseable {
   }
 
   private static Limiter limiter(
-      ServerConfig config,
-      CurrentLimits limits,
-      BucketStore store,
-      LimiterObserver metrics,
-      @Nullable TopDenied topDenied) {
-    LimiterObserver observer =
-        topDenied == null ? metrics : LimiterObserver.all(List.of(metrics, topDenied));
+      ServerConfig config, CurrentLimits limits, BucketStore store, LimiterObserver observer) {
     Storage storage = config.storage();
     Limiter.Builder limiter =
         Limiter.builder(limits, store)
@@ -424,7 +432,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** Starts access control and the audit log. */
+  /** Starts access control, the audit log and the log of denials. */
   private static final class AccessSetup {
 
     private AccessSetup() {}
@@ -452,17 +460,37 @@ public final class Service implements AutoCloseable {
     }
 
     private static AuditLog audit(@Nullable String target, MeterRegistry meters) {
-      if (target == null) {
-        return AuditLog.none();
+      return target == null
+          ? AuditLog.none()
+          : AuditLog.to(lines("audit-log", target, AuditLog.KIND, meters));
+    }
+
+    /** Starts the log of denials; null for none. */
+    static @Nullable DenialLog denialLog(
+        ServerConfig config, MeterRegistry meters, ShutdownStack started) {
+      DenialLogFile file = config.telemetry().denialLog();
+      if (file == null) {
+        return null;
       }
+      TokenKey key = config.storage().tokenKey().derived("denial log");
+      DenialLog log =
+          DenialLog.start(
+              lines("denial-log", file.target(), DenialLog.KIND, meters),
+              file.showsIds() ? id -> id : key::hash);
+      started.add(log::close);
+      return log;
+    }
+
+    private static JsonLines lines(
+        String setting, String target, JsonLines.Kind kind, MeterRegistry meters) {
       if (target.equals("-")) {
-        return AuditLog.of(System.err, meters);
+        return JsonLines.of(System.err, kind, meters);
       }
       try {
-        return AuditLog.of(Path.of(target), meters);
+        return JsonLines.of(Path.of(target), kind, meters);
       } catch (IOException e) {
         throw new ConfigException(
-            "audit-log",
+            setting,
             "%s: cannot be written (%s); name a file in a folder where the server may write"
                 .formatted(target, reason(e)),
             e);

@@ -14,6 +14,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.net.Requests.HeldAnswers;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
@@ -126,7 +127,8 @@ final class DecisionPiecesTest {
 
   private DecisionStream stream(BucketStore from) {
     LimiterCalls acts =
-        new LimiterCalls(Limiter.of(SampleFixture.limits(), from), AuditLog.none(), "http");
+        new LimiterCalls(
+            Limiter.of(SampleFixture.limits(), from), AuditLog.none(), Denials.none(), "http");
     return new DecisionStream(acts, Caller.anybody("here"), client.response, tasks::add, held);
   }
 

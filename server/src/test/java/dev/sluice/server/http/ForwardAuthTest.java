@@ -16,6 +16,7 @@ import dev.sluice.server.Aside;
 import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
@@ -118,7 +119,7 @@ final class ForwardAuthTest {
     server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
-            .part(new ForwardAuthPart(limiter, client, meters))
+            .part(new ForwardAuthPart(limiter, client, meters, Denials.none()))
             .start();
   }
 

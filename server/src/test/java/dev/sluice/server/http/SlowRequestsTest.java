@@ -20,6 +20,7 @@ import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -102,7 +103,8 @@ final class SlowRequestsTest {
                     new Reservations(limiter, store, TokenKey.random()),
                     this::ask,
                     audit,
-                    generations))
+                    generations,
+                    Denials.none()))
             .part(new AdminPart(runtime, audit))
             .part(new MetricsPart(limits, store))
             .part(new Arrivals())

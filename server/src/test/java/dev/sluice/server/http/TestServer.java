@@ -18,6 +18,7 @@ import dev.sluice.server.http.HttpPart.StatsPart;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import dev.sluice.web.ClientAddress;
@@ -66,7 +67,7 @@ final class TestServer implements AutoCloseable {
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
             .part(new AdminPart(runtime, AuditLog.none()))
-            .part(new ForwardAuthPart(limiter, ClientAddress.direct(), meters))
+            .part(new ForwardAuthPart(limiter, ClientAddress.direct(), meters, Denials.none()))
             .part(new StatsPart(state, null))
             .part(new MetricsPart(new CurrentLimits(limits), store))
             .idleTimeout(idle)

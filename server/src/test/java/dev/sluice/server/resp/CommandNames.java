@@ -4,6 +4,7 @@ package dev.sluice.server.resp;
 import dev.sluice.Limiter;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.stats.Denials;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -17,7 +18,7 @@ public final class CommandNames {
     ConnectionCommands connection = new ConnectionCommands("test", () -> "");
     Map<String, String> needs = new TreeMap<>();
     for (Command command :
-        RespServer.commands(limiter, AuditLog.none(), reservations, connection)) {
+        RespServer.commands(limiter, AuditLog.none(), Denials.none(), reservations, connection)) {
       needs.put(command.name(), command.need().word());
     }
     return needs;

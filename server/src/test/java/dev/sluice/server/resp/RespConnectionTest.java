@@ -12,6 +12,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Permission;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.resp.Command.CommandTable;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
@@ -233,7 +234,9 @@ final class RespConnectionTest {
       Limiter limiter = Limiter.of(none, BucketStore.inMemory(new ManualTime()));
       RespConnectionTest test = new RespConnectionTest();
       Wire measured = new Wire();
-      var unused = test.connect(measured, new CommandTable(new ThrottleCommands(limiter).all()));
+      var unused =
+          test.connect(
+              measured, new CommandTable(new ThrottleCommands(limiter, Denials.none()).all()));
       byte[] read = throttles().getBytes(StandardCharsets.US_ASCII);
       long least = Long.MAX_VALUE;
       for (int i = 0; i < MOST_READS && least > MOST_BYTES_OF_A_READ; i++) {

@@ -16,6 +16,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.resp.RespClient.Failure;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
@@ -477,8 +478,8 @@ final class RespServerTest {
   private static List<Command> commands() {
     BucketStore store = BucketStore.inMemory();
     Limiter limiter = Limiter.of(limits(), store);
-    LimitCommands limits = new LimitCommands(limiter, AuditLog.none());
-    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter).all());
+    LimitCommands limits = new LimitCommands(limiter, AuditLog.none(), Denials.none());
+    List<Command> all = new ArrayList<>(new ThrottleCommands(limiter, Denials.none()).all());
     all.addAll(limits.all());
     all.addAll(
         new ReservationCommands(limits, new Reservations(limiter, store, TokenKey.random())).all());

@@ -20,6 +20,7 @@ import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.GrpcDoor;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
@@ -68,6 +69,7 @@ final class GrpcDoorTest {
         RuntimeLimits.inMemory(limits, store),
         new Generations(),
         null,
+        Denials.none(),
         traces);
   }
 }

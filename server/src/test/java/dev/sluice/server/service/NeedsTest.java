@@ -29,6 +29,7 @@ import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.Door.HttpDoor;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -64,6 +65,7 @@ class NeedsTest {
         RuntimeLimits.inMemory(limits, store),
         new Generations(),
         null,
+        Denials.none(),
         server -> {});
   }
 

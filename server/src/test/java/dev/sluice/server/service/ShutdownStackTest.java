@@ -14,6 +14,7 @@ import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.Door.OpenDoors;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.service.Service.ShutdownStack;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetSocketAddress;
@@ -58,6 +59,7 @@ class ShutdownStackTest {
             RuntimeLimits.inMemory(limiter.limits(), store),
             new Generations(),
             null,
+            Denials.none(),
             server -> {});
     doors.open(new Recorded("http", 1), room);
     doors.open(new Recorded("resp", 2), room);

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.base;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.MeterRegistry;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * An append-only file of JSON lines, such as the audit log.
+ *
+ * <p>One thread writes; callers never wait for a disk. The file is opened for each write, so
+ * logrotate may rename it at any time, without a signal. Lines that cannot be written are counted,
+ * and this is logged once until writing works again. Thread-safe.
+ */
+public final class JsonLines implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(JsonLines.class);
+
+  /** Escapes non-ASCII and control characters, so that no text can imitate another line. */
+  private static final JsonFactory JSON =
+      JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
+
+  private static final int MOST_WAITING = 4096;
+  private static final int SHOWN = 200;
+  private static final long OPEN_SECONDS = 2;
+  private static final long CLOSE_SECONDS = 5;
+  private static final byte[] END = new byte[0];
+
+  private final BlockingQueue<byte[]> lines = new ArrayBlockingQueue<>(MOST_WAITING);
+  private final Target target;
+  private final String name;
+  private final Counter written;
+  private final Counter lost;
+  private final Thread thread;
+  private final AtomicBoolean full = new AtomicBoolean();
+  private boolean failing; // used by the thread only
+
+  private JsonLines(Target target, String name, Kind kind, MeterRegistry meters) {
+    this.target = target;
+    this.name = "the %s %s".formatted(kind.what, name);
+    this.written =
+        Counter.builder(kind.meter + ".written")
+            .description("Lines of the %s that were written".formatted(kind.what))
+            .register(meters);
+    this.lost =
+        Counter.builder(kind.meter + ".lost")
+            .description("Lines of the %s that could not be written".formatted(kind.what))
+            .register(meters);
+    this.thread = new Thread(this::run, kind.thread);
+    this.thread.setDaemon(true);
+  }
+
+  /**
+   * What the lines are.
+   *
+   * @param what the log in words, such as {@code audit log}
+   * @param meter the start of the names of the meters
+   * @param thread the name of the writing thread
+   */
+  public record Kind(String what, String meter, String thread) {}
+
+  /** Writes the fields of a line. */
+  public interface Fields {
+
+    /**
+     * Writes the fields.
+     *
+     * @param json the generator, within an object
+     * @throws IOException never, since it writes to memory
+     */
+    void write(JsonGenerator json) throws IOException;
+  }
+
+  /** The target of lines, opened for each write and closed after it. */
+  private interface Target {
+    OutputStream open() throws IOException;
+  }
+
+  /**
+   * Starts to append to a file, and tests that this works. Waits for the file at most two seconds.
+   *
+   * @param file the file, created if it is missing. A pipe must have a reader
+   * @param kind what the lines are
+   * @param meters the registry for the meters
+   * @return the lines; the caller must close them
+   * @throws IOException if the file cannot be appended to
+   */
+  public static JsonLines of(Path file, Kind kind, MeterRegistry meters) throws IOException {
+    tryOut(file, kind);
+    return started(new JsonLines(() -> open(file), file.toString(), kind, meters));
+  }
+
+  /**
+   * Tests the file on another thread: an interrupt does not end the opening of a pipe without a
+   * reader, or of a file on a dead mount.
+   */
+  private static void tryOut(Path file, Kind kind) throws IOException {
+    FutureTask<Boolean> opening =
+        new FutureTask<>(
+            () -> {
+              open(file).close();
+              return true;
+            });
+    Thread thread = new Thread(opening, kind.thread + "-open");
+    thread.setDaemon(true);
+    thread.start();
+    try {
+      opening.get(OPEN_SECONDS, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new IOException(
+          "it does not answer (given up after %s s); if it is a pipe, start its reader first"
+              .formatted(OPEN_SECONDS),
+          e);
+    } catch (ExecutionException e) {
+      throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new InterruptedIOException("the opening was interrupted");
+    }
+  }
+
+  /**
+   * Starts to write to a stream, such as standard error, and never closes it.
+   *
+   * @param stream the stream
+   * @param kind what the lines are
+   * @param meters the registry for the meters
+   * @return the lines; the caller must close them
+   */
+  public static JsonLines of(OutputStream stream, Kind kind, MeterRegistry meters) {
+    OutputStream unclosed =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            stream.write(b);
+          }
+
+          @Override
+          public void write(byte[] bytes, int offset, int length) throws IOException {
+            stream.write(bytes, offset, length);
+          }
+
+          @Override
+          public void close() throws IOException {
+            stream.flush();
+          }
+        };
+    return started(new JsonLines(() -> unclosed, "standard error", kind, meters));
+  }
+
+  private static JsonLines started(JsonLines lines) {
+    lines.thread.start();
+    return lines;
+  }
+
+  private static OutputStream open(Path file) throws IOException {
+    if (!Files.exists(file)) {
+      createForTheOwner(file);
+    }
+    return Files.newOutputStream(
+        file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
+  }
+
+  /** Creates the file so that only its owner can read it, since logs have ids and addresses. */
+  private static void createForTheOwner(Path file) throws IOException {
+    try {
+      Files.createFile(
+          file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
+    } catch (FileAlreadyExistsException | UnsupportedOperationException e) {
+      // Ignored: the file exists by now, or its file system has no POSIX permissions.
+    }
+  }
+
+  /**
+   * Adds a line. It is lost if too many lines wait for the disk.
+   *
+   * @param fields writes the fields of the line
+   */
+  public void add(Fields fields) {
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (JsonGenerator json = JSON.createGenerator(bytes)) {
+      json.writeStartObject();
+      fields.write(json);
+      json.writeEndObject();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // cannot happen: it is memory
+    }
+    bytes.write('\n');
+    add(bytes.toByteArray());
+  }
+
+  /**
+   * Cuts a text that a client may have written, to a length for a line.
+   *
+   * @param text the text
+   * @return its first 200 characters
+   */
+  public static String shown(String text) {
+    return text.length() > SHOWN ? text.substring(0, SHOWN) + "…" : text;
+  }
+
+  private void add(byte[] line) {
+    if (!lines.offer(line)) {
+      lost.increment();
+      if (full.compareAndSet(false, true)) {
+        log.error(
+            "{} cannot be written: {} lines wait and further ones are lost; check the"
+                + " disk or the reader of the pipe",
+            name,
+            MOST_WAITING);
+      }
+    }
+  }
+
+  private void run() {
+    boolean ended = false;
+    while (!ended) {
+      try {
+        ended = writeNext();
+      } catch (Throwable e) {
+        // Even the failure could not be logged; the next lines are tried anyway.
+      }
+    }
+  }
+
+  /** Waits for lines, and writes them. Returns whether the log was closed. */
+  private boolean writeNext() {
+    List<byte[]> batch = new ArrayList<>();
+    boolean ended = false;
+    try {
+      batch.add(lines.take());
+    } catch (InterruptedException e) {
+      ended = true;
+    }
+    lines.drainTo(batch);
+    ended |= batch.removeIf(line -> line.length == 0);
+    if (!batch.isEmpty()) {
+      write(batch);
+    }
+    return ended;
+  }
+
+  private void write(List<byte[]> batch) {
+    try (OutputStream out = target.open()) {
+      ByteArrayOutputStream all = new ByteArrayOutputStream();
+      batch.forEach(all::writeBytes);
+      out.write(all.toByteArray());
+    } catch (Throwable e) { // an Error must not end the only writer
+      failed(batch.size(), e);
+      return;
+    }
+    written.increment(batch.size());
+    if (full.getAndSet(false) || failing) {
+      log.info("{} is written again", name);
+    }
+    failing = false;
+  }
+
+  private void failed(int batch, Throwable failure) {
+    lost.increment(batch);
+    if (!failing) {
+      failing = true;
+      log.error(
+          "{} cannot be written, its lines are lost until it can: {}", name, failure.toString());
+    }
+    OutOfMemory.report(failure);
+  }
+
+  /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */
+  @Override
+  public void close() {
+    try {
+      if (!lines.offer(END, CLOSE_SECONDS, TimeUnit.SECONDS)) {
+        thread.interrupt();
+      }
+      thread.join(TimeUnit.SECONDS.toMillis(CLOSE_SECONDS));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.stats;
+
+import com.fasterxml.jackson.core.JsonGenerator;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.sluice.server.base.JsonLines;
+import dev.sluice.server.base.JsonLines.Kind;
+import dev.sluice.server.base.Periodic;
+import dev.sluice.server.stats.Denials.Denial;
+import dev.sluice.wire.DecisionWriter;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * A log of denials as JSON lines: at most {@link #MOST_A_SECOND} a second for each limit. A line of
+ * its own reports how many further denials of a limit were left out. Thread-safe; never blocks.
+ */
+public final class DenialLog implements AutoCloseable {
+
+  /** What the lines are. */
+  public static final Kind KIND = new Kind("denial log", "sluice.denial.log", "sluice-denials");
+
+  /** The most lines of one limit in a second. */
+  static final int MOST_A_SECOND = 10;
+
+  private static final Logger log = LoggerFactory.getLogger(DenialLog.class);
+
+  private final JsonLines lines;
+  private final UnaryOperator<String> ids;
+  private final LongSupplier nanoTime;
+  private final Map<Source, Pace> paces = new ConcurrentHashMap<>();
+  private final ScheduledExecutorService clock =
+      Executors.newSingleThreadScheduledExecutor(
+          task -> {
+            Thread thread = new Thread(task, "sluice-denials-left-out");
+            thread.setDaemon(true);
+            return thread;
+          });
+
+  DenialLog(JsonLines lines, UnaryOperator<String> ids, LongSupplier nanoTime) {
+    this.lines = lines;
+    this.ids = ids;
+    this.nanoTime = nanoTime;
+  }
+
+  /**
+   * Starts a log.
+   *
+   * @param lines the lines, which the log closes
+   * @param ids returns the text that stands for an id, such as its hash
+   * @return the log; the caller must close it
+   */
+  public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
+    DenialLog started = new DenialLog(lines, ids, System::nanoTime);
+    Runnable report = Periodic.task(log, "reporting the denials that were left out", started::tick);
+    var unused = started.clock.scheduleAtFixedRate(report, 1, 1, TimeUnit.SECONDS);
+    return started;
+  }
+
+  /** The limit that denied; without a limit, the rule that matched, if any. */
+  private record Source(@Nullable String limit, @Nullable String rule) {
+
+    static Source of(Denial denial) {
+      String limit = denial.limit();
+      return new Source(limit, limit == null ? denial.asked().rule() : null);
+    }
+  }
+
+  void add(Denial denial) {
+    Pace pace = paces.computeIfAbsent(Source.of(denial), source -> new Pace());
+    if (pace.passes(nanoTime.getAsLong())) {
+      lines.add(json -> write(denial, json));
+    }
+  }
+
+  private void write(Denial denial, JsonGenerator json) throws IOException {
+    json.writeStringField("at", denial.at().toString());
+    json.writeStringField("door", denial.asked().door());
+    writeText("method", denial.asked().method(), json);
+    writeText("path", denial.asked().path(), json);
+    writeText("rule", denial.asked().rule(), json);
+    writeText("limit", denial.limit(), json);
+    if (denial.limit() != null) {
+      writeText("id", ids.apply(Objects.requireNonNullElse(denial.id(), "")), json);
+      json.writeNumberField("cost", denial.cost());
+      if (denial.retryInNanos() > 0) {
+        DecisionWriter.writeSeconds("retryInSeconds", denial.retryInNanos(), json);
+      }
+    }
+    json.writeStringField("decidedBy", denial.decidedBy());
+    if (denial.penalized()) {
+      json.writeBooleanField("penalty", true);
+    }
+  }
+
+  private static void writeText(String field, @Nullable String text, JsonGenerator json)
+      throws IOException {
+    if (text != null) {
+      json.writeStringField(field, JsonLines.shown(text));
+    }
+  }
+
+  /** Reports what was left out in the seconds that have ended. */
+  void tick() {
+    long now = nanoTime.getAsLong();
+    paces.forEach((source, pace) -> leftOut(source, pace.takeLeftOut(now, false)));
+  }
+
+  private void leftOut(Source source, long count) {
+    if (count > 0) {
+      lines.add(
+          json -> {
+            json.writeStringField("at", Instant.now().toString());
+            writeText("rule", source.rule(), json);
+            writeText("limit", source.limit(), json);
+            json.writeNumberField("leftOut", count);
+          });
+    }
+  }
+
+  /** Reports what was left out, and writes the queued lines. Blocks up to ten seconds. */
+  @Override
+  public void close() {
+    clock.shutdownNow();
+    long now = nanoTime.getAsLong();
+    paces.forEach((source, pace) -> leftOut(source, pace.takeLeftOut(now, true)));
+    lines.close();
+  }
+
+  /** The lines of one limit in the current second. */
+  private static final class Pace {
+
+    private static final long SECOND = TimeUnit.SECONDS.toNanos(1);
+
+    @GuardedBy("this")
+    private long startNanos;
+
+    @GuardedBy("this")
+    private int passed;
+
+    @GuardedBy("this")
+    private long leftOut;
+
+    synchronized boolean passes(long nowNanos) {
+      if (passed == 0 || nowNanos - startNanos >= SECOND) {
+        startNanos = nowNanos;
+        passed = 0;
+      }
+      if (passed < MOST_A_SECOND) {
+        passed++;
+        return true;
+      }
+      leftOut++;
+      return false;
+    }
+
+    /** Returns how many denials were left out and not yet reported, if their second has ended. */
+    synchronized long takeLeftOut(long nowNanos, boolean always) {
+      if (!always && nowNanos - startNanos < SECOND) {
+        return 0;
+      }
+      long taken = leftOut;
+      leftOut = 0;
+      return taken;
+    }
+  }
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.stats;
+
+import dev.sluice.Decision;
+import dev.sluice.LimiterObserver;
+import dev.sluice.Transaction;
+import dev.sluice.limit.LimitName;
+import java.time.Instant;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Receives the denials of all doors, for the {@linkplain DenialLog log of denials}.
+ *
+ * <p>Each door reports its own denials, since only the door knows the request. The exception is
+ * {@link #spent}: only the Redis protocol decides many spends at a time, so the limiter reports
+ * these. Trials in shadow refuse nobody, and checks serve to ask, so both are left out.
+ * Thread-safe; never blocks.
+ */
+public final class Denials implements LimiterObserver {
+
+  private static final Denials NONE = new Denials(null);
+
+  /** The word in {@link Denial#decidedBy} for a rule that denies whatever the limits say. */
+  private static final String RULE = "rule";
+
+  /** The word in {@link Denial#decidedBy} for a request that no limit can be charged for. */
+  private static final String REQUEST = "request";
+
+  private final @Nullable DenialLog log;
+
+  private Denials(@Nullable DenialLog log) {
+    this.log = log;
+  }
+
+  /**
+   * Returns a receiver that discards everything.
+   *
+   * @return the receiver
+   */
+  public static Denials none() {
+    return NONE;
+  }
+
+  /**
+   * Returns a receiver that passes denials on.
+   *
+   * @param log the log, null for none
+   * @return the receiver
+   */
+  public static Denials to(@Nullable DenialLog log) {
+    return log == null ? NONE : new Denials(log);
+  }
+
+  /**
+   * Whether denials are discarded, so that nobody needs to report any.
+   *
+   * @return true if nothing is kept or logged
+   */
+  public boolean isOff() {
+    return log == null;
+  }
+
+  /**
+   * What a door knows about a request, besides the decision.
+   *
+   * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
+   * @param method the method of the client's request, null if the door does not know it
+   * @param path its path without the query, null if the door does not know it
+   * @param rule the file and line of the rule that matched, null for none
+   */
+  public record Asked(
+      String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
+
+    /** A request of a Redis client. */
+    private static final Asked RESP = at("resp");
+
+    /**
+     * Returns a request about which only the door is known.
+     *
+     * @param door the door
+     * @return the request
+     */
+    public static Asked at(String door) {
+      return new Asked(door, null, null, null);
+    }
+  }
+
+  /**
+   * One denial.
+   *
+   * @param at when this server denied
+   * @param asked the request
+   * @param limit the name of the limit, null if no limit denied
+   * @param id the bucket's canonical id, null if no limit denied
+   * @param cost the tokens that the request needed
+   * @param retryInNanos the wait until the same cost can be spent; 0 if waiting does not help
+   * @param decidedBy {@code store}, the word of a failure rule, {@code rule} or {@code request}
+   * @param penalized whether a penalty made the bucket count as empty
+   */
+  record Denial(
+      Instant at,
+      Asked asked,
+      @Nullable String limit,
+      @Nullable String id,
+      long cost,
+      long retryInNanos,
+      String decidedBy,
+      boolean penalized) {
+
+    static Denial of(Decision part, Transaction transaction, Asked asked) {
+      return new Denial(
+          Instant.now(),
+          asked,
+          transaction.name().name(),
+          transaction.id(),
+          transaction.cost(),
+          part.retryInNanos(),
+          part.decidedBy().word(),
+          part.penalty() != null);
+    }
+  }
+
+  /**
+   * Reports the denied parts of a decision; does nothing for an allowance.
+   *
+   * @param decision the decision on one transaction or on a batch
+   * @param asked supplies the request; called only for a denial
+   */
+  public void report(Decision decision, Supplier<Asked> asked) {
+    if (isOff() || decision.allowed()) {
+      return;
+    }
+    Asked request = asked.get();
+    for (Decision part : decision.parts()) {
+      Transaction transaction = part.transaction();
+      if (part.denied() && transaction != null && !transaction.isShadow()) {
+        add(Denial.of(part, transaction, request));
+      }
+    }
+  }
+
+  /**
+   * Reports a request that needs more tokens than its limit can ever have.
+   *
+   * @param transaction the transaction, with any cost
+   * @param cost the cost of the request
+   * @param asked the request
+   */
+  public void reportNeverFits(Transaction transaction, long cost, Asked asked) {
+    add(
+        new Denial(
+            Instant.now(),
+            asked,
+            transaction.name().name(),
+            transaction.id(),
+            cost,
+            0,
+            REQUEST,
+            false));
+  }
+
+  /**
+   * Reports a request that was denied without a limit.
+   *
+   * @param byRule whether a rule denies it; otherwise no limit can be charged for it, for example
+   *     because a value makes no id
+   * @param asked the request
+   */
+  public void reportWithoutLimit(boolean byRule, Asked asked) {
+    add(new Denial(Instant.now(), asked, null, null, 0, 0, byRule ? RULE : REQUEST, false));
+  }
+
+  private void add(Denial denial) {
+    if (log != null) {
+      log.add(denial);
+    }
+  }
+
+  @Override
+  public void spent(LimitName limit, Spent spends, long elapsedNanos) {
+    for (int i = 0; i < spends.count(); i++) {
+      if (!spends.allowed(i)) {
+        report(spends.decision(i), () -> Asked.RESP);
+      }
+    }
+  }
+}
