@@ -37,8 +37,20 @@ public final class LocalPostgres {
 
   private static int port;
   private static int databases;
+  private static boolean usesDisk;
 
   private LocalPostgres() {}
+
+  /**
+   * Makes the server write to its disk before a commit ends, as in production; by default it does
+   * not, which is faster. Call this before the first database is created.
+   */
+  public static synchronized void useDisk() {
+    if (port != 0) {
+      throw new IllegalStateException("the server has started already");
+    }
+    usesDisk = true;
+  }
 
   /**
    * Creates a database.
@@ -91,8 +103,12 @@ public final class LocalPostgres {
   private static int startMavens() throws IOException {
     Path folder = Files.createTempDirectory("sluice-postgres");
     Path data = folder.resolve("data");
-    EmbeddedPostgres postgres =
-        EmbeddedPostgres.builder().setDataDirectory(data).setCleanDataDirectory(false).start();
+    EmbeddedPostgres.Builder builder =
+        EmbeddedPostgres.builder().setDataDirectory(data).setCleanDataDirectory(false);
+    if (usesDisk) {
+      builder.setServerConfig("fsync", "on").setServerConfig("synchronous_commit", "on");
+    }
+    EmbeddedPostgres postgres = builder.start();
     atExit(
         () -> {
           postgres.close();
@@ -106,7 +122,7 @@ public final class LocalPostgres {
     String data = folder.resolve("data").toString();
     String log = folder.resolve("log").toString();
     int free = freePort();
-    String options = "-F -h 127.0.0.1 -p %s -k %s".formatted(free, folder);
+    String options = "%s-h 127.0.0.1 -p %s -k %s".formatted(usesDisk ? "" : "-F ", free, folder);
     String control = bin.resolve("pg_ctl").toString();
     if (isRoot()) {
       run(List.of("chown", NOBODY, folder.toString()));

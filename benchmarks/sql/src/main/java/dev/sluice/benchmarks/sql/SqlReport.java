@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.sql;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.benchmarks.report.Figure;
+import dev.sluice.benchmarks.report.Goal;
+import dev.sluice.benchmarks.sql.Load.Round;
+import dev.sluice.postgres.PostgresUrl;
+import dev.sluice.testkit.servers.LocalPostgres;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Implements {@code ./sluice bench sql}: compares the PostgreSQL store with Bucket4j's managers on
+ * as many connections. In each row the subjects take turns, several times, in one process; a figure
+ * is the median of the rounds. Prints each row when it is done.
+ */
+public final class SqlReport {
+
+  private static final String USAGE =
+      """
+      Usage: sluice bench sql [SECONDS] [--connections N] [--url URL] [--out FILE]
+        SECONDS          for each figure and round (default: 2)
+        --connections N  of each subject (default: 2)
+        --url URL        a PostgreSQL in place of one from Maven; the schemas
+                         sluice_bench_unlogged and sluice_bench_logged are replaced
+        --out FILE       where the rows go as JSON, as in benchmarks/results
+      """;
+
+  /** A field, since a logger that nobody holds forgets its level. */
+  private static final Logger STORE_LOG = Logger.getLogger("dev.sluice");
+
+  private static final int ROUNDS = 3;
+  private static final int KEYS = 10_000;
+  private static final double MICROS_PER_MILLI = 1_000;
+
+  private final double seconds;
+  private final int connections;
+  private final String url;
+  private final List<Goal> goals = new ArrayList<>();
+  private final List<String> json = new ArrayList<>();
+
+  private SqlReport(double seconds, int connections, String url) {
+    this.seconds = seconds;
+    this.connections = connections;
+    this.url = url;
+  }
+
+  /**
+   * Measures all rows, then compares them with the goals.
+   *
+   * @param args as in the usage
+   * @throws Exception if the database fails
+   */
+  public static void main(String[] args) throws Exception {
+    double seconds = 2;
+    int connections = 2;
+    String url = null;
+    Path out = null;
+    for (int i = 0; i < args.length; i++) {
+      switch (args[i]) {
+        case "--connections" -> connections = (int) number(value(args, ++i));
+        case "--url" -> url = value(args, ++i);
+        case "--out" -> out = Path.of(value(args, ++i));
+        case "--help", "-h" -> {
+          System.out.print(USAGE);
+          return;
+        }
+        default -> seconds = number(args[i]);
+      }
+    }
+    STORE_LOG.setLevel(Level.WARNING);
+    if (url == null) {
+      LocalPostgres.useDisk();
+      url = LocalPostgres.newDatabase();
+    }
+    SqlReport report = new SqlReport(seconds, connections, url);
+    report.run();
+    if (out != null) {
+      report.write(out);
+    }
+  }
+
+  private static String value(String[] args, int at) {
+    if (at == args.length) {
+      throw usage(args[at - 1] + ": found nothing, expected a value");
+    }
+    return args[at];
+  }
+
+  private static double number(String text) {
+    if (!text.matches("[1-9][0-9]{0,3}|0[.][0-9]{1,3}")) {
+      throw usage("found " + text + ", expected a number");
+    }
+    return Double.parseDouble(text);
+  }
+
+  private static RuntimeException usage(String message) {
+    System.err.printf("sluice bench sql: %s%n%n%s", message, USAGE);
+    System.exit(2);
+    throw new IllegalStateException(message);
+  }
+
+  private void run() throws SQLException, InterruptedException {
+    System.out.printf(
+        "PostgreSQL %s, fsync %s, %d connections for each subject, %s processors, Java %s%n",
+        setting("server_version"),
+        setting("fsync"),
+        connections,
+        Runtime.getRuntime().availableProcessors(),
+        Runtime.version().feature());
+    System.out.println("decisions/s (lowest to highest round; p50 / p99 in ms)");
+    DataSource unlogged = schema("sluice_bench_unlogged", "");
+    DataSource logged = schema("sluice_bench_logged", "&options=-c%20synchronous_commit=on");
+    beside("1 caller", unlogged, false, new Load(1, KEYS, 0), 1, 3);
+    besideSelectOne(unlogged);
+    double peak = beside("64 callers, 10,000 keys", unlogged, false, new Load(64, KEYS, 0), 1, 15);
+    atHalf(unlogged, peak / 2);
+    beside("64 callers, one hot key", unlogged, false, new Load(64, 1, 0), 1, 15);
+    beside("64 callers, batches of 3 limits", unlogged, false, new Load(64, KEYS, 0), 3, 10);
+    beside("64 callers, synchronous commit", logged, true, new Load(64, KEYS, 0), 1, 15);
+    System.out.println();
+    goals.forEach(goal -> System.out.println(goal.line()));
+  }
+
+  private String setting(String name) throws SQLException {
+    try (Connection connection = PostgresUrl.dataSource(url).getConnection();
+        Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SHOW " + name)) {
+      return rows.next() ? rows.getString(1) : "";
+    }
+  }
+
+  private DataSource schema(String name, String options) throws SQLException {
+    try (Connection connection = PostgresUrl.dataSource(url).getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("DROP SCHEMA IF EXISTS " + name + " CASCADE");
+      statement.execute("CREATE SCHEMA " + name);
+    }
+    return PostgresUrl.dataSource(
+        url + (url.contains("?") ? "&" : "?") + "currentSchema=" + name + options);
+  }
+
+  /** Compares the subjects; returns the rate of Sluice. */
+  @CanIgnoreReturnValue
+  private double beside(
+      String row, DataSource source, boolean logged, Load load, int charges, double wanted)
+      throws SQLException, InterruptedException {
+    Map<String, Subject> subjects = new LinkedHashMap<>();
+    Map<String, List<Round>> rounds = new LinkedHashMap<>();
+    try {
+      for (String name : Subject.ALL) {
+        subjects.put(name, Subject.open(name, source, logged, connections, charges));
+        rounds.put(name, new ArrayList<>());
+      }
+      for (int round = 0; round <= ROUNDS; round++) {
+        for (Map.Entry<String, Subject> subject : subjects.entrySet()) {
+          Round measured = load.run(seconds, List.of(subject.getValue())).get(0);
+          if (round > 0) { // the first warms up
+            rounds.getOrDefault(subject.getKey(), List.of()).add(measured);
+          }
+        }
+      }
+    } finally {
+      subjects.values().forEach(Subject::close);
+    }
+    System.out.println(row);
+    rounds.forEach((name, its) -> print(name, its));
+    List<Round> ours = rounds.getOrDefault(Subject.SLUICE, List.of());
+    double rate = median(ours, Round::perSecond);
+    rounds.forEach(
+        (name, theirs) -> {
+          if (!name.equals(Subject.SLUICE)) {
+            double other = median(theirs, Round::perSecond);
+            goals.add(new Goal(row + ": decisions/s, times " + name, rate / other, wanted, true));
+            json(row, "decisions/s", rate, name, other, null, null);
+          }
+        });
+    return rate;
+  }
+
+  /** Compares the latency of one caller with that of a statement that does nothing. */
+  private void besideSelectOne(DataSource source) throws SQLException, InterruptedException {
+    List<Round> ours = new ArrayList<>();
+    List<Round> bound = new ArrayList<>();
+    try (Subject sluice = Subject.open(Subject.SLUICE, source, false, connections, 1);
+        Subject selectOne = Subject.selectOne(source)) {
+      for (int round = 0; round <= ROUNDS; round++) {
+        List<Round> both = new Load(1, KEYS, 0).run(seconds, List.of(sluice, selectOne));
+        if (round > 0) {
+          ours.add(both.get(0));
+          bound.add(both.get(1));
+        }
+      }
+    }
+    String row = "1 caller, in turn with select 1";
+    System.out.println(row);
+    print(Subject.SLUICE, ours);
+    print("select 1", bound);
+    double p50 = median(ours, Round::p50Micros);
+    double least = median(bound, Round::p50Micros);
+    goals.add(new Goal(row + ": p50, times that of select 1", p50 / least, 1.3, false));
+    json(row + ", p50", "µs", p50, null, null, "select 1", least);
+  }
+
+  private void atHalf(DataSource source, double perSecond)
+      throws SQLException, InterruptedException {
+    List<Round> rounds = new ArrayList<>();
+    try (Subject sluice = Subject.open(Subject.SLUICE, source, false, connections, 1)) {
+      for (int round = 0; round <= ROUNDS; round++) {
+        Round measured = new Load(64, KEYS, perSecond).run(seconds, List.of(sluice)).get(0);
+        if (round > 0) {
+          rounds.add(measured);
+        }
+      }
+    }
+    String row = "64 callers, 10,000 keys, half of that rate";
+    System.out.println(row);
+    print(Subject.SLUICE, rounds);
+    double p99 = median(rounds, Round::p99Micros) / MICROS_PER_MILLI;
+    goals.add(new Goal(row + ": p99 in ms", p99, 10, false));
+    json(row + ", p99", "ms", p99, null, null, null, null);
+  }
+
+  private static double median(List<Round> rounds, ToDoubleFunction<Round> number) {
+    return Figure.of(rounds.stream().mapToDouble(number)).median();
+  }
+
+  private static void print(String name, List<Round> rounds) {
+    Figure rate = Figure.of(rounds.stream().mapToDouble(Round::perSecond));
+    System.out.printf(
+        Locale.ROOT,
+        "  %-28s %,10.0f (%,.0f to %,.0f; %.2f / %.2f)%n",
+        name,
+        rate.median(),
+        rate.lowest(),
+        rate.highest(),
+        median(rounds, Round::p50Micros) / MICROS_PER_MILLI,
+        median(rounds, Round::p99Micros) / MICROS_PER_MILLI);
+  }
+
+  private void json(
+      String row,
+      String unit,
+      double sluice,
+      @Nullable String peerName,
+      @Nullable Double peer,
+      @Nullable String boundName,
+      @Nullable Double bound) {
+    json.add(
+        String.format(
+            Locale.ROOT,
+            "  {\"name\": \"PostgreSQL, %s\", \"unit\": \"%s\", \"sluice\": %s, \"peerName\": %s, \"peer\": %s,"
+                + " \"boundName\": %s, \"bound\": %s, \"date\": \"%s\", \"machine\": \"%s %s, %d processors, JDK"
+                + " %d\", \"command\": \"./sluice bench sql %s --connections %d\", \"page\": false}",
+            row,
+            unit,
+            rounded(sluice),
+            peerName == null ? null : "\"" + peerName + "\"",
+            rounded(peer),
+            boundName == null ? null : "\"" + boundName + "\"",
+            rounded(bound),
+            LocalDate.now(ZoneOffset.UTC),
+            System.getProperty("os.name"),
+            System.getProperty("os.arch"),
+            Runtime.getRuntime().availableProcessors(),
+            Runtime.version().feature(),
+            seconds == Math.rint(seconds) ? "" + (int) seconds : "" + seconds,
+            connections));
+  }
+
+  private static @Nullable String rounded(@Nullable Double number) {
+    return number == null
+        ? null
+        : String.format(Locale.ROOT, number < 100 ? "%.2f" : "%.0f", number);
+  }
+
+  private void write(Path out) throws IOException {
+    Files.writeString(out, "[\n" + String.join(",\n", json) + "\n]\n");
+    System.out.println("Written: " + out);
+  }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.benchmarks.sql;
+
+import com.zaxxer.hikari.HikariConfig;
+import com.zaxxer.hikari.HikariDataSource;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.postgres.Durability;
+import dev.sluice.postgres.PostgresStore;
+import io.github.bucket4j.BucketConfiguration;
+import io.github.bucket4j.distributed.proxy.ProxyManager;
+import io.github.bucket4j.postgresql.Bucket4jPostgreSQL;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import javax.sql.DataSource;
+
+/**
+ * Something to measure: each call spends a token of one or several buckets, and all calls are
+ * granted. Thread-safe.
+ */
+interface Subject extends AutoCloseable {
+
+  String SLUICE = "Sluice";
+  String FOR_UPDATE = "Bucket4j, SELECT FOR UPDATE";
+  String ADVISORY = "Bucket4j, advisory locks";
+
+  /** The subjects that each row compares. */
+  List<String> ALL = List.of(SLUICE, FOR_UPDATE, ADVISORY);
+
+  /** Spends a token, and blocks until the database has answered. */
+  void spend(int bucket);
+
+  @Override
+  void close();
+
+  /**
+   * Creates the tables of a subject, and opens it.
+   *
+   * @param source opens connections to one schema
+   * @param logged whether a crash of the database must undo no spend
+   * @param connections how many connections the subject may use
+   * @param charges how many buckets a call spends from
+   */
+  static Subject open(String name, DataSource source, boolean logged, int connections, int charges)
+      throws SQLException {
+    return switch (name) {
+      case SLUICE -> sluice(source, logged, connections, charges);
+      case FOR_UPDATE ->
+          bucket4j(
+              "bucket_for_update",
+              source,
+              logged,
+              connections,
+              charges,
+              pool ->
+                  Bucket4jPostgreSQL.selectForUpdateBasedBuilder(pool)
+                      .table("bucket_for_update")
+                      .build());
+      case ADVISORY ->
+          bucket4j(
+              "bucket_advisory",
+              source,
+              logged,
+              connections,
+              charges,
+              pool ->
+                  Bucket4jPostgreSQL.advisoryLockBasedBuilder(pool)
+                      .table("bucket_advisory")
+                      .build());
+      default -> throw new IllegalArgumentException(name);
+    };
+  }
+
+  /** The bound for one caller: a prepared statement that does nothing, on one connection. */
+  static Subject selectOne(DataSource source) throws SQLException {
+    Connection connection = source.getConnection();
+    PreparedStatement statement = connection.prepareStatement("select 1");
+    return new Subject() {
+      @Override
+      public void spend(int bucket) {
+        try (var rows = statement.executeQuery()) {
+          if (!rows.next()) {
+            throw new IllegalStateException("found no row");
+          }
+        } catch (SQLException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+
+      @Override
+      public void close() {
+        try (connection;
+            statement) {
+          // Nothing else is open.
+        } catch (SQLException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+    };
+  }
+
+  private static Subject sluice(DataSource source, boolean logged, int connections, int charges)
+      throws SQLException {
+    Durability durability = logged ? Durability.SYNC : Durability.UNLOGGED;
+    PostgresStore.create(source, durability, null);
+    List<LimitName> names =
+        IntStream.range(0, charges)
+            .mapToObj(i -> LimitName.builder(3 + i, "Measured" + i).id(IdFormat.string()).build())
+            .toList();
+    Limits.Builder limits = Limits.builder(Catalogue.of(names.toArray(LimitName[]::new)));
+    names.forEach(name -> limits.limit(name.name(), Quota.per(Quotas.BURST, Quotas.PERIOD)));
+    PostgresStore store =
+        PostgresStore.builder(source)
+            .durability(durability)
+            .connections(connections)
+            .timeout(Duration.ofSeconds(10))
+            .open();
+    Limiter limiter = Limiter.of(limits.build(), store);
+    return new Subject() {
+      @Override
+      public void spend(int bucket) {
+        if (charges == 1) {
+          Quotas.requireGranted(limiter.spend("Measured0", "" + bucket).allowed());
+          return;
+        }
+        List<Transaction> batch = new ArrayList<>(charges);
+        for (LimitName name : names) {
+          batch.add(limiter.transaction(name.name(), "" + bucket));
+        }
+        Quotas.requireGranted(limiter.spend(batch).allowed());
+      }
+
+      @Override
+      public void close() {
+        store.close();
+      }
+    };
+  }
+
+  private static Subject bucket4j(
+      String table,
+      DataSource source,
+      boolean logged,
+      int connections,
+      int charges,
+      Function<DataSource, ProxyManager<Long>> manager)
+      throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("DROP TABLE IF EXISTS " + table);
+      statement.execute(
+          "CREATE %s TABLE %s (id BIGINT PRIMARY KEY, state BYTEA)"
+              .formatted(logged ? "" : "UNLOGGED", table));
+    }
+    HikariConfig config = new HikariConfig();
+    config.setDataSource(source);
+    config.setMaximumPoolSize(connections);
+    HikariDataSource pool = new HikariDataSource(config);
+    ProxyManager<Long> buckets = manager.apply(pool);
+    BucketConfiguration configuration =
+        BucketConfiguration.builder()
+            .addLimit(
+                limit -> limit.capacity(Quotas.BURST).refillGreedy(Quotas.BURST, Quotas.PERIOD))
+            .build();
+    return new Subject() {
+      @Override
+      public void spend(int bucket) {
+        for (long i = 0; i < charges; i++) {
+          Quotas.requireGranted(
+              buckets.builder().build(bucket + (i << 32), () -> configuration).tryConsume(1));
+        }
+      }
+
+      @Override
+      public void close() {
+        pool.close();
+      }
+    };
+  }
+
+  /** What all limits allow: so much that no call is denied. */
+  final class Quotas {
+    static final long BURST = 100_000_000;
+    static final Duration PERIOD = Duration.ofDays(1_000);
+
+    private Quotas() {}
+
+    static void requireGranted(boolean granted) {
+      if (!granted) {
+        throw new IllegalStateException("a call was denied");
+      }
+    }
+  }
+}
