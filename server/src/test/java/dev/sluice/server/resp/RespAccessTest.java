@@ -74,12 +74,14 @@ class RespAccessTest {
             .build();
     Limiter limiter = Limiter.of(limits, store);
     server =
-        RespServer.builder(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                limiter,
-                new Reservations(limiter, store, TokenKey.random()))
-            .access(access)
-            .start(ConnectionBudget.usual());
+        RespServer.start(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            limiter,
+            new Reservations(limiter, store, TokenKey.random()),
+            access,
+            null,
+            new SimpleMeterRegistry(),
+            ConnectionBudget.usual());
   }
 
   @AfterEach
