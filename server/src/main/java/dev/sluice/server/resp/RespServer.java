@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.linecorp.armeria.common.util.EventLoopGroups;
 import com.linecorp.armeria.common.util.TransportType;
 import dev.sluice.Limiter;
-import dev.sluice.internal.text.Durations;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.net.ConnectionBudget;
@@ -17,7 +15,6 @@ import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
@@ -41,8 +38,8 @@ import org.jspecify.annotations.Nullable;
  * A port for Redis clients: {@code CL.THROTTLE} and {@code THROTTLE} with quotas of the caller, and
  * {@code SLUICE.*} on configured limits. Speaks RESP2 and RESP3.
  *
- * <p>Thread-safe. {@link Builder#start} blocks until the port is open, {@link #close} until the
- * last reply was sent.
+ * <p>Thread-safe. {@link #start} blocks until the port is open, {@link #close} until the last reply
+ * was sent.
  */
 public final class RespServer implements AutoCloseable {
 
@@ -67,16 +64,56 @@ public final class RespServer implements AutoCloseable {
   }
 
   /**
-   * Returns a builder.
+   * Opens a port.
    *
    * @param address the address to listen on; port 0 for any free port
    * @param limiter the limiter that decides
    * @param reservations the reservations of the same limiter
-   * @return a builder
+   * @param access the access control
+   * @param denials receives denied spends
+   * @param tls the certificate and what clients must show; null for no TLS
+   * @param meters the registry that counts commands and connections
+   * @param traffic the budget of all connections of the process
+   * @return the running server
+   * @throws AddressException if the port can't be opened
    */
-  public static Builder builder(
-      InetSocketAddress address, Limiter limiter, Reservations reservations) {
-    return new Builder(address, limiter, reservations);
+  public static RespServer start(
+      InetSocketAddress address,
+      Limiter limiter,
+      Reservations reservations,
+      Access access,
+      Denials denials,
+      @Nullable Tls tls,
+      MeterRegistry meters,
+      ConnectionBudget traffic) {
+    Clients clients = new Clients(limiter, reservations, access, denials, tls, meters, traffic);
+    int threads = Runtime.getRuntime().availableProcessors();
+    EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(threads, "sluice-resp", true);
+    ChannelFuture bound =
+        new ServerBootstrap()
+            .group(loops)
+            .channel(TransportType.serverChannelType(loops))
+            .option(ChannelOption.SO_BACKLOG, BACKLOG)
+            .option(ChannelOption.SO_REUSEADDR, true)
+            .childOption(ChannelOption.TCP_NODELAY, true)
+            .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
+            .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
+            .childOption(ChannelOption.RECVBUF_ALLOCATOR, readBuffers())
+            .childHandler(clients)
+            .bind(address)
+            .awaitUninterruptibly();
+    Throwable failure = bound.cause();
+    if (failure != null) {
+      var unused = loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
+      throw AddressException.of(address, failure);
+    }
+    return new RespServer(traffic, loops, bound.channel());
+  }
+
+  /** Reads one buffer at a time, and answers its requests before the next one. */
+  private static RecvByteBufAllocator readBuffers() {
+    return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
+        .maxMessagesPerRead(1);
   }
 
   /**
@@ -94,136 +131,6 @@ public final class RespServer implements AutoCloseable {
     traffic.drain();
     listening.close().awaitUninterruptibly();
     loops.shutdownGracefully(0, 1, TimeUnit.SECONDS).awaitUninterruptibly();
-  }
-
-  /** Makes a {@link RespServer}. Not thread-safe. */
-  public static final class Builder {
-    private final InetSocketAddress address;
-    private final Limiter limiter;
-    private final Reservations reservations;
-    private Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry());
-    private Denials denials = Denials.none();
-    private Duration idleTimeout = IDLE_TIMEOUT;
-    private String version = "unknown";
-    private @Nullable MeterRegistry registry;
-    private @Nullable Tls tls;
-
-    private Builder(InetSocketAddress address, Limiter limiter, Reservations reservations) {
-      this.address = address;
-      this.limiter = limiter;
-      this.reservations = reservations;
-    }
-
-    /**
-     * Sets access control; everybody may do everything if not called.
-     *
-     * @param newAccess the access control
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder access(Access newAccess) {
-      this.access = newAccess;
-      return this;
-    }
-
-    /**
-     * Sets the receiver of denied spends; none if not called.
-     *
-     * @param newDenials the receiver
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder denials(Denials newDenials) {
-      this.denials = newDenials;
-      return this;
-    }
-
-    /**
-     * Sets how long a connection may be silent; {@link #IDLE_TIMEOUT} if not called.
-     *
-     * @param timeout a positive duration
-     * @return this
-     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
-     */
-    @CanIgnoreReturnValue
-    public Builder idleTimeout(Duration timeout) {
-      this.idleTimeout = Durations.positive("idleTimeout", timeout);
-      return this;
-    }
-
-    /**
-     * Sets Sluice's version for INFO.
-     *
-     * @param newVersion the version
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder version(String newVersion) {
-      this.version = newVersion;
-      return this;
-    }
-
-    /**
-     * Encrypts all connections; no TLS if not called.
-     *
-     * @param newTls the certificate and what clients must show; null for no TLS
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder tls(@Nullable Tls newTls) {
-      this.tls = newTls;
-      return this;
-    }
-
-    /**
-     * Sets the registry that counts commands and connections; none if not called.
-     *
-     * @param newRegistry the registry for the meters
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder registry(MeterRegistry newRegistry) {
-      this.registry = newRegistry;
-      return this;
-    }
-
-    /**
-     * Opens the port.
-     *
-     * @param traffic the budget of all connections of the process
-     * @return the running server
-     * @throws AddressException if the port can't be opened
-     */
-    public RespServer start(ConnectionBudget traffic) {
-      Clients clients = new Clients(this, traffic);
-      int threads = Runtime.getRuntime().availableProcessors();
-      EventLoopGroup loops = EventLoopGroups.newEventLoopGroup(threads, "sluice-resp", true);
-      ChannelFuture bound =
-          new ServerBootstrap()
-              .group(loops)
-              .channel(TransportType.serverChannelType(loops))
-              .option(ChannelOption.SO_BACKLOG, BACKLOG)
-              .option(ChannelOption.SO_REUSEADDR, true)
-              .childOption(ChannelOption.TCP_NODELAY, true)
-              .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
-              .childOption(ChannelOption.WRITE_BUFFER_WATER_MARK, WATER_MARK)
-              .childOption(ChannelOption.RECVBUF_ALLOCATOR, readBuffers())
-              .childHandler(clients)
-              .bind(address)
-              .awaitUninterruptibly();
-      Throwable failure = bound.cause();
-      if (failure != null) {
-        var unused = loops.shutdownGracefully(0, 0, TimeUnit.SECONDS);
-        throw AddressException.of(address, failure);
-      }
-      return new RespServer(traffic, loops, bound.channel());
-    }
-
-    /** Reads one buffer at a time, and answers its requests before the next one. */
-    private static RecvByteBufAllocator readBuffers() {
-      return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
-          .maxMessagesPerRead(1);
-    }
   }
 
   static List<Command> commands(
@@ -246,30 +153,32 @@ public final class RespServer implements AutoCloseable {
 
     private final ConnectionBudget traffic;
     private final Access access;
-    private final long idleNanos;
     private final @Nullable Tls tls;
     private final CommandTable commands;
     private final AtomicInteger connections = new AtomicInteger();
     private final AtomicLong accepted = new AtomicLong();
 
-    Clients(Builder builder, ConnectionBudget traffic) {
+    Clients(
+        Limiter limiter,
+        Reservations reservations,
+        Access access,
+        Denials denials,
+        @Nullable Tls tls,
+        MeterRegistry meters,
+        ConnectionBudget traffic) {
       this.traffic = traffic;
-      this.access = builder.access;
-      this.idleNanos = builder.idleTimeout.toNanos();
-      this.tls = builder.tls;
-      ConnectionCommands connection = new ConnectionCommands(builder.version, this::statistics);
+      this.access = access;
+      this.tls = tls;
+      ConnectionCommands connection = new ConnectionCommands(version(), this::statistics);
       this.commands =
-          new CommandTable(
-              commands(
-                  builder.limiter,
-                  access.audit(),
-                  builder.denials,
-                  builder.reservations,
-                  connection));
+          new CommandTable(commands(limiter, access.audit(), denials, reservations, connection));
       connection.table(commands);
-      if (builder.registry != null) {
-        register(builder.registry);
-      }
+      register(meters);
+    }
+
+    private static String version() {
+      String version = RespServer.class.getPackage().getImplementationVersion();
+      return version == null ? "unknown" : version;
     }
 
     private void register(MeterRegistry registry) {
@@ -297,7 +206,8 @@ public final class RespServer implements AutoCloseable {
       long id = accepted.incrementAndGet();
       RespConnection connection =
           traffic.admit(
-              channel, client -> new RespConnection(client, commands, access, id, idleNanos));
+              channel,
+              client -> new RespConnection(client, commands, access, id, IDLE_TIMEOUT.toNanos()));
       channel.pipeline().addLast(connection);
       if (tls != null) {
         tls.encrypt(channel, false);

@@ -59,14 +59,28 @@ public final class RlsPart implements Part {
   private final JsonService json;
   private final Runnable ready;
 
-  private RlsPart(Builder builder) {
-    this.meters = new RlsMeters(builder.meters);
-    this.requests =
-        new RateLimitRequests(
-            builder.limiter, builder.settings, meters, builder.audit, builder.denials);
+  /**
+   * Makes the part.
+   *
+   * @param limiter the limiter that decides
+   * @param settings the settings of the door
+   * @param ready throws if the server cannot decide now, for health checks; may block
+   * @param audit notes refunds
+   * @param denials notes denials
+   * @param registry the registry for the door's meters
+   */
+  public RlsPart(
+      Limiter limiter,
+      Settings settings,
+      Runnable ready,
+      AuditLog audit,
+      Denials denials,
+      MeterRegistry registry) {
+    this.meters = new RlsMeters(registry);
+    this.requests = new RateLimitRequests(limiter, settings, meters, audit, denials);
     this.service = new RateLimitService(requests, meters);
     this.json = new JsonService(requests, meters);
-    this.ready = builder.ready;
+    this.ready = ready;
     this.grpc =
         new LateGrpc(
             this::grpc,
@@ -77,18 +91,6 @@ public final class RlsPart implements Part {
                 Permission.NOTHING,
                 HealthGrpc.SERVICE_NAME + "/Watch",
                 Permission.NOTHING));
-  }
-
-  /**
-   * Returns a builder of the part.
-   *
-   * @param limiter the limiter that decides
-   * @param ready throws if the server cannot decide now, for health checks; may block
-   * @param meters the registry for the door's meters
-   * @return a builder
-   */
-  public static Builder builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
-    return new Builder(limiter, ready, meters);
   }
 
   @Override
@@ -152,78 +154,6 @@ public final class RlsPart implements Part {
   @Override
   public void addFirst(Decorators decorators) {
     decorators.add(new GrpcRequests());
-  }
-
-  /** Makes an {@link RlsPart}. Not thread-safe. */
-  public static final class Builder {
-    private final Limiter limiter;
-    private final Runnable ready;
-    private final MeterRegistry meters;
-    private Settings settings = Settings.of(OverridePolicy.ALLOW);
-    private AuditLog audit = AuditLog.none();
-    private Denials denials = Denials.none();
-
-    private Builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
-      this.limiter = limiter;
-      this.ready = ready;
-      this.meters = meters;
-    }
-
-    /**
-     * Sets what to do with limits that proxies send; they are allowed if not called.
-     *
-     * @param policy the policy
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder overrides(OverridePolicy policy) {
-      return settings(settings.with(policy));
-    }
-
-    /**
-     * Sets all settings of the door.
-     *
-     * @param all the settings
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder settings(Settings all) {
-      this.settings = all;
-      return this;
-    }
-
-    /**
-     * Sets the log that receives refunds; none if not called.
-     *
-     * @param log the log
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder audit(AuditLog log) {
-      this.audit = log;
-      return this;
-    }
-
-    /**
-     * Sets the receiver of denials; none if not called.
-     *
-     * @param receiver the receiver
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder denials(Denials receiver) {
-      this.denials = receiver;
-      return this;
-    }
-
-    /**
-     * Makes the part.
-     *
-     * @return a part with the settings of this builder
-     */
-    public RlsPart build() {
-      return new RlsPart(this);
-    }
   }
 
   /**
@@ -427,10 +357,6 @@ public final class RlsPart implements Part {
      */
     public static Settings of(OverridePolicy overrides) {
       return new Settings(overrides, HeaderProfile.IETF, List.of(), false, USUAL_NEAR_LIMIT);
-    }
-
-    private Settings with(OverridePolicy policy) {
-      return new Settings(policy, headers, headerNames, shadow, nearLimit);
     }
 
     /** Returns the configured name of a header. */

@@ -324,11 +324,8 @@ interface Door {
             }
             room.ready().run();
           };
-      return RlsPart.builder(room.limiter(), ready, room.meters())
-          .settings(settings)
-          .audit(room.access().audit())
-          .denials(room.denials())
-          .build();
+      return new RlsPart(
+          room.limiter(), settings, ready, room.access().audit(), room.denials(), room.meters());
     }
   }
 
@@ -348,17 +345,17 @@ interface Door {
 
     @Override
     public Open open(DoorContext room) {
-      RespServer.Builder server =
-          RespServer.builder(address, room.limiter(), room.reservations())
-              .access(room.access())
-              .denials(room.denials())
-              .tls(room.tls())
-              .registry(room.meters());
-      String version = RespDoor.class.getPackage().getImplementationVersion();
-      if (version != null) {
-        server.version(version);
-      }
-      return new OpenResp(server.start(room.traffic()), room);
+      RespServer server =
+          RespServer.start(
+              address,
+              room.limiter(),
+              room.reservations(),
+              room.access(),
+              room.denials(),
+              room.tls(),
+              room.meters(),
+              room.traffic());
+      return new OpenResp(server, room);
     }
 
     private record OpenResp(RespServer server, DoorContext room) implements Open {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
+import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitRequest;
@@ -13,6 +14,8 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.http.HttpPart.ProblemsPart;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.io.BufferedInputStream;
@@ -68,7 +71,13 @@ final class FirstCalls {
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new ProblemsPart())
             .part(new AccessPart(Access.open(AuditLog.none(), meters)))
-            .part(RlsPart.builder(Limiter.of(limits, store), () -> {}, meters).build())
+            .part(
+                new RlsPart(
+                    Limiter.of(limits, store),
+                    Settings.of(OverridePolicy.ALLOW),
+                    () -> {},
+                    AuditLog.none(), Denials.none(),
+                    meters))
             .start();
     try {
       return callAll(server.address());

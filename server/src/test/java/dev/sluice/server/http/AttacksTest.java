@@ -4,11 +4,15 @@ package dev.sluice.server.http;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -63,6 +67,15 @@ final class AttacksTest {
   void leave() {
     hostile.forEach(RawClient::close);
     store.close();
+  }
+
+  private RlsPart rls(Limiter limiter) {
+    return new RlsPart(
+        limiter,
+        Settings.of(OverridePolicy.ALLOW),
+        store::ping,
+        AuditLog.none(), Denials.none(),
+        new SimpleMeterRegistry());
   }
 
   private SluiceServer.Builder server() {
@@ -186,7 +199,7 @@ final class AttacksTest {
   @Test
   void grpcBodiesThatNeverEnd_areRefused() throws IOException {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
-    RlsPart rls = RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build();
+    RlsPart rls = rls(limiter);
     rls.prepare(Runnable::run);
     try (SluiceServer server = server().part(rls).maxBytesInFlight(2 * MIB).start();
         RawClient client = RawClient.connect(server.address())) {
@@ -310,7 +323,7 @@ final class AttacksTest {
   void grpcRefusedRequest_isNotReset_whileItsBodyArrives(String origin, String length)
       throws Exception {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
-    RlsPart rls = RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build();
+    RlsPart rls = rls(limiter);
     try (SluiceServer server = server().part(rls).start();
         RawClient client = RawClient.connect(server.address())) {
       client.send(RawClient.http2(1 << 16));

@@ -4,6 +4,7 @@ package dev.sluice.server.resp;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -74,12 +75,15 @@ class RespAccessTest {
             .build();
     Limiter limiter = Limiter.of(limits, store);
     server =
-        RespServer.builder(
-                new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
-                limiter,
-                new Reservations(limiter, store, TokenKey.random()))
-            .access(access)
-            .start(ConnectionBudget.usual());
+        RespServer.start(
+            new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+            limiter,
+            new Reservations(limiter, store, TokenKey.random()),
+            access,
+            Denials.none(),
+            null,
+            new SimpleMeterRegistry(),
+            ConnectionBudget.usual());
   }
 
   @AfterEach

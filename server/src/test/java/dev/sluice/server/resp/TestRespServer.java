@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -35,9 +39,18 @@ final class TestRespServer implements AutoCloseable {
             .part(new HttpPart(limiter, store))
             .traffic(traffic)
             .start();
+    SimpleMeterRegistry meters = new SimpleMeterRegistry();
     Reservations reservations = new Reservations(limiter, store, TokenKey.random());
     this.resp =
-        RespServer.builder(anyPort(), limiter, reservations).version("1.2.3").start(traffic);
+        RespServer.start(
+            anyPort(),
+            limiter,
+            reservations,
+            Access.open(AuditLog.none(), meters, null, true),
+            Denials.none(),
+            null,
+            meters,
+            traffic);
   }
 
   private static InetSocketAddress anyPort() {

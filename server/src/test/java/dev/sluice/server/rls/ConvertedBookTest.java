@@ -3,13 +3,17 @@ package dev.sluice.server.rls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.convert.Conversion;
 import dev.sluice.server.Aside;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
@@ -71,7 +75,14 @@ final class ConvertedBookTest {
       SluiceServer server =
           SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
               .unreadyPeriod(Duration.ZERO)
-              .part(RlsPart.builder(limiter, store::ping, new SimpleMeterRegistry()).build().json())
+              .part(
+                  new RlsPart(
+                          limiter,
+                          Settings.of(OverridePolicy.ALLOW),
+                          store::ping,
+                          AuditLog.none(), Denials.none(),
+                          new SimpleMeterRegistry())
+                      .json())
               .start();
       try {
         for (String passing : List.of("generic_key=checkout;user=bob", "user=bob")) {

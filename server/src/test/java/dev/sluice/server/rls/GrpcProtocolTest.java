@@ -667,8 +667,7 @@ final class GrpcProtocolTest {
   @Test
   void oldConnection_isReplaced_andNothingIsLost() {
     try (TestRlsServer young =
-        new TestRlsServer(
-            limits(), store, part -> {}, port -> port.maxConnectionAge(Duration.ofSeconds(1)))) {
+        new TestRlsServer(limits(), store, port -> port.maxConnectionAge(Duration.ofSeconds(1)))) {
       // As every client of gRPC, it sends again what never left: its connection may end just then.
       var client =
           GrpcClients.builder(young.uri())

@@ -539,7 +539,7 @@ final class RateLimitServiceTest {
   @Test
   void limitOfTheCaller_isIgnored_whereTheServerSaysSo() {
     try (TestRlsServer strict =
-        new TestRlsServer(limits(), store, part -> part.overrides(OverridePolicy.IGNORE))) {
+        new TestRlsServer(limits(), store, Settings.of(OverridePolicy.IGNORE))) {
       RateLimitResponse response = strict.ask(descriptor("PerUser", "ann").setLimit(limit(100)));
       assertThat(response.getStatuses(0).getCurrentLimit().getRequestsPerUnit()).isEqualTo(5);
     }
@@ -587,7 +587,7 @@ final class RateLimitServiceTest {
         .as("nothing was charged")
         .isEqualTo(9);
     try (TestRlsServer strict =
-        new TestRlsServer(limits(), store, part -> part.overrides(OverridePolicy.IGNORE))) {
+        new TestRlsServer(limits(), store, Settings.of(OverridePolicy.IGNORE))) {
       assertThat(strict.ask(descriptor("PerUser", "ann").setLimit(limit)).getOverallCode())
           .isEqualTo(Code.OK);
     }
@@ -911,8 +911,7 @@ final class RateLimitServiceTest {
       throws Exception {
     Settings settings = new Settings(OverridePolicy.ALLOW, profile, names, false, 0.8);
     try (BucketStore store = BucketStore.inMemory(new ManualTime());
-        TestRlsServer server =
-            new TestRlsServer(limits(), store, part -> part.settings(settings))) {
+        TestRlsServer server = new TestRlsServer(limits(), store, settings)) {
       return server.ask(descriptors).getResponseHeadersToAddList().stream()
           .collect(Collectors.toMap(HeaderValue::getKey, HeaderValue::getValue));
     }
@@ -958,8 +957,7 @@ final class RateLimitServiceTest {
     Settings settings =
         new Settings(OverridePolicy.ALLOW, HeaderProfile.LEGACY, List.of(), true, 0.8);
     try (BucketStore store = BucketStore.inMemory(new ManualTime());
-        TestRlsServer server =
-            new TestRlsServer(limits(), store, part -> part.settings(settings))) {
+        TestRlsServer server = new TestRlsServer(limits(), store, settings)) {
       RateLimitOverride ten =
           RateLimitOverride.newBuilder().setRequestsPerUnit(10).setUnit(RateLimitUnit.HOUR).build();
       for (int hits : new int[] {7, 2, 5, 1}) {

@@ -2,15 +2,18 @@
 package dev.sluice.server.rls;
 
 import com.linecorp.armeria.client.grpc.GrpcClients;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
-import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.store.BucketStore;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
@@ -28,37 +31,31 @@ import java.util.function.Consumer;
 final class TestRlsServer implements AutoCloseable {
 
   static final String EDGE = "edge";
+  private static final Settings USUAL = Settings.of(OverridePolicy.ALLOW);
 
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
   final ConnectionBudget traffic = ConnectionBudget.usual();
   private final SluiceServer server;
 
   TestRlsServer(Limits limits, BucketStore store) {
-    this(limits, store, part -> {}, builder -> {});
+    this(limits, store, USUAL);
   }
 
-  TestRlsServer(Limits limits, BucketStore store, Consumer<RlsPart.Builder> settings) {
-    this(limits, store, settings, builder -> {});
+  TestRlsServer(Limits limits, BucketStore store, Settings settings) {
+    this(Limiter.of(limits, store), store, settings, port -> {});
   }
 
-  TestRlsServer(
-      Limits limits,
-      BucketStore store,
-      Consumer<RlsPart.Builder> settings,
-      Consumer<SluiceServer.Builder> port) {
-    this(Limiter.of(new CurrentLimits(limits), store), store, settings, port);
+  TestRlsServer(Limits limits, BucketStore store, Consumer<SluiceServer.Builder> port) {
+    this(Limiter.of(limits, store), store, USUAL, port);
   }
 
   /** With a limiter that has rules of its own for a store that is away. */
   TestRlsServer(Limiter limiter, BucketStore store) {
-    this(limiter, store, part -> {}, builder -> {});
+    this(limiter, store, USUAL, port -> {});
   }
 
   private TestRlsServer(
-      Limiter limiter,
-      BucketStore store,
-      Consumer<RlsPart.Builder> settings,
-      Consumer<SluiceServer.Builder> port) {
+      Limiter limiter, BucketStore store, Settings settings, Consumer<SluiceServer.Builder> port) {
     Runnable ready =
         () -> {
           if (!traffic.isOpen()) {
@@ -66,9 +63,7 @@ final class TestRlsServer implements AutoCloseable {
           }
           store.ping();
         };
-    RlsPart.Builder settable = RlsPart.builder(limiter, ready, meters);
-    settings.accept(settable);
-    RlsPart part = settable.build();
+    RlsPart part = new RlsPart(limiter, settings, ready, AuditLog.none(), Denials.none(), meters);
     SluiceServer.Builder builder =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
