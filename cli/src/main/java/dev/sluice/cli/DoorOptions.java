@@ -37,7 +37,10 @@ import picocli.CommandLine.Option;
 /** The options for the server's doors: addresses, TLS, and clients. */
 final class DoorOptions {
 
-  private static final String USUAL_HTTP = "127.0.0.1:8080";
+  static final String USUAL_HTTP = "127.0.0.1:8080";
+
+  /** The address of a server on this machine that was started without {@code --http}. */
+  static final String USUAL_SERVER = "http://" + USUAL_HTTP;
 
   /** The default header with --trusted-proxies. */
   static final String USUAL_HEADER = "x-forwarded-for";

@@ -5,6 +5,9 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Console.OutputException;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.cli.SluiceCommand.HelpWords;
+import dev.sluice.cli.ViewCommand.LimitsView;
+import dev.sluice.cli.ViewCommand.StatsView;
+import dev.sluice.cli.ViewCommand.TopView;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.net.ConnectionBudget.OpenFileLimit;
 import dev.sluice.server.net.HostPort.AddressException;
@@ -120,6 +123,7 @@ public final class Main {
   private static Map<String, Supplier<CommandLine>> commands(Console console, CommandLine root) {
     Map<String, Supplier<CommandLine>> all = new LinkedHashMap<>();
     all.put("serve", () -> ServeCommand.commandLine(console));
+    all.put("init", () -> new CommandLine(new InitCommand(console)));
     all.put("lint", () -> new CommandLine(new LintCommand(console)));
     all.put("key", () -> new CommandLine(new KeyCommand(console)));
     all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
@@ -134,6 +138,10 @@ public final class Main {
     all.put("spend", () -> ActCommand.commandLine(Act.SPEND, console));
     all.put("refund", () -> ActCommand.commandLine(Act.REFUND, console));
     all.put("reset", () -> ActCommand.commandLine(Act.RESET, console));
+    all.put("limits", () -> new CommandLine(new LimitsView(console)));
+    all.put("stats", () -> new CommandLine(new StatsView(console)));
+    all.put("top", () -> new CommandLine(new TopView(console)));
+    all.put("healthcheck", () -> new CommandLine(new HealthcheckCommand(console)));
     all.put("overrides", () -> OverridesCommand.commandLine(console));
     all.put("penalty", () -> PenaltyCommand.commandLine(console));
     all.put("store", () -> StoreCommand.commandLine(console));

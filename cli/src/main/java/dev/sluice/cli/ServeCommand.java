@@ -51,6 +51,7 @@ import picocli.CommandLine.Spec;
 /** {@code sluice serve}: runs the server until it gets a signal. */
 @Command(
     name = "serve",
+    customSynopsis = "sluice serve [OPTIONS]",
     description = {
       "Answers whether requests may pass, over HTTP, gRPC and the Redis protocol.",
       "",
@@ -363,14 +364,25 @@ final class ServeCommand implements Callable<Integer> {
 
     private static Map<String, List<String>> groups() {
       Map<String, List<String>> groups = new LinkedHashMap<>();
-      groups.put("Configuration", List.of("--config", "--print-config"));
+      groups.put(
+          "Most needed",
+          List.of(
+              "--config",
+              "--limits",
+              "--rules",
+              "--store",
+              "--on-failure",
+              "--http",
+              "--trusted-proxies",
+              "--tls-certificate",
+              "--tls-key",
+              "--tokens"));
+      groups.put("Configuration", List.of("--print-config"));
       groups.put(
           "Limits",
           List.of(
-              "--limits",
               "--overrides",
               "--names",
-              "--rules",
               "--for",
               "--missing-default",
               "--limits-broken",
@@ -382,10 +394,8 @@ final class ServeCommand implements Callable<Integer> {
       groups.put(
           "Store",
           List.of(
-              "--store",
               "--store-password-file",
               "--sentinel-password-file",
-              "--on-failure",
               "--ready-without-store",
               "--snapshot",
               "--snapshot-interval",
@@ -393,12 +403,10 @@ final class ServeCommand implements Callable<Integer> {
       groups.put(
           "Doors",
           List.of(
-              "--http",
               "--resp",
               "--grpc",
               "--host",
               "--allow-origin",
-              "--trusted-proxies",
               "--proxy-header",
               "--rls-overrides",
               "--rls-headers",
@@ -408,11 +416,8 @@ final class ServeCommand implements Callable<Integer> {
       groups.put(
           "TLS and access",
           List.of(
-              "--tls-certificate",
-              "--tls-key",
               "--tls-client-ca",
               "--tls-client-auth",
-              "--tokens",
               "--requests-per-address",
               "--audit-log",
               "--plaintext",

@@ -291,7 +291,85 @@ final class ServerClient {
    * @throws ExitException if there was no answer
    */
   String metrics() {
-    return send("GET", "/metrics", null);
+    return get("/metrics");
+  }
+
+  /**
+   * Reads a resource.
+   *
+   * @return the answer, as JSON
+   * @throws InputException if the server refused the request
+   * @throws ExitException if there was no answer
+   */
+  String get(String path) {
+    return send("GET", path, null);
+  }
+
+  /**
+   * Reads a resource that is a JSON object.
+   *
+   * @return its fields: maps, lists, strings, numbers and booleans; fields that are null are absent
+   * @throws InputException if the server refused the request
+   * @throws ExitException if no answer came, or one that cannot be parsed
+   */
+  Map<String, Object> object(String path) {
+    try (JsonParser parser = JSON.createParser(get(path))) {
+      if (parser.nextToken() == JsonToken.START_OBJECT) {
+        return asObject(value(parser));
+      }
+    } catch (IOException e) {
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+    }
+    throw noAnswer(server + ": the answer does not come from a Sluice server", null);
+  }
+
+  /** Returns the fields of a value that {@link #object} has read; none if it is not an object. */
+  static Map<String, Object> asObject(@Nullable Object value) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    if (value instanceof Map<?, ?> object) {
+      object.forEach((name, field) -> fields.put(String.valueOf(name), field));
+    }
+    return fields;
+  }
+
+  /** Returns the value at the parser's token; null for a null. */
+  private static @Nullable Object value(JsonParser parser) throws IOException {
+    switch (parser.currentToken()) {
+      case START_OBJECT -> {
+        Map<String, Object> fields = new LinkedHashMap<>();
+        while (parser.nextToken() == JsonToken.FIELD_NAME) {
+          String name = parser.currentName();
+          parser.nextToken();
+          Object field = value(parser);
+          if (field != null) {
+            fields.put(name, field);
+          }
+        }
+        return fields;
+      }
+      case START_ARRAY -> {
+        List<Object> items = new ArrayList<>();
+        while (parser.nextToken() != JsonToken.END_ARRAY) {
+          Object item = value(parser);
+          if (item != null) {
+            items.add(item);
+          }
+        }
+        return items;
+      }
+      case VALUE_TRUE, VALUE_FALSE -> {
+        return parser.getBooleanValue();
+      }
+      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> {
+        return parser.getNumberValue();
+      }
+      case VALUE_NULL -> {
+        return null;
+      }
+      default -> {
+        return parser.getText();
+      }
+    }
   }
 
   /** Sends a request, and returns the body of a good answer. */

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import picocli.CommandLine;
 
 final class MainTest {
@@ -106,6 +107,25 @@ final class MainTest {
     String help = Cli.run((command + " --help").strip().split(" ")).out();
     String examples = help.substring(help.indexOf("\nExample") + 1);
     assertThat(examples.lines().skip(1)).allMatch(line -> line.startsWith("  "));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"limits", "stats", "top"})
+  void withoutAServer_theLoopbacksUsualPortIsAsked(String command) {
+    assertThat(Cli.run(command, "--help").out())
+        .containsPattern("The server\\s+\\(http://127\\.0\\.0\\.1:8080\\)");
+    Cli run = Cli.run(command, "--server", "http://127.0.0.1:1");
+    assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(run.err()).contains("is the server running?");
+  }
+
+  @Test
+  void helpOfServe_beginsWithTheTenOptionsThatOneNeeds() {
+    String help = Cli.run("serve", "--help").out();
+    assertThat(help.substring(help.indexOf("\nMost needed:"), help.indexOf("\nConfiguration:")))
+        .contains("--config", "--limits", "--store", "--http", "--tokens", "--tls-certificate")
+        .doesNotContain("--rls")
+        .matches(group -> group.split("\n {6}--", -1).length == 11);
   }
 
   @Test

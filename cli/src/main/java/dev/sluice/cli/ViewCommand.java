@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.cli.Console.JsonOption;
+import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+
+/**
+ * The base of the commands that show a running server: {@code limits}, {@code stats}, {@code top}.
+ */
+abstract class ViewCommand implements Callable<Integer> {
+
+  private static final String LIMITS = "/v1/limits";
+  private static final String STATS = "/v1/stats";
+  private static final String TOP_DENIED = "/v1/admin/top-denied";
+  private static final int HASH_DIGITS = 12;
+
+  final Console console;
+
+  @Option(
+      names = "--server",
+      paramLabel = "URL",
+      defaultValue = DoorOptions.USUAL_SERVER,
+      description = "The server (${DEFAULT-VALUE}).")
+  private String server = DoorOptions.USUAL_SERVER;
+
+  @Mixin private ServerClientOptions options = new ServerClientOptions();
+
+  private ViewCommand(Console console) {
+    this.console = console;
+  }
+
+  final ServerClient client() {
+    return options.client(server, console);
+  }
+
+  /** {@code sluice limits}: prints the limits in force. */
+  @Command(
+      name = "limits",
+      description = "Prints the limits that are in force on a running server.",
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  sluice limits",
+        "  sluice limits --server https://sluice.example --token-file ops.token"
+      })
+  static final class LimitsView extends ViewCommand {
+
+    @Mixin private JsonOption json = new JsonOption();
+
+    LimitsView(Console console) {
+      super(console);
+    }
+
+    @Override
+    public Integer call() {
+      ServerClient client = client();
+      if (!json.isForPeople(console)) {
+        console.line(client.get(LIMITS));
+        return Exit.DONE;
+      }
+      Map<String, Object> answer = client.object(LIMITS);
+      List<List<String>> rows = new ArrayList<>();
+      rows.add(List.of("LIMIT", "QUOTA", "ID", "OVERRIDES"));
+      for (Map<String, Object> one : objects(answer, "limits")) {
+        rows.add(List.of(text(one, "name"), quota(one), text(one, "id"), text(one, "overrides")));
+      }
+      table(rows, 2).forEach(console::line);
+      files(answer).forEach(console::line);
+      return Exit.DONE;
+    }
+
+    private static String quota(Map<String, Object> limit) {
+      if (!Boolean.TRUE.equals(limit.get("limited"))) {
+        return text(limit, "reason");
+      }
+      String period = Quantities.brief(GoDuration.parse(text(limit, "period")));
+      String rate = text(limit, "count") + " per " + period;
+      String burst = text(limit, "burst");
+      return burst.equals(text(limit, "count")) ? rate : rate + ", burst " + burst;
+    }
+  }
+
+  /** {@code sluice stats}: prints the state of a server and the decisions of the last minute. */
+  @Command(
+      name = "stats",
+      description =
+          "Prints the state of a running server, and the decisions of the last minute for each"
+              + " limit.",
+      footerHeading = "%nExample:%n",
+      footer = "  sluice stats --server https://sluice.example --token-file ops.token")
+  static final class StatsView extends ViewCommand {
+
+    @Mixin private JsonOption json = new JsonOption();
+
+    StatsView(Console console) {
+      super(console);
+    }
+
+    @Override
+    public Integer call() {
+      ServerClient client = client();
+      if (json.isForPeople(console)) {
+        Map<String, Object> stats = client.object(STATS);
+        state(stats).forEach(console::line);
+        files(client.object(LIMITS)).forEach(console::line);
+        console.line("");
+        table(decisions(stats, Integer.MAX_VALUE), 1).forEach(console::line);
+      } else {
+        console.line(client.get(STATS));
+      }
+      return Exit.DONE;
+    }
+  }
+
+  /** {@code sluice top}: shows what {@link StatsView} prints and the ids denied most, live. */
+  @Command(
+      name = "top",
+      description = {
+        "Shows a running server live: its store and files, the limits that deny most, and the ids"
+            + " that are denied most. Ctrl-C ends it.",
+        "",
+        "If the output is not a terminal, prints one screen and ends."
+      },
+      footerHeading = "%nExample:%n",
+      footer = "  sluice top --server https://sluice.example --token-file ops.token")
+  static final class TopView extends ViewCommand {
+
+    private static final int ROWS = 8;
+    private static final String CLEAR = "\033[H\033[J";
+
+    @Option(
+        names = "--interval",
+        paramLabel = "PERIOD",
+        defaultValue = "2s",
+        description = "The time between two screens (${DEFAULT-VALUE}).")
+    private String interval = "2s";
+
+    TopView(Console console) {
+      super(console);
+    }
+
+    @Override
+    public Integer call() throws InterruptedException {
+      Duration pause = Quantities.positive("--interval", interval);
+      ServerClient client = client();
+      if (!console.isTerminal()) {
+        screen(client).forEach(console::line);
+        return Exit.DONE;
+      }
+      boolean answered = false;
+      while (true) {
+        List<String> lines;
+        try {
+          lines = screen(client);
+          answered = true;
+        } catch (ExitException e) {
+          if (!answered || e.code() != Exit.UNREACHABLE) {
+            throw e;
+          }
+          lines = List.of(String.valueOf(e.getMessage()), "Trying again.");
+        }
+        StringBuilder all = new StringBuilder(CLEAR);
+        lines.forEach(line -> all.append(cut(line)).append('\n'));
+        console.line(all.toString().stripTrailing());
+        console.flush();
+        TimeUnit.NANOSECONDS.sleep(pause.toNanos());
+      }
+    }
+
+    private String cut(String line) {
+      return line.length() <= console.width() ? line : line.substring(0, console.width());
+    }
+
+    private static List<String> screen(ServerClient client) {
+      Map<String, Object> stats = client.object(STATS);
+      List<String> lines = new ArrayList<>(state(stats));
+      lines.addAll(files(client.object(LIMITS)));
+      lines.add("");
+      lines.addAll(table(decisions(stats, ROWS), 1));
+      lines.add("");
+      lines.addAll(mostDenied(client.object(TOP_DENIED)));
+      return lines;
+    }
+
+    private static List<String> mostDenied(Map<String, Object> top) {
+      if (!Boolean.TRUE.equals(top.get("kept"))) {
+        return List.of("To see the ids that are denied most, start the server with --top-denied.");
+      }
+      record Denied(String limit, String id, long times) {}
+      List<Denied> all = new ArrayList<>();
+      for (Map<String, Object> limit : objects(top, "limits")) {
+        for (Map<String, Object> id : objects(limit, "ids")) {
+          all.add(new Denied(text(limit, "limit"), text(id, "id"), number(id.get("atLeast"))));
+        }
+      }
+      all.sort(Comparator.comparingLong(Denied::times).reversed());
+      List<List<String>> rows = new ArrayList<>();
+      rows.add(List.of("DENIED MOST, LAST 5 MIN", "ID", "TIMES"));
+      all.stream()
+          .limit(ROWS)
+          .forEach(one -> rows.add(List.of(one.limit(), one.id(), count(one.times()))));
+      return table(rows, 2);
+    }
+  }
+
+  /** Returns the lines about the server and its store. */
+  private static List<String> state(Map<String, Object> stats) {
+    List<String> lines = new ArrayList<>();
+    double uptimeNanos = Double.parseDouble(text(stats, "uptimeSeconds")) * 1e9;
+    lines.add(
+        "sluice %s, up %s, connections: %s%s"
+            .formatted(
+                text(stats, "version"),
+                Quantities.rounded((long) uptimeNanos),
+                text(stats, "connections"),
+                Boolean.TRUE.equals(stats.get("ending")) ? ", stopping" : ""));
+    Map<String, Object> store = object(stats, "store");
+    String live =
+        store.containsKey("liveBuckets")
+            ? ", %s of %s buckets in use"
+                .formatted(
+                    count(number(store.get("liveBuckets"))),
+                    count(number(store.get("maxLiveBuckets"))))
+            : "";
+    lines.add(
+        "store %s: %s%s"
+            .formatted(
+                text(store, "name"),
+                Boolean.TRUE.equals(store.get("ready")) ? "ready" : text(store, "problem"),
+                live));
+    for (Map<String, Object> breaker : objects(stats, "breakers")) {
+      if (!Boolean.TRUE.equals(breaker.get("up"))) {
+        lines.add("marked down: " + text(breaker, "server"));
+      }
+    }
+    return lines;
+  }
+
+  /** Returns the lines about the files in force, and each mistake in newer ones. */
+  private static List<String> files(Map<String, Object> limits) {
+    Map<String, Object> generation = object(limits, "generation");
+    Map<String, Object> active = object(generation, "active");
+    List<String> mistakes = new ArrayList<>(texts(object(generation, "offered"), "mistakes"));
+    for (String kind : List.of("tokens", "certificates")) {
+      mistakes.addAll(texts(object(object(generation, kind), "offered"), "mistakes"));
+    }
+    mistakes.addAll(texts(object(generation, "runtime"), "mistakes"));
+    List<String> lines = new ArrayList<>();
+    String hash = text(active, "hash");
+    lines.add(
+        "limits %s, in force since %s, %s"
+            .formatted(
+                hash.substring(0, Math.min(HASH_DIGITS, hash.length())),
+                text(active, "since").replaceFirst("\\.\\d+Z$", "Z"),
+                mistakes.isEmpty() ? "no mistakes" : "newer files have mistakes:"));
+    mistakes.forEach(one -> lines.add("  " + one));
+    return lines;
+  }
+
+  /** Returns a table of the limits that denied most, with the decisions of the last minute. */
+  private static List<List<String>> decisions(Map<String, Object> stats, int most) {
+    record Minute(String limit, long allowed, long denied, long shadow) {
+      private String share() {
+        return allowed + denied == 0
+            ? "-"
+            : String.format(Locale.ROOT, "%.1f %%", 100.0 * denied / (allowed + denied));
+      }
+    }
+    List<Minute> all = new ArrayList<>();
+    for (Map<String, Object> one : objects(object(stats, "rates"), "limits")) {
+      all.add(
+          new Minute(
+              text(one, "limit"),
+              sum(one.get("allowed")),
+              sum(one.get("denied")),
+              sum(one.get("shadowDenied"))));
+    }
+    all.sort(
+        Comparator.comparingLong(Minute::denied)
+            .thenComparing(Minute::allowed)
+            .reversed()
+            .thenComparing(Minute::limit));
+    List<List<String>> rows = new ArrayList<>();
+    rows.add(List.of("LAST MINUTE", "ALLOWED", "DENIED", "SHARE DENIED", "SHADOW DENIED"));
+    all.stream()
+        .limit(most)
+        .forEach(
+            one ->
+                rows.add(
+                    List.of(
+                        one.limit(),
+                        count(one.allowed()),
+                        count(one.denied()),
+                        one.share(),
+                        count(one.shadow()))));
+    return rows;
+  }
+
+  /**
+   * Returns the lines of a table.
+   *
+   * @param left how many columns are aligned left; the others are aligned right
+   */
+  private static List<String> table(List<List<String>> rows, int left) {
+    int columns = rows.get(0).size();
+    List<String> lines = new ArrayList<>();
+    for (List<String> row : rows) {
+      StringBuilder line = new StringBuilder();
+      for (int i = 0; i < columns; i++) {
+        int column = i;
+        int width = rows.stream().mapToInt(one -> one.get(column).length()).max().orElse(1);
+        line.append(("%" + (i < left ? "-" : "") + width + "s  ").formatted(row.get(i)));
+      }
+      lines.add(line.toString().stripTrailing());
+    }
+    return lines;
+  }
+
+  private static String count(long n) {
+    return String.format(Locale.ROOT, "%,d", n);
+  }
+
+  private static long sum(@Nullable Object counts) {
+    return counts instanceof List<?> all ? all.stream().mapToLong(ViewCommand::number).sum() : 0;
+  }
+
+  private static long number(@Nullable Object value) {
+    return value instanceof Number one ? one.longValue() : 0;
+  }
+
+  /** Returns a field as text that is safe to print; empty if it is absent. */
+  private static String text(Map<String, Object> of, String field) {
+    Object value = of.get(field);
+    return value == null ? "" : SafeText.printable(String.valueOf(value));
+  }
+
+  private static List<String> texts(Map<String, Object> of, String field) {
+    return of.get(field) instanceof List<?> all
+        ? all.stream().map(one -> SafeText.printable(String.valueOf(one))).toList()
+        : List.of();
+  }
+
+  private static Map<String, Object> object(Map<String, Object> of, String field) {
+    return ServerClient.asObject(of.get(field));
+  }
+
+  private static List<Map<String, Object>> objects(Map<String, Object> of, String field) {
+    return of.get(field) instanceof List<?> all
+        ? all.stream().map(ServerClient::asObject).toList()
+        : List.of();
+  }
+}
