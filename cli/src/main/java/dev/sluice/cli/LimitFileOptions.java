@@ -98,7 +98,8 @@ final class LimitFileOptions {
         };
     if (before != null) {
       throw new InputException(
-          "found two files with %s, %s and %s; lint them one by one".formatted(kind, before, file));
+          "found two files with %s, %s and %s; give one file of each kind"
+              .formatted(kind, before, file));
     }
     switch (kind) {
       case DEFAULTS -> limits = file;

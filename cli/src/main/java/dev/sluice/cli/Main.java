@@ -125,6 +125,7 @@ public final class Main {
     all.put("serve", () -> ServeCommand.commandLine(console));
     all.put("init", () -> new CommandLine(new InitCommand(console)));
     all.put("lint", () -> new CommandLine(new LintCommand(console)));
+    all.put("diff", () -> new CommandLine(new DiffCommand(console)));
     all.put("key", () -> new CommandLine(new KeyCommand(console)));
     all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
     all.put("convert", () -> new CommandLine(new ConvertCommand(console)));

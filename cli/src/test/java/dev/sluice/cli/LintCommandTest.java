@@ -174,7 +174,7 @@ final class LintCommandTest {
     assertThat(unknown.out()).contains("found the name \"WidgetsPerUser\"");
     Cli twice = Cli.run("lint", defaults, "--limits", defaults);
     assertThat(twice.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(twice.err()).contains("found two files with defaults", "one by one");
+    assertThat(twice.err()).contains("found two files with defaults", "give one file of each kind");
     assertThat(Cli.run("lint", folder + "/nope.yml").err()).contains("there is no such file");
   }
 

@@ -56,6 +56,10 @@ final class ServeLogTest {
       assertThat(request.get("status").asInt()).isEqualTo(200);
       assertThat(request.get("micros").asLong()).isPositive();
 
+      Files.writeString(limits, "ApiCallsPerKey: {burst: 4, count: 1, period: 1h}\n");
+      assertThat(until(err, "changed").get("message").asText())
+          .isEqualTo("changed: ApiCallsPerKey: burst 3 → 4");
+
       Files.writeString(limits, "ApiCallsPerKey: {burst: \"lots\", count: 1, period: 1h}\n");
       assertThat(until(err, "limits not loaded").get("level").asText()).isEqualTo("error");
     }

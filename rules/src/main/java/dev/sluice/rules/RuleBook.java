@@ -340,6 +340,16 @@ public final class RuleBook implements RequestRules {
     return new Explanation(passedOver, null, null);
   }
 
+  /**
+   * Returns how this book differs from an earlier one, without comments and layout.
+   *
+   * @param before the earlier book
+   * @return a line for each rule that was added or removed, and for each other field that changed
+   */
+  public List<String> changesSince(RuleBook before) {
+    return RuleChanges.between(before.source, source);
+  }
+
   /** Whether both books have the same text of the same file. */
   @Override
   public boolean equals(@Nullable Object other) {

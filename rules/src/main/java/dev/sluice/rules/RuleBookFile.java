@@ -32,9 +32,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class RuleBookFile implements CompanionFile<RuleBook> {
 
-  private static final String RULES = "rules";
+  static final String RULES = "rules";
   private static final String RULES_ONLY = "rulesOnly";
-  private static final List<String> SECTIONS =
+  static final List<String> SECTIONS =
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
   /** The most comparisons for warnings. They take about a second, so that reloads stay fast. */

@@ -7,6 +7,7 @@ import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.admin.LimitsDiff;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.State;
@@ -31,24 +32,30 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Logs one line for each reload of the limit files, and updates the metrics. The file of overrides
- * has its own metrics, unless the overrides come from a table.
+ * Logs each reload of the limit files with its changes, and updates the metrics. The file of
+ * overrides has its own metrics, unless the overrides come from a table.
  */
 final class ReloadLog implements ReloadListener {
 
   private static final Logger log = LoggerFactory.getLogger(ReloadLog.class);
 
+  /** The most changes of one reload that are logged. */
+  private static final int MOST_CHANGES = 50;
+
   private final LimiterMetrics metrics;
   private final @Nullable Path overrides;
+  private Limits last;
 
   /**
    * Makes a listener.
    *
    * @param overrides the file of overrides; null if they come from a table, or if there are none
+   * @param loaded the limits of the files that were loaded at the start
    */
-  ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
+  ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Limits loaded) {
     this.metrics = metrics;
     this.overrides = overrides;
+    this.last = loaded;
   }
 
   /** Records a successful load in the metrics. */
@@ -74,6 +81,15 @@ final class ReloadLog implements ReloadListener {
             Plurals.of(overrides, "override"),
             rules == 0 ? "" : ", " + Plurals.of(rules, "rule"),
             list(warnings));
+    logChanges(LimitsDiff.between(last, limits));
+    last = limits;
+  }
+
+  private static void logChanges(List<String> changes) {
+    changes.stream().limit(MOST_CHANGES).forEach(change -> log.info("changed: {}", change));
+    if (changes.size() > MOST_CHANGES) {
+      log.info("and {} further changes; sluice diff lists all", changes.size() - MOST_CHANGES);
+    }
   }
 
   @Override

@@ -150,7 +150,9 @@ public final class Service implements AutoCloseable {
     MetricsPart metrics = new MetricsPart(meters, limits, store);
     ReloadLog reloads =
         new ReloadLog(
-            metrics.metrics(), table.isPresent() ? null : config.sources().files().overrides());
+            metrics.metrics(),
+            table.isPresent() ? null : config.sources().files().overrides(),
+            base.get());
     reloads.tellLoaded(files.limitsLoadedAt(Instant.now()));
     table.start(metrics.metrics(), meters);
     started.add(table::close);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.cli.LimitFileOptions.RulesOption;
+import dev.sluice.cli.LimitFileOptions.TokensOption;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.Limits;
+import dev.sluice.server.admin.LimitsDiff;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice diff}: what a change of limit files changes. */
+@Command(
+    name = "diff",
+    description = {
+      "Prints each limit, override and rule that differs between two files, or between the YAML"
+          + " files of two folders. Comments and layout do not count; tokens are not compared."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:compared",
+      "1:the files differ (with --exit-code)",
+      "2:a file has mistakes, or can't be read"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice diff limits.yml.old limits.yml",
+      "  sluice diff --exit-code /etc/sluice new/"
+    })
+final class DiffCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Parameters(index = "0", paramLabel = "OLD", description = "The file or folder until now.")
+  private Path before = Path.of("");
+
+  @Parameters(index = "1", paramLabel = "NEW", description = "The file or folder from now on.")
+  private Path after = Path.of("");
+
+  @Option(names = "--exit-code", description = "Exit with 1 if there are differences.")
+  private boolean exitCode;
+
+  DiffCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    List<Problem> mistakes = new ArrayList<>();
+    Limits old = load(before, mistakes);
+    Limits now = load(after, mistakes);
+    if (old == null || now == null) {
+      throw new LimitFilesException(mistakes);
+    }
+    List<String> changes = LimitsDiff.between(old, now);
+    changes.forEach(console::line);
+    console.flush();
+    if (changes.isEmpty()) {
+      console.err().println("no differences");
+    }
+    return exitCode && !changes.isEmpty() ? Exit.NO : Exit.DONE;
+  }
+
+  /** Returns the limits; null if the files have mistakes, which are added to a list. */
+  private static @Nullable Limits load(Path given, List<Problem> mistakes) {
+    LimitFileOptions files = new LimitFileOptions();
+    RulesOption rules = new RulesOption();
+    TokensOption tokens = new TokensOption();
+    for (Path file : Files.isDirectory(given) ? yamlOf(given) : List.of(given)) {
+      files.add(file, rules, tokens);
+    }
+    if (files.none() && rules.file() == null) {
+      throw new InputException(given + ": found no limits; tokens are not compared");
+    }
+    try {
+      return files.files(Strictness.LENIENT, List.of(), rules).load();
+    } catch (LimitFilesException e) {
+      mistakes.addAll(e.problems());
+      return null;
+    }
+  }
+
+  private static List<Path> yamlOf(Path folder) {
+    List<Path> found = new ArrayList<>();
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(folder, "[!.]*.{yml,yaml}")) {
+      files.forEach(found::add);
+    } catch (IOException e) {
+      throw new InputException(folder + ": can't be read: " + e.getMessage());
+    }
+    if (found.isEmpty()) {
+      throw new InputException(folder + ": found no file that ends in .yml or .yaml");
+    }
+    found.sort(null);
+    return found;
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Differences between files and folders, and the exit codes. */
+class DiffCommandTest {
+
+  private static final String OLD =
+      """
+      CallsPerClient: {id: string, burst: 20, count: 20, period: 1m}
+      LoginsPerIp: {id: ipAddress, burst: 5, count: 5, period: 10m}
+      """;
+
+  @TempDir private Path folder;
+
+  @CanIgnoreReturnValue
+  private Path file(String name, String text) throws IOException {
+    Path file = folder.resolve(name);
+    Files.createDirectories(file.getParent());
+    return Files.writeString(file, text);
+  }
+
+  private Cli diff(String before, String after, String... options) throws IOException {
+    String[] args = new String[options.length + 3];
+    args[0] = "diff";
+    args[1] = file("old.yml", before).toString();
+    args[2] = file("new.yml", after).toString();
+    System.arraycopy(options, 0, args, 3, options.length);
+    return Cli.run(args);
+  }
+
+  @Test
+  void changedFields_areOneLine() throws IOException {
+    Cli diff = diff(OLD, OLD.replace("burst: 20", "burst: 30").replace("1m}", "2m}"));
+    assertThat(diff.out()).isEqualTo("CallsPerClient: burst 20 → 30, period 1m → 2m\n");
+    assertThat(diff.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void limitThatIsAdded_removed_orUnlimited_isNamed() throws IOException {
+    Cli diff =
+        diff(
+            OLD,
+            """
+            CallsPerClient: {id: string, unlimited: true}
+            OrdersPerIp: {id: ipAddress, burst: 9, count: 3, period: 1h}
+            """);
+    assertThat(diff.out().lines())
+        .containsExactly(
+            "CallsPerClient: default 20 per 1m, burst 20 → unlimited",
+            "LoginsPerIp: removed",
+            "OrdersPerIp: added, 3 per 1h, burst 9");
+  }
+
+  @Test
+  void otherIdFormat_emptiesNoBucket_andIsSaid() throws IOException {
+    Cli diff = diff(OLD, OLD.replace("id: string", "id: ipAddress"));
+    assertThat(diff.out())
+        .startsWith("CallsPerClient: id string → ipAddress")
+        .contains("; all of its buckets become full");
+  }
+
+  @Test
+  void overridesAndRules_areCompared_inOneFile() throws IOException {
+    String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\n";
+    Cli diff =
+        diff(
+            limits
+                + """
+                overrides:
+                  - PerKey: {burst: 5, count: 5, period: 1m, ids: [ann, bob]}
+                rules:
+                  - {path: /health, unlimited: true}
+                  - {path: /**, limit: PerKey, id: "{header:x-key}"}
+                """,
+            limits
+                + """
+                overrides:
+                  - PerKey: {burst: 6, count: 5, period: 1m, ids: [bob, {id: eve, comment: x}]}
+                rules:
+                  # a comment
+                  - {path: /health, unlimited: true}
+
+                  - path: /api/**
+                    limit: PerKey
+                    id: "{header:x-key}"
+                """);
+    assertThat(diff.out().lines())
+        .containsExactly(
+            "PerKey of ann: override removed",
+            "PerKey of bob: burst 5 → 6",
+            "PerKey of eve: override added, 5 per 1m, burst 6",
+            "rules: removed, was on line 7: {path: /**, limit: PerKey, id: \"{header:x-key}\"}",
+            "rules: added on line 9: {path: /api/**, limit: PerKey, id: \"{header:x-key}\"}");
+  }
+
+  @Test
+  void rulesThatChangedPlaces_differ_sinceTheFirstMatchDecides() throws IOException {
+    String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\nrules:\n";
+    String one = "  - {path: /a, limit: PerKey, id: a}\n";
+    String two = "  - {path: /b, limit: PerKey, id: b}\n";
+    Cli diff = diff(limits + one + two, limits + two + one);
+    assertThat(diff.out().lines()).hasSize(2);
+  }
+
+  @Test
+  void equalFiles_haveNoDifferences_whateverTheirLayout() throws IOException {
+    Cli diff = diff(OLD, "# a comment\n" + OLD.replace(", ", ",   "), "--exit-code");
+    assertThat(diff.out()).isEmpty();
+    assertThat(diff.err()).isEqualTo("no differences\n");
+    assertThat(diff.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
+  void difference_withExitCode_is1() throws IOException {
+    assertThat(diff(OLD, OLD.replace("20,", "21,"), "--exit-code").code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
+  void brokenFiles_areBothReported_with2() throws IOException {
+    Cli diff = diff("CallsPerClient: {burst: x}\n", "LoginsPerIp: {bust: 1}\n", "--exit-code");
+    assertThat(diff.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(diff.err()).contains("old.yml:1:", "new.yml:1:");
+    assertThat(diff.out()).isEmpty();
+  }
+
+  @Test
+  void folders_areCompared_fileByKind() throws IOException {
+    Path before = file("a/limits.yml", OLD).getParent();
+    Path after = file("b/all.yaml", OLD).getParent();
+    file("b/more.yml", "- CallsPerClient: {burst: 100, count: 100, period: 1m, ids: [shop]}\n");
+    file("b/notes.txt", "not a limit file");
+    Cli diff = Cli.run("diff", before.toString(), after.toString());
+    assertThat(diff.out())
+        .isEqualTo("CallsPerClient of shop: override added, 100 per 1m, burst 100\n");
+  }
+
+  @Test
+  void folderWithoutFiles_andMissingFile_areInputErrors() throws IOException {
+    Path some = file("limits.yml", OLD);
+    Path empty = Files.createDirectory(folder.resolve("empty"));
+    Cli none = Cli.run("diff", some.toString(), empty.toString());
+    assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(none.err()).contains("empty: found no file that ends in .yml or .yaml");
+    Cli missing = Cli.run("diff", some.toString(), folder.resolve("gone.yml").toString());
+    assertThat(missing.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(missing.err()).contains("gone.yml: there is no such file");
+    Path tokens = file("tokens.yml", "tokens: []\n");
+    assertThat(Cli.run("diff", some.toString(), tokens.toString()).err())
+        .contains("found no limits; tokens are not compared");
+  }
+}

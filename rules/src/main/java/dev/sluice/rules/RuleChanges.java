@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.rules;
+
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.yaml.Node;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The differences between two rule books, as lines for people. A rule that only moved to another
+ * line is not reported, unless it changed places with another rule. Stateless.
+ */
+final class RuleChanges {
+
+  /** The most rules of each book that are compared pair by pair. */
+  private static final int MOST_COMPARED = 1000;
+
+  private RuleChanges() {}
+
+  /** A rule as text, without comments and the layout of the file. */
+  private record Written(int line, String text) {}
+
+  /**
+   * Compares two books.
+   *
+   * @param before the content of the earlier file, null for none
+   * @param after the content of the later file, null for none
+   */
+  static List<String> between(@Nullable Node before, @Nullable Node after) {
+    List<String> lines = new ArrayList<>();
+    for (String field : RuleBookFile.SECTIONS) {
+      if (!field.equals(RuleBookFile.RULES)) {
+        String old = text(find(before, field));
+        String now = text(find(after, field));
+        if (!old.equals(now)) {
+          lines.add("%s %s → %s".formatted(field, old, now));
+        }
+      }
+    }
+    compare(rules(before), rules(after), lines);
+    return lines;
+  }
+
+  private static List<Written> rules(@Nullable Node root) {
+    return find(root, RuleBookFile.RULES) instanceof Node.Sequence list
+        ? list.items().stream().map(item -> new Written(item.line(), text(item))).toList()
+        : List.of();
+  }
+
+  private static @Nullable Node find(@Nullable Node root, String field) {
+    return root instanceof Node.Mapping map
+        ? map.entries().stream()
+            .filter(entry -> entry.key().text().equals(field))
+            .map(Node.Entry::value)
+            .findFirst()
+            .orElse(null)
+        : null;
+  }
+
+  /** Reports the rules that are not part of a longest common subsequence. */
+  private static void compare(List<Written> before, List<Written> after, List<String> lines) {
+    int start = 0;
+    int oldEnd = before.size();
+    int newEnd = after.size();
+    while (start < Math.min(oldEnd, newEnd) && same(before.get(start), after.get(start))) {
+      start++;
+    }
+    while (Math.min(oldEnd, newEnd) > start
+        && same(before.get(oldEnd - 1), after.get(newEnd - 1))) {
+      oldEnd--;
+      newEnd--;
+    }
+    List<Written> old = before.subList(start, oldEnd);
+    List<Written> now = after.subList(start, newEnd);
+    if (Math.max(old.size(), now.size()) > MOST_COMPARED) {
+      lines.add("%s rules → %s rules, most of them changed".formatted(before.size(), after.size()));
+      return;
+    }
+    int[][] common = common(old, now);
+    int i = 0;
+    int j = 0;
+    while (i < old.size() || j < now.size()) {
+      if (i < old.size() && j < now.size() && same(old.get(i), now.get(j))) {
+        i++;
+        j++;
+      } else if (j == now.size() || (i < old.size() && common[i + 1][j] >= common[i][j + 1])) {
+        Written gone = old.get(i++);
+        lines.add("removed, was on line %s: %s".formatted(gone.line, gone.text));
+      } else {
+        Written added = now.get(j++);
+        lines.add("added on line %s: %s".formatted(added.line, added.text));
+      }
+    }
+  }
+
+  private static boolean same(Written one, Written other) {
+    return one.text.equals(other.text);
+  }
+
+  /** Returns the length of the longest common subsequence from each pair of places on. */
+  private static int[][] common(List<Written> old, List<Written> now) {
+    int[][] common = new int[old.size() + 1][now.size() + 1];
+    for (int i = old.size() - 1; i >= 0; i--) {
+      for (int j = now.size() - 1; j >= 0; j--) {
+        common[i][j] =
+            same(old.get(i), now.get(j))
+                ? common[i + 1][j + 1] + 1
+                : Math.max(common[i + 1][j], common[i][j + 1]);
+      }
+    }
+    return common;
+  }
+
+  /** Returns a node in the flow style of YAML. */
+  private static String text(@Nullable Node node) {
+    if (node instanceof Node.Scalar scalar) {
+      return scalar.plain() ? SafeText.printable(scalar.text()) : SafeText.quote(scalar.text());
+    }
+    if (node instanceof Node.Sequence list) {
+      return list.items().stream()
+          .map(RuleChanges::text)
+          .collect(Collectors.joining(", ", "[", "]"));
+    }
+    if (node instanceof Node.Mapping map) {
+      return map.entries().stream()
+          .map(entry -> text(entry.key()) + ": " + text(entry.value()))
+          .collect(Collectors.joining(", ", "{", "}"));
+    }
+    return "none";
+  }
+}

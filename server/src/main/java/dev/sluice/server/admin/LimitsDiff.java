@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.server.admin;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Coverage;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.yaml.LongestReservations;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.StringJoiner;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The differences between two sets of limits, as lines for people, such as {@code CallsPerClient:
+ * burst 20 → 30}. Stateless.
+ */
+public final class LimitsDiff {
+
+  private static final String NONE = "none";
+
+  private LimitsDiff() {}
+
+  /**
+   * Compares limits, their overrides and their rules.
+   *
+   * @param before the limits until now
+   * @param after the limits from now on
+   * @return a line for each changed limit, override and rule; empty if nothing changed
+   */
+  public static List<String> between(Limits before, Limits after) {
+    List<String> lines = new ArrayList<>();
+    Map<String, LimitName> had = configured(before);
+    Map<String, LimitName> has = configured(after);
+    TreeSet<String> names = new TreeSet<>(had.keySet());
+    names.addAll(has.keySet());
+    for (String name : names) {
+      LimitName old = had.get(name);
+      LimitName now = has.get(name);
+      if (old == null || now == null) {
+        lines.add(
+            now == null
+                ? name + ": removed"
+                : "%s: added, %s".formatted(name, defaultOf(after, now)));
+      } else {
+        addChanges(name, fields(before, old), fields(after, now), lines);
+      }
+      addOverrides(name, overrides(before, old), overrides(after, now), lines);
+    }
+    RuleBook.of(after)
+        .changesSince(RuleBook.of(before))
+        .forEach(change -> lines.add("rules: " + change));
+    return lines;
+  }
+
+  private static Map<String, LimitName> configured(Limits limits) {
+    return limits.configured().stream()
+        .collect(Collectors.toMap(LimitName::name, name -> name, (one, other) -> one));
+  }
+
+  /** Returns what can change of a limit, by the names of the fields in limit files. */
+  private static Map<String, String> fields(Limits limits, LimitName name) {
+    Map<String, String> fields = new LinkedHashMap<>();
+    Quota quota = limits.defaultFor(name);
+    if (quota == null) {
+      fields.put("default", defaultOf(limits, name));
+    } else {
+      putQuota(quota, fields);
+    }
+    fields.put("debt", Integer.toString(limits.debtOf(name)));
+    fields.put("id", name.id().name());
+    fields.put("overrideId", name.overrideId().name());
+    Integer number = name.number();
+    fields.put("number", number == null ? NONE : number.toString());
+    fields.put("message", SafeText.quote(name.message()));
+    String help = name.helpLink();
+    fields.put("help", help == null ? NONE : SafeText.quote(help));
+    fields.put("jitter", Double.toString(name.jitter()));
+    fields.put("longestWait", GoDuration.shortened(name.longestWait()));
+    fields.put(
+        "longestReservation", GoDuration.shortened(LongestReservations.of(limits, name.name())));
+    return fields;
+  }
+
+  private static void putQuota(Quota quota, Map<String, String> fields) {
+    fields.put("burst", Long.toString(quota.burst()));
+    fields.put("count", Long.toString(quota.count()));
+    fields.put("period", GoDuration.shortened(quota.period()));
+  }
+
+  private static String defaultOf(Limits limits, LimitName name) {
+    Quota quota = limits.defaultFor(name);
+    return quota != null
+        ? text(quota)
+        : limits.coverage(name) == Coverage.UNLIMITED ? "unlimited" : "no default";
+  }
+
+  private static String text(Quota quota) {
+    return "%s per %s, burst %s"
+        .formatted(quota.count(), GoDuration.shortened(quota.period()), quota.burst());
+  }
+
+  /** Adds one line with all fields that differ. */
+  private static void addChanges(
+      String what, Map<String, String> before, Map<String, String> after, List<String> lines) {
+    StringJoiner changes = new StringJoiner(", ");
+    boolean hasQuota = before.containsKey("burst") && after.containsKey("burst");
+    if (!hasQuota && before.containsKey("burst") != after.containsKey("burst")) {
+      changes.add("default %s → %s".formatted(quotaText(before), quotaText(after)));
+    }
+    after.forEach(
+        (field, now) -> {
+          String old = before.get(field);
+          if (old != null && !old.equals(now)) {
+            changes.add("%s %s → %s".formatted(field, old, now));
+          }
+        });
+    if (changes.length() > 0) {
+      boolean moves =
+          !Objects.equals(before.get("id"), after.get("id"))
+              || !Objects.equals(before.get("number"), after.get("number"));
+      lines.add(
+          "%s: %s%s".formatted(what, changes, moves ? "; all of its buckets become full" : ""));
+    }
+  }
+
+  private static String quotaText(Map<String, String> fields) {
+    String other = fields.get("default");
+    return other != null
+        ? other
+        : "%s per %s, burst %s"
+            .formatted(fields.get("count"), fields.get("period"), fields.get("burst"));
+  }
+
+  private static Map<String, LimitOverride> overrides(Limits limits, @Nullable LimitName name) {
+    Map<String, LimitOverride> byId = new TreeMap<>();
+    if (name != null) {
+      limits.overridesOf(name).forEach(override -> byId.put(override.id(), override));
+    }
+    return byId;
+  }
+
+  private static void addOverrides(
+      String name,
+      Map<String, LimitOverride> before,
+      Map<String, LimitOverride> after,
+      List<String> lines) {
+    TreeSet<String> ids = new TreeSet<>(before.keySet());
+    ids.addAll(after.keySet());
+    for (String id : ids) {
+      LimitOverride old = before.get(id);
+      LimitOverride now = after.get(id);
+      String what = "%s of %s".formatted(name, SafeText.printable(id));
+      if (old == null && now != null) {
+        lines.add("%s: override added, %s".formatted(what, text(now.quota())));
+      } else if (now == null) {
+        lines.add(what + ": override removed");
+      } else if (old != null && !old.equals(now)) {
+        addChanges(what, fields(old), fields(now), lines);
+      }
+    }
+  }
+
+  private static Map<String, String> fields(LimitOverride override) {
+    Map<String, String> fields = new LinkedHashMap<>();
+    putQuota(override.quota(), fields);
+    fields.put("comment", SafeText.quote(override.comment()));
+    return fields;
+  }
+}
