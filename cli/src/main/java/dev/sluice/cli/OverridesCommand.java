@@ -146,7 +146,8 @@ final class OverridesCommand implements Runnable {
   /** {@code sluice overrides migrate}: creates the table, or updates its schema. */
   @Command(
       name = "migrate",
-      description = "Creates the table of overrides, or updates it to the schema of this version.",
+      description =
+          "Creates or updates the tables of overrides, as store create does, without those of buckets.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides migrate --db postgresql://sluice@db.example.com/limits")
   private static final class MigrateTable implements Callable<Integer> {

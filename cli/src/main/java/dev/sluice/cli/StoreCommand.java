@@ -18,7 +18,7 @@ import picocli.CommandLine.Spec;
 /** {@code sluice store}: what a store needs before it is used. */
 @Command(
     name = "store",
-    description = "Prepares a database for buckets.",
+    description = "Prepares a database for buckets and overrides.",
     footerHeading = "%nExample:%n",
     footer = "  sluice store create postgresql://owner@db/limits --role sluice",
     synopsisSubcommandLabel = "COMMAND")
@@ -37,13 +37,13 @@ final class StoreCommand implements Runnable {
     throw UsageErrors.commandMissing(spec);
   }
 
-  /** {@code sluice store create}: the table and the functions of buckets. */
+  /** {@code sluice store create}: the tables and the functions. */
   @Command(
       name = "create",
       description = {
-        "Creates the table and the functions of buckets, or updates them to this version.",
+        "Creates the table and the functions of buckets, and the tables of overrides, or updates them to this version.",
         "",
-        "Run it again at any time: a table keeps its buckets. Servers of two versions can work on one table, each with functions of its own."
+        "Run it again at any time: the tables keep their rows. Servers of two versions can work on the same tables, each with functions of its own."
       },
       footerHeading = "%nExamples:%n",
       footer = {
@@ -99,7 +99,7 @@ final class StoreCommand implements Runnable {
         throw new ExitException(
             Exit.UNREACHABLE, "database error: " + DatabaseOptions.reason(e), e);
       }
-      console.err().println("the table and the functions are up to date");
+      console.err().println("the tables and the functions are up to date");
       return Exit.DONE;
     }
 

@@ -48,8 +48,10 @@ final class StoreCommandTest {
 
     Cli created = Cli.run("store", "create", db);
     assertThat(created)
-        .isEqualTo(new Cli(Exit.DONE, "", "the table and the functions are up to date\n"));
+        .isEqualTo(new Cli(Exit.DONE, "", "the tables and the functions are up to date\n"));
     assertThat(Cli.run("store", "create", db).code()).as("again").isEqualTo(Exit.DONE);
+    assertThat(Cli.run("overrides", "migrate", "--db", db).err())
+        .isEqualTo("the schema is up to date\n");
 
     assertThat(spend(db + PATIENT).code()).isEqualTo(Exit.DONE);
     assertThat(spend(db + PATIENT).code()).isEqualTo(Exit.DONE);
@@ -72,10 +74,13 @@ final class StoreCommandTest {
         Statement statement = connection.createStatement()) {
       statement.execute("CREATE ROLE \"a\"\"b\"");
       statement.execute(printed.out());
+      statement.execute(printed.out()); // again
       statement.execute("DROP OWNED BY \"a\"\"b\"");
       statement.execute("DROP ROLE \"a\"\"b\"");
     }
     assertThat(spend(db + PATIENT + "&durability=async").code()).isEqualTo(Exit.DONE);
+    assertThat(Cli.run("overrides", "migrate", "--db", db).err())
+        .isEqualTo("the schema is up to date\n");
   }
 
   @Test

@@ -11,7 +11,7 @@ import java.sql.Statement;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** The table and the functions of buckets. Stateless, thread-safe. */
+/** The table and the functions of buckets, beside the other tables. Stateless, thread-safe. */
 final class BucketSchema {
 
   /** "sluicb" in ASCII: a number that nobody else takes for a lock by chance. */
@@ -40,8 +40,9 @@ final class BucketSchema {
             connection -> {
               try (Statement statement = connection.createStatement()) {
                 statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
+                int applied = Migrations.apply(connection);
                 statement.execute(statements(schema(statement), durability, role));
-                return 0;
+                return applied;
               }
             });
   }
@@ -59,7 +60,7 @@ final class BucketSchema {
   }
 
   /**
-   * Returns the statements that create all, for one transaction.
+   * Returns the statements that create the table and the functions of buckets, for one transaction.
    *
    * @param schema quoted where it has to be
    * @param role null for the owner only

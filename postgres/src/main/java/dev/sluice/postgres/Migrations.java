@@ -30,18 +30,20 @@ final class Migrations {
   /** "sluice" in ASCII: a number that nobody else takes for a lock by chance. */
   private static final long LOCK = 0x736c75696365L;
 
+  private static final String TABLE =
+      """
+      CREATE TABLE IF NOT EXISTS sluice_migrations (
+        file text PRIMARY KEY,
+        applied_at timestamptz NOT NULL DEFAULT now()
+      )""";
+
   private Migrations() {}
 
   /** The number of files that were applied. */
   static int apply(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
-      statement.execute(
-          """
-          CREATE TABLE IF NOT EXISTS sluice_migrations (
-            file text PRIMARY KEY,
-            applied_at timestamptz NOT NULL DEFAULT now()
-          )""");
+      statement.execute(TABLE);
     }
     int applied = 0;
     for (String file : FILES) {
@@ -54,6 +56,27 @@ final class Migrations {
       }
     }
     return applied;
+  }
+
+  /** Returns statements that do the same as {@link #apply} in the schema public. */
+  static String statements() {
+    StringBuilder all = new StringBuilder("SET LOCAL search_path = public;\n");
+    all.append(TABLE).append(";\n");
+    for (String file : FILES) {
+      all.append(
+          """
+          DO $migration$
+          BEGIN
+          IF NOT EXISTS (SELECT FROM sluice_migrations WHERE file = '%1$s') THEN
+          %2$s
+          INSERT INTO sluice_migrations (file) VALUES ('%1$s');
+          END IF;
+          END
+          $migration$;
+          """
+              .formatted(file, read(file).strip()));
+    }
+    return all.toString();
   }
 
   private static boolean isApplied(Connection connection, String file) throws SQLException {

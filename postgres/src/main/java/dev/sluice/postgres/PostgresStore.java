@@ -77,9 +77,10 @@ public final class PostgresStore implements BucketStore {
   }
 
   /**
-   * Creates the table and the functions, or brings them to this version, in one transaction. Needs
-   * a role that may create tables and functions in its schema. A table that exists keeps its
-   * buckets. An unlogged table is locked while the database makes it a logged one.
+   * Creates the table and the functions of buckets and the tables of overrides and penalties, or
+   * brings them to this version, in one transaction. Needs a role that may create tables and
+   * functions in its schema. A table that exists keeps its buckets. An unlogged table is locked
+   * while the database makes it a logged one.
    *
    * @param source the database
    * @param durability what a crash of the database may undo
@@ -100,7 +101,10 @@ public final class PostgresStore implements BucketStore {
    * @return SQL
    */
   public static String statements(Durability durability, @Nullable String role) {
-    return "BEGIN;\n" + BucketSchema.statements("public", durability, role) + "COMMIT;\n";
+    return "BEGIN;\n"
+        + Migrations.statements()
+        + BucketSchema.statements("public", durability, role)
+        + "COMMIT;\n";
   }
 
   @Override

@@ -89,6 +89,7 @@ public final class PostgresStoreBuilder {
     if (question < 0) {
       return new PostgresStoreBuilder(PostgresUrl.dataSource(url, password));
     }
+    PostgresUrl.require(url);
     List<String[]> own = new ArrayList<>();
     List<String> drivers = new ArrayList<>();
     for (String parameter : url.substring(question + 1).split("&", -1)) {

@@ -4,17 +4,21 @@ package dev.sluice.postgres;
 import dev.sluice.internal.text.PercentEncoding;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.regex.Pattern;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /**
  * A database as somebody names it on a command line: {@code postgresql://user:password@host/db}, as
- * PostgreSQL's own tools take it, or a JDBC URL.
+ * PostgreSQL's own tools take it, also with several hosts, or a JDBC URL.
  */
 public final class PostgresUrl {
 
   private static final String JDBC = "jdbc:postgresql:";
+  private static final Pattern HOSTS =
+      Pattern.compile(
+          "(HOST(:[0-9]+)?)(,HOST(:[0-9]+)?)*".replace("HOST", "([\\w.-]+|\\[[0-9A-Fa-f:.]+])"));
   private static final int CONNECT_SECONDS = 5;
   private static final int ANSWER_SECONDS = 30;
 
@@ -55,6 +59,14 @@ public final class PostgresUrl {
     return source;
   }
 
+  /**
+   * Throws if a URL is none, or may have a part of a password where its port, path or parameters
+   * are.
+   */
+  static void require(String url) {
+    PGSimpleDataSource unused = source(url);
+  }
+
   private static PGSimpleDataSource source(String url) {
     PGSimpleDataSource source = new PGSimpleDataSource();
     try {
@@ -67,31 +79,42 @@ public final class PostgresUrl {
       // Without the text, which may hold a password.
       throw new IllegalArgumentException(
           "not the URL of a PostgreSQL database, expected postgresql://user@host:port/database or"
-              + " jdbc:postgresql://host/database?user=…");
+              + " jdbc:postgresql://host/database?user=…; in a password or an option, write @ as"
+              + " %40, / as %2F, ? as %3F and # as %23");
     }
     return source;
   }
 
   private static void setParts(PGSimpleDataSource source, URI uri) {
     boolean known = "postgresql".equals(uri.getScheme()) || "postgres".equals(uri.getScheme());
-    if (!known || uri.getHost() == null) {
+    String authority = uri.getRawAuthority();
+    if (!known || authority == null) {
       throw new IllegalArgumentException(uri.getScheme());
     }
-    if (uri.getRawPath().contains("@") || uri.getRawFragment() != null) {
-      throw new IllegalArgumentException("a password that is cut at its / or #");
-    }
-    String port = uri.getPort() < 0 ? "" : ":" + uri.getPort();
-    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath(); // the user's database
+    int at = authority.lastIndexOf('@');
+    String hosts = authority.substring(at + 1);
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
-    setUrl(source, "jdbc:postgresql://" + uri.getHost() + port + path + query);
-    String user = uri.getRawUserInfo();
-    if (user != null) {
+    if (!HOSTS.matcher(hosts).matches() || mayHoldPassword(uri, at >= 0, hosts)) {
+      throw new IllegalArgumentException("a password that is cut at its /, ? or #");
+    }
+    String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath(); // the user's database
+    setUrl(source, "jdbc:postgresql://" + hosts + path + query);
+    if (at >= 0) {
+      String user = authority.substring(0, at);
       int colon = user.indexOf(':');
       source.setUser(PercentEncoding.decode(colon < 0 ? user : user.substring(0, colon)));
       if (colon >= 0) {
         source.setPassword(PercentEncoding.decode(user.substring(colon + 1)));
       }
     }
+  }
+
+  /** Whether what looks like a port, a path or a query may be the rest of a password. */
+  private static boolean mayHoldPassword(URI uri, boolean hasUser, String hosts) {
+    boolean isCut = !hasUser && hosts.contains(":") && !hosts.endsWith("]");
+    return uri.getRawFragment() != null
+        || uri.getRawPath().contains("@")
+        || (isCut && String.valueOf(uri.getRawQuery()).contains("@"));
   }
 
   /** Adds defaults to the URL: a setter's value would override the URL's. */

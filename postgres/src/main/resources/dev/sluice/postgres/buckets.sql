@@ -189,14 +189,16 @@ $$;
 
 -- As sluice_decide_v1, by the server's clock. This is what a role with the least rights may call.
 --
--- A session may keep a plan from when the table was small, so that plan must not read all of it.
+-- A session keeps its plans, since planning takes longer than one bucket does. A plan from when the
+-- table was small must not read all of it.
 --
 --   lazy  whether the answer need not wait until the disk has it
 --   wait  for how many milliseconds it may wait for each row that another transaction has locked
 CREATE OR REPLACE FUNCTION ${schema}.sluice_charge_v1(
   lazy boolean, wait int, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
@@ -215,7 +217,8 @@ $$;
 CREATE OR REPLACE FUNCTION ${schema}.sluice_spend_v1(
   lazy boolean, wait int, bucket bytea, inc bigint, off bigint) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
+SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
   found_tat bigint;

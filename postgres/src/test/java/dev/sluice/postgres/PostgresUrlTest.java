@@ -31,6 +31,23 @@ class PostgresUrlTest {
     assertThat(source.getPassword()).isEqualTo(password);
   }
 
+  @Test
+  void url_withSeveralHosts_namesAll() {
+    PGSimpleDataSource source =
+        source("postgresql://u:p@a.example.com:5433,10.0.0.1,b/limits?targetServerType=primary");
+    assertThat(source.getServerNames()).containsExactly("a.example.com", "10.0.0.1", "b");
+    assertThat(source.getPortNumbers()).containsExactly(5433, 5432, 5432);
+    assertThat(source.getUser()).isEqualTo("u");
+    assertThat(source.getPassword()).isEqualTo("p");
+  }
+
+  /** A user of some clouds has an at sign, which needs no encoding where nothing is ambiguous. */
+  @Test
+  void url_withAnAtSignInAnOption_isTaken() {
+    assertThat(source("postgresql://h/d?user=u@server").getUser()).isEqualTo("u@server");
+    assertThat(source("postgresql://u@h:5433/d?options=a@b").getUser()).isEqualTo("u");
+  }
+
   @ParameterizedTest
   @CsvSource({"postgresql://u@h/d, ?", "jdbc:postgresql://h/d?user=u, &"})
   void waits_areBounded_unlessTheUrlSaysOtherwise(String url, String mark) {
@@ -75,6 +92,9 @@ class PostgresUrlTest {
             "postgresql://u:12#hunter2@h/d",
             "postgresql://u:12/hunter2@h/d",
             "postgresql://u:12?prefix=hunter2@h/d&hunter",
+            "postgresql://u:12?prefix=hunter2@h/d",
+            "postgresql://u:12/x?prefix=hunter2@h/d",
+            "postgresql://u:12?sslmode=hunter2@h/d",
             "jdbc:postgresql://h/d?user=u&password=a&hunter2=b",
             "jdbc:postgresql://h/d?user=u&password=a&hunter@b")) {
       assertThatThrownBy(() -> PostgresStore.builder(url))

@@ -48,6 +48,7 @@ class PageTest {
     write(
         "redis",
         row("r", "calls/s", "3000", "\"Peer\"", "1500", "null", "null", "2026-01-01", true));
+    write("sql", row("q", "ms", "2", "null", "null", "null", "null", "2026-01-02", true));
     write(
         "server",
         row("s", "answers/s", "9", "null", "null", "\"empty\"", "10", "2026-01-03", true));
@@ -62,6 +63,7 @@ class PageTest {
             |---|---|---|---|---|
             | a, ns | 20 | Peer 30 | b 10.5 | 1.50 |
             | r, calls/s | 3,000 | Peer 1,500 | – | 2.00 |
+            | q, ms | 2 | – | – | – |
             | s, answers/s | 9 | – | empty 10 | 0.90* |
 
             More.
