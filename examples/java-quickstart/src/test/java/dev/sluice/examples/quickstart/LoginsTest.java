@@ -45,7 +45,6 @@ class LoginsTest {
 
   // end: test
 
-  // begin: waiting
   @Test
   void call_whileAnotherWaits_comesBehindIt(AsyncLimiter limiter, ManualTime time) {
     Transaction call =
@@ -59,5 +58,4 @@ class LoginsTest {
     assertThat(second).isDone();
     assertThat(third).isNotDone();
   }
-  // end: waiting
 }
