@@ -3,8 +3,11 @@
 @SuppressWarnings("module") // the modules that see the package are built later
 module dev.sluice.remote {
   requires transitive dev.sluice;
+  requires static java.sql; // for the stores in databases only
 
   exports dev.sluice.remote to
       dev.sluice.postgres,
       dev.sluice.redis;
+  exports dev.sluice.remote.sql to
+      dev.sluice.postgres;
 }

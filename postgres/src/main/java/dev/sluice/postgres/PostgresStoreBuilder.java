@@ -10,6 +10,7 @@ import dev.sluice.remote.KeyBytes;
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.sql.SqlDatabase;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
@@ -365,7 +366,9 @@ public final class PostgresStoreBuilder {
                 clock == null ? null : new ClientClock(clock, Duration.ZERO)),
             timing,
             observer);
-    Database database = new Database(name, source, durability, connections, context);
+    SqlDatabase database =
+        new SqlDatabase(
+            name, source, new PostgresDialect(durability, context), connections, context);
     RemoteStore store = new RemoteStore(name, database, context, timing::close);
     database.start();
     boolean connected = store.warmUp(CONNECT.toNanos());

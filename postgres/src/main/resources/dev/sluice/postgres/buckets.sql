@@ -62,9 +62,13 @@ $$;
 --
 -- Returns the current time and then for each charge the TAT that it found, all flipped; null if a bucket
 -- was deleted meanwhile: nothing is decided then, and the caller asks again.
+--
+-- A session keeps its plans, since planning takes longer than one bucket does. A plan from when the
+-- table was small must not read all of it.
 CREATE OR REPLACE FUNCTION ${schema}.sluice_decide_v1(
   at_time bigint, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
   -- The operations, as SqlCall numbers them.
   is_check CONSTANT int := 0;
@@ -189,16 +193,12 @@ $$;
 
 -- As sluice_decide_v1, by the server's clock. This is what a role with the least rights may call.
 --
--- A session keeps its plans, since planning takes longer than one bucket does. A plan from when the
--- table was small must not read all of it.
---
 --   lazy  whether the answer need not wait until the disk has it
 --   wait  for how many milliseconds it may wait for each row that another transaction has locked
 CREATE OR REPLACE FUNCTION ${schema}.sluice_charge_v1(
   lazy boolean, wait int, keys bytea[], charges bigint[], sizes int[]) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   PERFORM set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
@@ -217,8 +217,7 @@ $$;
 CREATE OR REPLACE FUNCTION ${schema}.sluice_spend_v1(
   lazy boolean, wait int, bucket bytea, inc bigint, off bigint) RETURNS bigint[]
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off
-SET plan_cache_mode = force_generic_plan AS $$
+SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   no_tat CONSTANT bigint := -9223372036854775808;
   found_tat bigint;

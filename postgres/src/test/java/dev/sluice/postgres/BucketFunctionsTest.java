@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.remote.sql.SqlCall;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.nio.charset.StandardCharsets;

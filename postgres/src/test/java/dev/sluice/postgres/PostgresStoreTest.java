@@ -560,8 +560,8 @@ final class PostgresStoreTest {
     }
   }
 
-  private static SqlFault german(String state) {
-    return SqlFault.of(
+  private static PostgresFault german(String state) {
+    return PostgresFault.of(
         new PSQLException(new ServerErrorMessage("SFEHLER\0C" + state + "\0MVerklemmung\0")));
   }
 

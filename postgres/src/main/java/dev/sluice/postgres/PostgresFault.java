@@ -2,8 +2,9 @@
 package dev.sluice.postgres;
 
 import dev.sluice.remote.ChargeOutcome;
-import dev.sluice.remote.Fault;
 import dev.sluice.remote.RemoteCall.NotSentException;
+import dev.sluice.remote.sql.SqlCall.TryAgainException;
+import dev.sluice.remote.sql.SqlFault;
 import dev.sluice.store.StoreException;
 import java.sql.SQLException;
 import java.util.Set;
@@ -19,16 +20,16 @@ import org.postgresql.util.ServerErrorMessage;
  * @param state its SQLSTATE, empty if it has none
  * @param isRefusal whether the database rolled the call back, so that it has charged nothing
  */
-record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fault {
+record PostgresFault(Throwable cause, String state, boolean isRefusal) implements SqlFault {
 
   private static final Set<String> LOST = Set.of("26000", "42P05", "08P01", "22P02", "22P03");
 
-  static SqlFault of(@Nullable Throwable failure) {
+  static PostgresFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
     SQLException its = sql(cause);
     String state = its == null || its.getSQLState() == null ? "" : its.getSQLState();
     boolean notSent = cause instanceof NotSentException;
-    return new SqlFault(cause, state, notSent || isError(its));
+    return new PostgresFault(cause, state, notSent || isError(its));
   }
 
   private static @Nullable SQLException sql(Throwable failure) {
@@ -55,21 +56,12 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
             default -> !mayEndSession(String.valueOf(its.getSQLState()));
           };
     }
-    return failure instanceof TryAgain;
+    return failure instanceof TryAgainException;
   }
 
   private static boolean mayEndSession(String state) {
     return Stream.of("08", "25P03", "25P04", "28", "53", "57P", "58", "XX")
         .anyMatch(state::startsWith);
-  }
-
-  /** A row was deleted between two statements of the call, which has changed nothing. */
-  static final class TryAgain extends SQLException {
-    private static final long serialVersionUID = 1;
-
-    TryAgain() {
-      super("a full bucket was deleted meanwhile", "40001");
-    }
   }
 
   private boolean neverLeft() {
@@ -111,8 +103,8 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
     return state.equals("25006") || state.equals("0A000");
   }
 
-  /** Whether the connection can be used no more. */
-  boolean breaksConnection() {
+  @Override
+  public boolean breaksConnection() {
     return !isRefusal || isReplica() || state.startsWith("57P");
   }
 
@@ -120,7 +112,8 @@ record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fau
    * Whether a pooler passed the statement to a session that does not know it, or knows another one
    * by this name, which takes other parameters.
    */
-  boolean isLostStatement() {
+  @Override
+  public boolean isLostStatement() {
     return isRefusal && LOST.contains(state);
   }
 

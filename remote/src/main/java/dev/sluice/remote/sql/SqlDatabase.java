@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.postgres;
+package dev.sluice.remote.sql;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.Breaker;
-import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.Endpoint;
 import dev.sluice.remote.Failures;
 import dev.sluice.remote.RequestQueue;
@@ -14,12 +13,9 @@ import dev.sluice.remote.StoreThread;
 import dev.sluice.remote.Topology;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
-import dev.sluice.store.TimeSource;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
-import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -55,44 +51,19 @@ import org.jspecify.annotations.Nullable;
  */
 
 /** One database: its connections, and the queue in front of them. Thread-safe. */
-final class Database implements Endpoint, Topology {
+public final class SqlDatabase implements Endpoint, Topology {
 
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
   private static final int VALID_SECONDS = 2;
   private static final long REOPEN_MILLIS = 500;
   private static final long PATIENT_MILLIS = 10_000; // for what is done seldom
   private static final int SILENT_TIMEOUTS = 2; // a connection is closed after so many time-outs
-  private static final int WAITS = 3; // for a lock within a time-out: shared, then alone
   private static final int ATTEMPTS = 3; // of a call that has changed nothing
-
-  private static final String LOOK =
-      """
-      WITH used (name) AS (SELECT unnest('{%s}'::text[]))
-      SELECT pg_is_in_recovery(),
-        (SELECT every(to_regprocedure(name) IS NOT NULL) FROM used),
-        coalesce((SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('sluice_bucket')), ''),
-        current_setting('synchronous_commit'),
-        current_setting('transaction_isolation'),
-        current_setting('transaction_read_only') = 'on',
-        (SELECT min(name) FROM used WHERE NOT has_function_privilege(to_regprocedure(name), 'EXECUTE')),
-        current_user
-      """;
-
-  private static final String BY_ITS_CLOCK =
-      """
-      "sluice_charge_v1(boolean,integer,bytea[],bigint[],integer[])",\
-      "sluice_spend_v1(boolean,integer,bytea,bigint,bigint)",\
-      "sluice_read_v1(bytea[])",\
-      "sluice_clean_v1(bytea,integer)\"""";
-
-  private static final String BY_OUR_CLOCK =
-      "\"sluice_decide_v1(bigint,bytea[],bigint[],integer[])\"";
 
   private final String name;
   private final DataSource source;
-  private final Durability durability;
+  private final SqlDialect dialect;
   private final StoreContext context;
-  private final @Nullable ClientClock clock;
   private final Breaker breaker;
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls = new LinkedBlockingQueue<>();
@@ -102,32 +73,34 @@ final class Database implements Endpoint, Topology {
   private volatile @Nullable String refusal;
   private volatile boolean closed;
 
-  Database(
-      String name,
-      DataSource source,
-      Durability durability,
-      int connections,
-      StoreContext context) {
+  /**
+   * Creates a database whose connections are not open yet.
+   *
+   * @param name for messages, without a password
+   * @param source opens or lends connections
+   * @param connections how many to use
+   */
+  public SqlDatabase(
+      String name, DataSource source, SqlDialect dialect, int connections, StoreContext context) {
     this.name = name;
     this.source = source;
-    this.durability = durability;
+    this.dialect = dialect;
     this.context = context;
-    this.clock = context.clock();
     this.breaker = context.breaker(name, this::probeOnce);
     this.queue = context.queue(this, new AtomicInteger());
-    ThreadFactory threads = StoreThread.factory("postgres", "connection");
+    ThreadFactory threads = StoreThread.factory(dialect.kind(), "connection");
     for (int i = 0; i < connections; i++) {
-      links.add(new Link(threads, i == 0 && clock == null));
+      links.add(new Link(threads, i == 0 && context.clock() == null));
     }
   }
 
   /** Begins to connect. */
-  void start() {
+  public void start() {
     links.forEach(link -> link.thread.start());
   }
 
   /** Returns why this database cannot hold the buckets, null if nothing is known against it. */
-  @Nullable String refusal() {
+  public @Nullable String refusal() {
     return opened.get() > 0 ? null : refusal; // of several hosts, one may be a replica
   }
 
@@ -143,15 +116,12 @@ final class Database implements Endpoint, Topology {
 
   @Override
   public SqlCall call(List<byte[]> keys, List<List<Charge>> batches) {
-    Long now = clock == null ? null : TimeSource.read(clock.time());
-    long waitMillis = Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
-    return new SqlCall(
-        calls::add, keys, batches, durability == Durability.ASYNC, (int) waitMillis, now);
+    return dialect.call(calls::add, keys, batches);
   }
 
   @Override
   public SqlFault fault(@Nullable Throwable failure) {
-    return SqlFault.of(failure);
+    return dialect.fault(failure);
   }
 
   @Override
@@ -168,7 +138,7 @@ final class Database implements Endpoint, Topology {
         call.handle(
             (answer, failure) -> {
               Throwable cause = Failures.cause(failure);
-              if (cause != null && SqlFault.of(cause).isOutage()) {
+              if (cause != null && dialect.fault(cause).isOutage()) {
                 throw new CompletionException(cause);
               }
               return "ran";
@@ -187,7 +157,7 @@ final class Database implements Endpoint, Topology {
             (answer, failure) -> {
               Throwable cause = Failures.cause(failure);
               if (cause != null) {
-                throw new StoreException(name + ": " + SqlFault.of(cause).words(), cause);
+                throw new StoreException(name + ": " + dialect.fault(cause).words(), cause);
               }
               return null;
             });
@@ -225,55 +195,11 @@ final class Database implements Endpoint, Topology {
 
   /** Throws if a new connection leads to a database that this store must not use. */
   private void look(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement();
-        ResultSet rows =
-            statement.executeQuery(LOOK.formatted(clock == null ? BY_ITS_CLOCK : BY_OUR_CLOCK))) {
-      String why = rows.next() ? why(rows) : "found no answer";
-      refusal = why;
-      if (why != null) {
-        throw new RefusedException(why);
-      }
+    String why = dialect.refusal(connection);
+    refusal = why;
+    if (why != null) {
+      throw new RefusedException(why);
     }
-  }
-
-  private @Nullable String why(ResultSet found) throws SQLException {
-    if (found.getBoolean(1)) {
-      return "it is a read replica, which cannot decide; give the address of the primary, or all addresses and targetServerType=primary";
-    }
-    String persistence = found.getString(3);
-    if (persistence.isEmpty() || !found.getBoolean(2)) {
-      return "found %s; run `sluice store create`, or PostgresStore.create, and check the search_path"
-          .formatted(
-              persistence.isEmpty()
-                  ? "no table sluice_bucket"
-                  : "the table sluice_bucket without the functions of this version");
-    }
-    boolean unlogged = persistence.equals("u");
-    if (unlogged != (durability == Durability.UNLOGGED)) {
-      return "found a table sluice_bucket that is %s, expected one for the durability %s; open the store with another durability, or run `sluice store create` with this one"
-          .formatted(unlogged ? "unlogged" : "logged", durability);
-    }
-    if (durability == Durability.SYNC && found.getString(4).equals("off")) {
-      return "found synchronous_commit=off, expected on for the durability SYNC";
-    }
-    if (!found.getString(5).startsWith("read ")) {
-      return "its transactions are %s, expected read committed; set that in the pool, or as default_transaction_isolation"
-          .formatted(found.getString(5));
-    }
-    if (found.getBoolean(6)) {
-      return "its transactions are read-only; change that in the pool, or default_transaction_read_only";
-    }
-    String forbidden = found.getString(7);
-    if (forbidden != null) {
-      return "the role %s may not call %s; %s"
-          .formatted(
-              found.getString(8),
-              forbidden,
-              clock == null
-                  ? "run `sluice store create` with --role, or PostgresStore.create with this role"
-                  : "only the owner of the functions may use another clock than the database's");
-    }
-    return null;
   }
 
   /** One connection, and the thread that uses it. */
@@ -366,7 +292,7 @@ final class Database implements Endpoint, Topology {
       try {
         call.complete(answer(call, on));
       } catch (Throwable e) {
-        if (SqlFault.of(e).breaksConnection()) {
+        if (dialect.fault(e).breaksConnection()) {
           broken.incrementAndGet();
           leave();
         }
@@ -379,7 +305,7 @@ final class Database implements Endpoint, Topology {
         try {
           return run(call, on);
         } catch (SQLException e) { // an error has changed nothing
-          boolean again = e instanceof SqlFault.TryAgain || doWithoutPrepared(e);
+          boolean again = e instanceof SqlCall.TryAgainException || doWithoutPrepared(e);
           if (!again || attempt == ATTEMPTS || call.isAbandoned()) {
             throw e;
           }
@@ -416,7 +342,7 @@ final class Database implements Endpoint, Topology {
      * another session, and does not take the statements along.
      */
     private boolean doWithoutPrepared(SQLException failure) throws SQLException {
-      if (!SqlFault.of(failure).isLostStatement()) {
+      if (!dialect.fault(failure).isLostStatement()) {
         return false;
       }
       keepsStatements = false;
@@ -525,9 +451,8 @@ final class Database implements Endpoint, Topology {
    * Deletes full buckets in small lots, which take a twentieth of one connection's time. One
    * process at a time does so; the lots follow the order of the keys. Used by one thread.
    */
-  private static final class Cleaning {
+  private final class Cleaning {
 
-    private static final String CLEAN = "SELECT sluice_clean_v1(?, ?)";
     private static final int LOT = 1_000;
     private static final int SHARE = 20;
     private static final long SHORTEST_NANOS = 50_000_000;
@@ -536,7 +461,7 @@ final class Database implements Endpoint, Topology {
     private byte[] after = new byte[0];
     private long due = System.nanoTime() + untilNextRound();
 
-    private static long untilNextRound() {
+    private long untilNextRound() {
       return ThreadLocalRandom.current().nextLong(ROUND_NANOS / 2, ROUND_NANOS);
     }
 
@@ -547,20 +472,11 @@ final class Database implements Endpoint, Topology {
     void clean(Connection on) throws SQLException {
       long start = System.nanoTime();
       due = start + ROUND_NANOS; // also if it fails
-      try (PreparedStatement statement = on.prepareStatement(CLEAN)) {
-        statement.setBytes(1, after);
-        statement.setInt(2, LOT);
-        try (ResultSet rows = statement.executeQuery()) {
-          byte[] last = rows.next() ? rows.getBytes(1) : null;
-          after = last == null ? new byte[0] : last;
-          long end = System.nanoTime();
-          due =
-              end
-                  + (last == null
-                      ? untilNextRound()
-                      : Math.max(SHARE * (end - start), SHORTEST_NANOS));
-        }
-      }
+      byte[] last = dialect.clean(on, after, LOT);
+      after = last == null ? new byte[0] : last;
+      long end = System.nanoTime();
+      due =
+          end + (last == null ? untilNextRound() : Math.max(SHARE * (end - start), SHORTEST_NANOS));
     }
   }
 }

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import dev.sluice.remote.ClientClock;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.sql.SqlCall;
+import dev.sluice.remote.sql.SqlDialect;
+import dev.sluice.remote.sql.SqlFault;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.TimeSource;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/** The functions of {@code buckets.sql}, and what they need of a database. Thread-safe. */
+final class PostgresDialect implements SqlDialect {
+
+  private static final int WAITS = 3; // for a lock within a time-out: shared, then alone
+  private static final String CLEAN = "SELECT sluice_clean_v1(?, ?)";
+
+  private static final String LOOK =
+      """
+      WITH used (name) AS (SELECT unnest('{%s}'::text[]))
+      SELECT pg_is_in_recovery(),
+        (SELECT every(to_regprocedure(name) IS NOT NULL) FROM used),
+        coalesce((SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('sluice_bucket')), ''),
+        current_setting('synchronous_commit'),
+        current_setting('transaction_isolation'),
+        current_setting('transaction_read_only') = 'on',
+        (SELECT min(name) FROM used WHERE NOT has_function_privilege(to_regprocedure(name), 'EXECUTE')),
+        current_user
+      """;
+
+  private static final String BY_ITS_CLOCK =
+      """
+      "sluice_charge_v1(boolean,integer,bytea[],bigint[],integer[])",\
+      "sluice_spend_v1(boolean,integer,bytea,bigint,bigint)",\
+      "sluice_read_v1(bytea[])",\
+      "sluice_clean_v1(bytea,integer)\"""";
+
+  private static final String BY_OUR_CLOCK =
+      "\"sluice_decide_v1(bigint,bytea[],bigint[],integer[])\"";
+
+  private final Durability durability;
+  private final @Nullable ClientClock clock;
+  private final int waitMillis;
+
+  PostgresDialect(Durability durability, StoreContext context) {
+    this.durability = durability;
+    this.clock = context.clock();
+    this.waitMillis = (int) Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
+  }
+
+  @Override
+  public String kind() {
+    return "postgres";
+  }
+
+  @Override
+  public SqlCall call(Consumer<SqlCall> link, List<byte[]> keys, List<List<Charge>> batches) {
+    Long now = clock == null ? null : TimeSource.read(clock.time());
+    return new PostgresCall(link, keys, batches, durability == Durability.ASYNC, waitMillis, now);
+  }
+
+  @Override
+  public SqlFault fault(@Nullable Throwable failure) {
+    return PostgresFault.of(failure);
+  }
+
+  @Override
+  public @Nullable String refusal(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet rows =
+            statement.executeQuery(LOOK.formatted(clock == null ? BY_ITS_CLOCK : BY_OUR_CLOCK))) {
+      return rows.next() ? why(rows) : "found no answer";
+    }
+  }
+
+  private @Nullable String why(ResultSet found) throws SQLException {
+    if (found.getBoolean(1)) {
+      return "it is a read replica, which cannot decide; give the address of the primary, or all addresses and targetServerType=primary";
+    }
+    String persistence = found.getString(3);
+    if (persistence.isEmpty() || !found.getBoolean(2)) {
+      return "found %s; run `sluice store create`, or PostgresStore.create, and check the search_path"
+          .formatted(
+              persistence.isEmpty()
+                  ? "no table sluice_bucket"
+                  : "the table sluice_bucket without the functions of this version");
+    }
+    boolean unlogged = persistence.equals("u");
+    if (unlogged != (durability == Durability.UNLOGGED)) {
+      return "found a table sluice_bucket that is %s, expected one for the durability %s; open the store with another durability, or run `sluice store create` with this one"
+          .formatted(unlogged ? "unlogged" : "logged", durability);
+    }
+    if (durability == Durability.SYNC && found.getString(4).equals("off")) {
+      return "found synchronous_commit=off, expected on for the durability SYNC";
+    }
+    if (!found.getString(5).startsWith("read ")) {
+      return "its transactions are %s, expected read committed; set that in the pool, or as default_transaction_isolation"
+          .formatted(found.getString(5));
+    }
+    if (found.getBoolean(6)) {
+      return "its transactions are read-only; change that in the pool, or default_transaction_read_only";
+    }
+    String forbidden = found.getString(7);
+    if (forbidden != null) {
+      return "the role %s may not call %s; %s"
+          .formatted(
+              found.getString(8),
+              forbidden,
+              clock == null
+                  ? "run `sluice store create` with --role, or PostgresStore.create with this role"
+                  : "only the owner of the functions may use another clock than the database's");
+    }
+    return null;
+  }
+
+  @Override
+  public byte @Nullable [] clean(Connection connection, byte[] after, int most)
+      throws SQLException {
+    try (PreparedStatement statement = connection.prepareStatement(CLEAN)) {
+      statement.setBytes(1, after);
+      statement.setInt(2, most);
+      try (ResultSet rows = statement.executeQuery()) {
+        return rows.next() ? rows.getBytes(1) : null;
+      }
+    }
+  }
+}

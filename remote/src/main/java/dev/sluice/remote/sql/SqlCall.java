@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote.sql;
+
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.RemoteCall;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.SQLException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Consumer;
+
+/**
+ * One call of a function or procedure that decides, and the future of its answer: the database's
+ * time, and the TAT of each charge. Every time in it has its top bit flipped, as in the table.
+ * Thread-safe.
+ */
+public abstract class SqlCall extends RemoteCall<long[]> {
+
+  protected final List<byte[]> keys;
+  protected final List<List<Charge>> batches;
+  private final Consumer<SqlCall> link;
+
+  /**
+   * Creates a call that has not been sent yet.
+   *
+   * @param link sends it
+   */
+  protected SqlCall(Consumer<SqlCall> link, List<byte[]> keys, List<List<Charge>> batches) {
+    this.link = link;
+    this.keys = keys;
+    this.batches = batches;
+  }
+
+  /** A row was deleted between two statements of the call, which has changed nothing. */
+  public static final class TryAgainException extends SQLException {
+    private static final long serialVersionUID = 1;
+
+    public TryAgainException() {
+      super("a full bucket was deleted meanwhile", "40001");
+    }
+  }
+
+  @Override
+  protected final void send() {
+    link.accept(this);
+  }
+
+  /** Returns the statement to prepare. */
+  public abstract String sql();
+
+  /** Begins the call, unless it was abandoned. */
+  final boolean mayLeave(Attempt attempt) {
+    return begin(attempt);
+  }
+
+  /**
+   * Runs the call.
+   *
+   * @param statement of {@link #sql}, on the connection
+   */
+  protected abstract long[] run(Connection connection, PreparedStatement statement)
+      throws SQLException;
+
+  /** Returns each key once, in the order in which every call locks its rows. */
+  protected final byte[][] inOrder() {
+    byte[][] sorted = keys.toArray(new byte[0][]);
+    Arrays.sort(sorted, Arrays::compareUnsigned);
+    int size = 1;
+    for (int i = 1; i < sorted.length; i++) {
+      if (!Arrays.equals(sorted[i], sorted[size - 1])) {
+        sorted[size++] = sorted[i];
+      }
+    }
+    return Arrays.copyOf(sorted, size);
+  }
+
+  /** Returns the place of the key of a charge among {@link #inOrder}, from 1. */
+  protected final long place(int charge, byte[][] ordered) {
+    return 1L + Arrays.binarySearch(ordered, keys.get(charge), Arrays::compareUnsigned);
+  }
+
+  /** Returns the end of a charge: flipped, but the emission interval of a spend up to as it is. */
+  protected static long until(Charge charge) {
+    return charge.op() == Op.SPEND_UP_TO ? charge.untilNanos() : flipped(charge.untilNanos());
+  }
+
+  /** The operations, as the functions number them. */
+  public static long number(Op op) {
+    return switch (op) {
+      case CHECK -> 0;
+      case SPEND -> 1;
+      case SPEND_ONLY -> 2;
+      case FORGIVE -> 3;
+      case REFUND -> 4;
+      case RESET -> 5;
+      case WITHDRAW -> 6;
+      case SPEND_UP_TO -> 7;
+    };
+  }
+
+  @Override
+  protected final List<Reading> readings(
+      long[] answer, int first, List<Charge> batch, String server) {
+    long now = flipped(answer[0]);
+    List<Reading> readings = new ArrayList<>(batch.size());
+    for (int i = 0; i < batch.size(); i++) {
+      readings.add(new Reading(now, flipped(answer[1 + first + i])));
+    }
+    return readings;
+  }
+
+  protected static long flipped(long time) {
+    return time ^ Long.MIN_VALUE;
+  }
+}
