@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks Kubernetes manifests: required fields and the forms of values by the schemas of Kubernetes 1.27, unknown fields
-// by its types. Prints each mistake, and ends with 1 if there is one.
+// Checks Kubernetes manifests: required fields and the forms of values by the schemas of Kubernetes 1.27 and of the
+// Prometheus Operator, unknown fields by their types. Prints each mistake, and ends with 1 if there is one.
 //
 //   node check.js FILE...
 import { readFileSync, writeFileSync, mkdtempSync, rmSync } from "node:fs";
@@ -24,7 +24,10 @@ try {
     for (const document of parseAllDocuments(readFileSync(file, "utf8"))) {
       document.errors.forEach((error) => mistake(file, error.message));
       const value = document.toJS();
-      const module = `kubernetes-models/${value.apiVersion}/${value.kind}`;
+      const models = value.apiVersion.startsWith("monitoring.coreos.com/")
+        ? "@kubernetes-models/prometheus-operator"
+        : "kubernetes-models";
+      const module = `${models}/${value.apiVersion}/${value.kind}`;
       let model;
       try {
         model = (await import(module))[value.kind];
