@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Console.OutputException;
 import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.cli.ReloadCommand.RollbackCommand;
 import dev.sluice.cli.SluiceCommand.HelpWords;
 import dev.sluice.cli.ViewCommand.LimitsView;
 import dev.sluice.cli.ViewCommand.StatsView;
@@ -126,6 +127,8 @@ public final class Main {
     all.put("init", () -> new CommandLine(new InitCommand(console)));
     all.put("lint", () -> new CommandLine(new LintCommand(console)));
     all.put("diff", () -> new CommandLine(new DiffCommand(console)));
+    all.put("reload", () -> new CommandLine(new ReloadCommand(console)));
+    all.put("rollback", () -> new CommandLine(new RollbackCommand(console)));
     all.put("key", () -> new CommandLine(new KeyCommand(console)));
     all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
     all.put("convert", () -> new CommandLine(new ConvertCommand(console)));

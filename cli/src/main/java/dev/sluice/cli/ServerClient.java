@@ -56,6 +56,7 @@ final class ServerClient {
   private static final int LARGEST_ANSWER = 8 << 20;
   private static final int OK = 200;
   private static final int UNAUTHORIZED = 401;
+  private static final int CONFLICT = 409;
   private static final int FIRST_CLIENT_FAULT = 400;
   private static final int FIRST_SERVER_FAULT = 500;
   private static final JsonFactory JSON = new JsonFactory();
@@ -284,6 +285,83 @@ final class ServerClient {
   }
 
   /**
+   * The answer to a reload, or to a rollback.
+   *
+   * @param applied whether the files, or the earlier generation, are now in force
+   * @param active the hash of the generation in force
+   * @param isPutBack whether a rollback is in force
+   * @param mistakes what is wrong with the files, safe to print
+   * @param changes what changed or would change, safe to print
+   */
+  record Reload(
+      boolean applied,
+      String active,
+      boolean isPutBack,
+      List<String> mistakes,
+      List<String> changes) {}
+
+  /**
+   * Makes the server read its files.
+   *
+   * @param dryRun whether nothing is applied
+   * @throws InputException if the server refused the request
+   * @throws ExitException if no answer came, or one that cannot be parsed
+   */
+  Reload reload(boolean dryRun) {
+    return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""));
+  }
+
+  /**
+   * Puts an earlier generation in force.
+   *
+   * @param generation its hash, null for the one before the current one
+   * @throws InputException if the server refused the request
+   * @throws ExitException if no answer came, or one that cannot be parsed
+   */
+  Reload rollback(@Nullable String generation) {
+    return reload(
+        "/v1/admin/rollback" + (generation == null ? "" : "?generation=" + encoded(generation)));
+  }
+
+  private Reload reload(String path) {
+    String answer = send("POST", path, null);
+    boolean applied = false;
+    boolean putBack = false;
+    String active = "";
+    List<String> mistakes = new ArrayList<>();
+    List<String> changes = new ArrayList<>();
+    try (JsonParser parser = JSON.createParser(answer)) {
+      String outer = "";
+      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+        String name = String.valueOf(parser.currentName());
+        if (token == JsonToken.START_OBJECT) {
+          outer = name;
+        } else if (token.isBoolean() && name.equals("applied")) {
+          applied = parser.getBooleanValue();
+        } else if (token.isBoolean() && name.equals("putBack")) {
+          putBack = parser.getBooleanValue();
+        } else if (token == JsonToken.VALUE_STRING
+            && name.equals("hash")
+            && outer.equals("active")
+            && active.isEmpty()) {
+          active = parser.getText();
+        } else if (token == JsonToken.START_ARRAY
+            && (name.equals("mistakes") || name.equals("changes"))) {
+          while (parser.nextToken() == JsonToken.VALUE_STRING) {
+            String line = SafeText.printable(parser.getText());
+            if (!mistakes.contains(line)) {
+              (name.equals("mistakes") ? mistakes : changes).add(line);
+            }
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+    }
+    return new Reload(applied, active, putBack, mistakes, changes);
+  }
+
+  /**
    * Reads the metrics.
    *
    * @return in the text format of Prometheus
@@ -454,7 +532,8 @@ final class ServerClient {
   }
 
   private String read(int status, String body, Set<String> sent) {
-    if (status == OK) {
+    boolean isReload = status == CONFLICT && field(body, "detail") == null;
+    if (status == OK || isReload) { // the answer to a reload names the mistakes
       return body;
     }
     String detail = field(body, "detail");

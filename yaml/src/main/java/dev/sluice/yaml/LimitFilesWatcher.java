@@ -73,6 +73,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private String settled = "";
   private String pending = "";
   private int looks;
+  private boolean isPutBack; // earlier limits are in force
   private int changes; // consecutive polls that found new content
   private volatile boolean closed;
 
@@ -117,8 +118,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /**
    * Reads the files at once, changed or not, applies them if they are valid, and notifies the
-   * listener either way. Files that lost a default, an override or their own end are read again
-   * after a quarter of a second, and applied if they have not changed.
+   * listener either way. Does nothing if {@link #putBack} was called and the content has not
+   * changed since. Files that lost a default, an override or their own end are read again after a
+   * quarter of a second, and applied if they have not changed.
    *
    * @return whether the files were applied; false after {@link #close}
    */
@@ -128,6 +130,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
       return false;
     }
     Snapshot snapshot = files.read();
+    if (isPutBack && snapshot.fingerprint().equals(settled)) {
+      return false;
+    }
     Verdict verdict = act(snapshot, snapshot.fingerprint(), LOOKS);
     for (int i = 0; i < RELOADS_OF_A_CHANGING_FILE && verdict == Verdict.LOOK_AGAIN; i++) {
       if (!pause()) {
@@ -266,17 +271,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       return refused(snapshot, fingerprint, outcome.mistakes());
     }
-    List<Problem> reasons = new ArrayList<>();
-    long had = defaults(target.get());
-    if (had > 0 && defaults(limits) == 0) {
-      reasons.add(emptied(had, snapshot));
-    }
-    target.unmet(limits).stream()
-        .filter(one -> one.onMissing() == MissingDefault.REFUSE)
-        .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
-        .forEach(reasons::add);
+    List<Problem> reasons = losses(limits, snapshot);
     if (!reasons.isEmpty()) {
-      return refused(snapshot, fingerprint, List.copyOf(reasons));
+      return refused(snapshot, fingerprint, reasons);
     }
     List<Problem> warnings =
         new ArrayList<>(RemovedLimitWarnings.warnings(target.get(), limits, applied, snapshot));
@@ -288,6 +285,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     }
     applied = snapshot;
     settled = fingerprint;
+    isPutBack = false;
     warnings.addAll(outcome.problems());
     Instant at = clock.instant();
     Problem fault = files.copy(snapshot, at);
@@ -297,6 +295,57 @@ public final class LimitFilesWatcher implements AutoCloseable {
     tell(() -> listener.offered(at, snapshot.hash()));
     tell(() -> listener.loaded(at, limits, List.copyOf(warnings)));
     return Verdict.APPLIED;
+  }
+
+  /** Returns why valid limits must not replace the current ones: they lack what is needed. */
+  private List<Problem> losses(Limits limits, Snapshot snapshot) {
+    List<Problem> reasons = new ArrayList<>();
+    long had = defaults(target.get());
+    if (had > 0 && defaults(limits) == 0) {
+      reasons.add(emptied(had, snapshot));
+    }
+    target.unmet(limits).stream()
+        .filter(one -> one.onMissing() == MissingDefault.REFUSE)
+        .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
+        .forEach(reasons::add);
+    return List.copyOf(reasons);
+  }
+
+  /**
+   * Reads the files without applying them.
+   *
+   * @return the limits that a reload would put in force now
+   * @throws LimitFilesException if a reload would refuse the files
+   */
+  public synchronized Limits read() {
+    Snapshot snapshot = files.read();
+    Loading.Loaded outcome = Loading.of(files, snapshot, target.get().catalogue());
+    Limits limits = outcome.limits();
+    List<Problem> mistakes = limits == null ? outcome.mistakes() : losses(limits, snapshot);
+    if (limits == null || !mistakes.isEmpty()) {
+      throw new LimitFilesException(mistakes);
+    }
+    return limits;
+  }
+
+  /**
+   * Puts earlier limits in force, until the content of the files changes. A reload of the same
+   * content does not end this.
+   *
+   * @param limits the limits of an earlier load
+   * @param hash the hash of the files of that load, as {@link ReloadListener#offered} received it
+   * @return false after {@link #close}
+   */
+  @CanIgnoreReturnValue
+  public synchronized boolean putBack(Limits limits, String hash) {
+    if (!replace(limits)) {
+      return false;
+    }
+    Snapshot last = applied;
+    isPutBack = last == null || !last.hash().equals(hash);
+    Instant at = clock.instant();
+    tell(() -> listener.putBack(at, limits, hash));
+    return true;
   }
 
   /** Replaces the limits, unless the watcher is closed. Returns whether it replaced them. */

@@ -31,6 +31,17 @@ public interface ReloadListener {
   void loaded(Instant at, Limits limits, List<Problem> warnings);
 
   /**
+   * Called when the limits of an earlier load are in force again. By default calls {@link #loaded}.
+   *
+   * @param at when the limits were put in force
+   * @param limits the current limits
+   * @param hash the hash of the files of the earlier load
+   */
+  default void putBack(Instant at, Limits limits, String hash) {
+    loaded(at, limits, List.of());
+  }
+
+  /**
    * Called when the files had mistakes; the previous limits stay in force. Called only once while
    * the content stays the same, however often the files are polled.
    *

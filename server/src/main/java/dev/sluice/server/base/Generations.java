@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
+import dev.sluice.limit.Limits;
 import java.time.Clock;
 import java.time.Instant;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Deque;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
-import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The generations of the watched files. There are up to three {@linkplain Kind kinds} of files, and
@@ -44,6 +48,41 @@ public final class Generations {
    * @param since when it was applied
    */
   public record Active(String hash, Instant since) {}
+
+  /**
+   * A generation that was in force.
+   *
+   * @param hash the hash of the contents of all files
+   * @param at when it was applied
+   * @param limits its limits, with overrides and rules of files
+   */
+  public record Past(String hash, Instant at, Limits limits) {}
+
+  /** Reads the files of one kind, and puts earlier contents back. Blocks on the file system. */
+  public interface Files {
+
+    /**
+     * Reads the files, and applies them if they have no mistake.
+     *
+     * @return whether the contents of the files are now in force
+     */
+    boolean reload();
+
+    /**
+     * Reads the files without applying them.
+     *
+     * @return the content that {@link #reload} would apply
+     * @throws dev.sluice.yaml.LimitFilesException if they would be refused
+     */
+    Limits read();
+
+    /**
+     * Puts an earlier generation in force, until the contents of the files change.
+     *
+     * @param past the generation
+     */
+    void putBack(Past past);
+  }
 
   /**
    * The content of the files when they last changed or were read on demand.
@@ -143,7 +182,8 @@ public final class Generations {
   public boolean reload() {
     boolean applied = true;
     for (Watched files : byKind.values()) {
-      applied &= files.reader.getAsBoolean();
+      Files read = files.files;
+      applied &= read == null || read.reload();
     }
     return beside.read() && applied;
   }
@@ -181,8 +221,15 @@ public final class Generations {
   /** The files of one kind. Thread-safe; never blocks. */
   public static final class Watched {
 
+    /** How many generations are kept, with that in force. */
+    private static final int MOST_PAST = 10;
+
+    /** The most overrides of all kept generations; the last two are kept whatever their size. */
+    private static final long MOST_OVERRIDES = 200_000;
+
+    private final Deque<Past> past = new ArrayDeque<>(); // guarded by itself; the newest first
     private volatile State state;
-    private volatile BooleanSupplier reader = () -> true;
+    private volatile @Nullable Files files;
 
     private Watched() {
       Instant now = Clock.systemUTC().instant();
@@ -210,10 +257,69 @@ public final class Generations {
     /**
      * Sets the reader of the files.
      *
-     * @param newReader reads the files, and returns whether they were applied
+     * @param newFiles reads the files
      */
-    public void readBy(BooleanSupplier newReader) {
-      this.reader = newReader;
+    public void readBy(Files newFiles) {
+      this.files = newFiles;
+    }
+
+    /**
+     * Returns the reader of the files.
+     *
+     * @return the reader, null without files of this kind
+     */
+    public @Nullable Files files() {
+      return files;
+    }
+
+    /**
+     * Returns the last generations that were applied.
+     *
+     * @return at most ten, the newest first
+     */
+    public List<Past> past() {
+      synchronized (past) {
+        return List.copyOf(past);
+      }
+    }
+
+    /**
+     * Returns whether an earlier generation was put back, and the files have not changed since.
+     *
+     * @return true if the generation in force is not the newest that was applied
+     */
+    public boolean isPutBack() {
+      synchronized (past) {
+        return !past.isEmpty() && !past.getFirst().hash().equals(state.active().hash());
+      }
+    }
+
+    /**
+     * Records that an earlier generation is in force again.
+     *
+     * @param hash the hash of its files
+     * @param at when it was put back
+     */
+    public void putBack(String hash, Instant at) {
+      state = new State(new Active(hash, at), state.offered());
+    }
+
+    private void keep(Past one) {
+      synchronized (past) {
+        past.removeIf(other -> other.hash().equals(one.hash()));
+        past.addFirst(one);
+        while (past.size() > MOST_PAST || (past.size() > 2 && overrides() > MOST_OVERRIDES)) {
+          past.removeLast();
+        }
+      }
+    }
+
+    private long overrides() {
+      return past.stream()
+          .map(Past::limits)
+          .flatMap(limits -> limits.configured().stream().map(limits::overridesOf))
+          .mapToLong(Collection::size)
+          .sum();
     }
 
     /**
@@ -222,8 +328,10 @@ public final class Generations {
      * @param hash the hash of the contents of all files
      * @param at when it was applied
      * @param warnings doubts about the generation, a line for each
+     * @param limits its limits
      */
-    public void applied(String hash, Instant at, List<String> warnings) {
+    public void applied(String hash, Instant at, List<String> warnings, Limits limits) {
+      keep(new Past(hash, at, limits));
       Active active = state.active();
       boolean same = active.hash().equals(hash);
       state =

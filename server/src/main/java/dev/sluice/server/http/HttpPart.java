@@ -30,6 +30,7 @@ import dev.sluice.server.http.MetricsResource.ProcessMeters;
 import dev.sluice.server.http.MetricsResource.RequestMeters;
 import dev.sluice.server.http.OverrideResource.OverridesResource;
 import dev.sluice.server.http.PenaltyResource.PenaltiesResource;
+import dev.sluice.server.http.ReloadResource.RollbackResource;
 import dev.sluice.server.http.StatsResource.TopDeniedResource;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.Part;
@@ -135,6 +136,9 @@ public final class HttpPart implements Part {
     new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
     new Endpoint("/v1/admin/reload", ADMIN, new ReloadResource(generations, audit, reloads))
         .act("reload")
+        .addTo(server);
+    new Endpoint("/v1/admin/rollback", ADMIN, new RollbackResource(generations, audit, reloads))
+        .act("rollback")
         .addTo(server);
     problems.addTo(server);
   }

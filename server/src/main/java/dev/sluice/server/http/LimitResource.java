@@ -21,6 +21,7 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.server.base.Plurals;
 import dev.sluice.server.http.Answers.AnswerForm;
 import dev.sluice.server.http.MethodService.Resource;
@@ -167,11 +168,11 @@ final class LimitResource extends Resource {
     static void write(Generations generations, Caller caller, JsonGenerator json)
         throws IOException {
       json.writeObjectFieldStart("generation");
-      writeState(generations.of(Kind.LIMITS).state(), caller, json);
+      writeState(generations.of(Kind.LIMITS), caller, json);
       for (Kind kind : List.of(Kind.TOKENS, Kind.CERTIFICATES)) {
         if (generations.of(kind).isPresent()) {
           json.writeObjectFieldStart(kind.word());
-          writeState(generations.of(kind).state(), caller, json);
+          writeState(generations.of(kind), caller, json);
           json.writeEndObject();
         }
       }
@@ -181,11 +182,16 @@ final class LimitResource extends Resource {
       json.writeEndObject();
     }
 
-    private static void writeState(Generations.State state, Caller caller, JsonGenerator json)
+    private static void writeState(Watched files, Caller caller, JsonGenerator json)
         throws IOException {
+      Generations.State state = files.state();
+      boolean putBack = files.isPutBack();
       json.writeObjectFieldStart("active");
       json.writeStringField("hash", state.active().hash());
       json.writeStringField("since", state.active().since().toString());
+      if (putBack) {
+        json.writeBooleanField("putBack", true);
+      }
       json.writeEndObject();
       json.writeObjectFieldStart("offered");
       json.writeStringField("hash", state.offered().hash());
@@ -195,7 +201,7 @@ final class LimitResource extends Resource {
       json.writeEndObject();
     }
 
-    private static void writeLines(
+    static void writeLines(
         String field, String word, List<String> all, Caller caller, JsonGenerator json)
         throws IOException {
       List<String> shown = all;

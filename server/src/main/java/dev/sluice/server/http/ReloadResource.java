@@ -1,34 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.admin.LimitsDiff;
 import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Files;
+import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Generations.Past;
+import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.server.http.LimitResource.GenerationJson;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.Problem;
+import java.io.IOException;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * {@code POST /v1/admin/reload}: reads all watched files, and the saved overrides and penalties.
  * Answers 200 if all were applied, and otherwise 409 with every mistake. Even then, each kind of
- * files without a mistake is applied.
+ * files without a mistake is applied. With {@code dryRun=true} it applies nothing, and answers what
+ * a reload would change.
  */
-final class ReloadResource extends Resource {
+class ReloadResource extends Resource {
+
+  private static final String DRY_RUN = "dryRun";
 
   private final Generations generations;
   private final AuditLog audit;
   private final Executor reloads;
+  private final String act;
+  private final String parameter;
 
   /**
    * Makes the resource.
@@ -36,45 +54,181 @@ final class ReloadResource extends Resource {
    * @param reloads runs the reload, which may block
    */
   ReloadResource(Generations generations, AuditLog audit, Executor reloads) {
+    this(generations, audit, reloads, "reload", DRY_RUN);
+  }
+
+  private ReloadResource(
+      Generations generations, AuditLog audit, Executor reloads, String act, String parameter) {
     super(HttpMethod.POST);
     this.generations = generations;
     this.audit = audit;
     this.reloads = reloads;
+    this.act = act;
+    this.parameter = parameter;
   }
 
   @Override
-  CompletionStage<AggregatedHttpResponse> answer(
+  final CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, HttpRequest request) {
     Caller caller = AccessPart.caller(context);
     try {
-      Queries.require(context, List.of());
+      Queries.require(context, List.of(parameter));
     } catch (WireException e) {
-      audit.note(caller, "http", Noted.of("reload"), "refused", String.valueOf(e.getMessage()));
+      refused(caller, String.valueOf(e.getMessage()));
       throw e;
     }
+    String value = context.queryParams().get(parameter);
     return CompletableFuture.supplyAsync(
-        () -> reload(context, caller), context.makeContextAware(reloads));
+        () -> {
+          if (context.isCancelled()) {
+            refused(caller, Fault.TOO_LATE);
+            return Answers.fault(Fault.notReady(Fault.TOO_LATE));
+          }
+          return act(value, caller);
+        },
+        context.makeContextAware(reloads));
   }
 
-  private AggregatedHttpResponse reload(ServiceRequestContext context, Caller caller) {
-    if (context.isCancelled()) {
-      audit.note(caller, "http", Noted.of("reload"), "refused", Fault.TOO_LATE);
-      return Answers.fault(Fault.notReady(Fault.TOO_LATE));
+  /** Acts, on a thread that may block. */
+  AggregatedHttpResponse act(@Nullable String dryRun, Caller caller) {
+    if (dryRun != null && !dryRun.equals("true") && !dryRun.equals("false")) {
+      throw new WireException(DRY_RUN, "found another value, expected true or false");
     }
+    return "true".equals(dryRun) ? dryRun(caller) : reload(caller);
+  }
+
+  private AggregatedHttpResponse reload(Caller caller) {
     boolean applied = generations.reload();
-    audit.note(
-        caller,
-        "http",
-        Noted.of("reload"),
-        applied ? "done" : "refused",
-        String.join("; ", generations.mistakes()));
+    note(caller, applied ? "done" : "refused", String.join("; ", generations.mistakes()));
+    return answer(applied, caller, json -> {});
+  }
+
+  private AggregatedHttpResponse dryRun(Caller caller) {
+    List<String> mistakes = new ArrayList<>();
+    List<String> changes = new ArrayList<>();
+    for (Kind kind : Kind.values()) {
+      Watched watched = generations.of(kind);
+      Files files = watched.files();
+      if (files != null) {
+        try {
+          Limits next = files.read();
+          if (kind == Kind.LIMITS) {
+            changes.addAll(LimitsDiff.between(inForce(watched), next));
+          }
+        } catch (LimitFilesException e) {
+          e.problems().stream().map(Problem::toString).forEach(mistakes::add);
+        }
+      }
+    }
+    return Answers.json(
+        mistakes.isEmpty() ? HttpStatus.OK : HttpStatus.CONFLICT,
+        json -> {
+          json.writeStartObject();
+          json.writeBooleanField("applied", false);
+          GenerationJson.writeLines("mistakes", "mistake", mistakes, caller, json);
+          GenerationJson.writeLines("changes", "change", changes, caller, json);
+          GenerationJson.write(generations, caller, json);
+          json.writeEndObject();
+        });
+  }
+
+  private static Limits inForce(Watched watched) {
+    String hash = watched.state().active().hash();
+    return watched.past().stream()
+        .filter(past -> past.hash().equals(hash))
+        .findFirst()
+        .orElse(watched.past().get(0))
+        .limits();
+  }
+
+  private void note(Caller caller, String result, String detail) {
+    audit.note(caller, "http", Noted.of(act), result, detail);
+  }
+
+  private void refused(Caller caller, String why) {
+    note(caller, "refused", why);
+  }
+
+  /** Writes further fields of the answer. */
+  private interface Fields {
+    void write(JsonGenerator json) throws IOException;
+  }
+
+  private AggregatedHttpResponse answer(boolean applied, Caller caller, Fields more) {
     return Answers.json(
         applied ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
           json.writeStartObject();
           json.writeBooleanField("applied", applied);
+          more.write(json);
           GenerationJson.write(generations, caller, json);
           json.writeEndObject();
         });
+  }
+
+  /**
+   * {@code POST /v1/admin/rollback}: puts limits, names, overrides of files and rules of an earlier
+   * generation in force, until the content of the files changes or the server restarts.
+   */
+  static final class RollbackResource extends ReloadResource {
+
+    private static final String GENERATION = "generation";
+
+    private final Watched limits;
+
+    RollbackResource(Generations generations, AuditLog audit, Executor reloads) {
+      super(generations, audit, reloads, "rollback", GENERATION);
+      this.limits = generations.of(Kind.LIMITS);
+    }
+
+    @Override
+    AggregatedHttpResponse act(@Nullable String hash, Caller caller) {
+      Files files = limits.files();
+      List<Past> all = limits.past();
+      String active = limits.state().active().hash();
+      Past to = hash == null ? before(active, all) : find(hash, all);
+      if (files == null || to == null) {
+        String why =
+            files == null
+                ? "the server has no limit files"
+                : hash == null
+                    ? "no earlier generation is kept since the start of the server"
+                    : "found no such generation, expected one of " + listed(all);
+        super.refused(caller, why);
+        throw new WireException(hash == null ? null : GENERATION, why);
+      }
+      // The generation may change every limit, so a token for some limits is not enough.
+      to.limits().configured().forEach(name -> caller.requireLimit(name.name()));
+      Limits now = inForce(limits);
+      now.configured().forEach(name -> caller.requireLimit(name.name()));
+      files.putBack(to);
+      super.note(caller, "done", "generation %s of %s".formatted(to.hash(), to.at()));
+      return super.answer(
+          true,
+          caller,
+          json ->
+              GenerationJson.writeLines(
+                  "changes", "change", LimitsDiff.between(now, to.limits()), caller, json));
+    }
+
+    /** Returns the generation that was applied before the one in force; null if none is kept. */
+    private static @Nullable Past before(String active, List<Past> all) {
+      for (int i = 0; i < all.size() - 1; i++) {
+        if (all.get(i).hash().equals(active)) {
+          return all.get(i + 1);
+        }
+      }
+      return null;
+    }
+
+    private static @Nullable Past find(String hash, List<Past> all) {
+      return all.stream().filter(past -> past.hash().equals(hash)).findFirst().orElse(null);
+    }
+
+    private static String listed(List<Past> all) {
+      return all.stream()
+          .map(past -> "%s (applied %s)".formatted(past.hash(), past.at()))
+          .collect(Collectors.joining(", "));
+    }
   }
 }

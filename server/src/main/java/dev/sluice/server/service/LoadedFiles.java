@@ -11,6 +11,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.service.ReloadLog.CredentialsLog;
 import dev.sluice.server.service.ReloadLog.GenerationLog;
 import dev.sluice.server.service.ReloadLog.NamedByRules;
@@ -217,7 +218,9 @@ final class LoadedFiles {
       Runnable broken,
       ShutdownStack started) {
     if (lastGood != null) {
-      generations.of(Kind.LIMITS).applied(lastGood.hash(), lastGood.at(), List.of());
+      generations
+          .of(Kind.LIMITS)
+          .applied(lastGood.hash(), lastGood.at(), List.of(), lastGood.limits());
     }
     files.forEach(
         (kind, all) -> {
@@ -228,7 +231,25 @@ final class LoadedFiles {
           LimitFilesWatcher watcher =
               all.watch(of(kind), LOOK_EVERY, new GenerationLog(generations, kind, audit, next));
           started.add(watcher::close);
-          generations.of(kind).readBy(watcher::reloadNow);
+          generations.of(kind).readBy(new WatchedFiles(watcher));
         });
+  }
+
+  private record WatchedFiles(LimitFilesWatcher watcher) implements Generations.Files {
+
+    @Override
+    public boolean reload() {
+      return watcher.reloadNow();
+    }
+
+    @Override
+    public Limits read() {
+      return watcher.read();
+    }
+
+    @Override
+    public void putBack(Past past) {
+      watcher.putBack(past.limits(), past.hash());
+    }
   }
 }

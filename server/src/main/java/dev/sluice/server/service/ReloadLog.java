@@ -147,11 +147,18 @@ final class ReloadLog implements ReloadListener {
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
       boolean first = generations.state().active().hash().equals(Generations.NONE); // the start
       boolean changed = !generations.state().active().hash().equals(hash);
-      generations.applied(hash, at, warnings.stream().map(Problem::toString).toList());
+      generations.applied(hash, at, warnings.stream().map(Problem::toString).toList(), limits);
       if (changed && !first) {
         audit.noteServer(RELOAD, "done", "generation %s of the %s".formatted(hash, kind.word()));
       }
       next.loaded(at, limits, warnings);
+    }
+
+    @Override
+    public void putBack(Instant at, Limits limits, String earlier) {
+      generations.putBack(earlier, at);
+      log.warn("a rollback put generation {} of the {} in force", earlier, kind.word());
+      next.putBack(at, limits, earlier);
     }
 
     @Override
@@ -179,6 +186,12 @@ final class ReloadLog implements ReloadListener {
     /** Registers the meters of the limit files, and of kept overrides and penalties. */
     static void register(Generations generations, MeterRegistry registry) {
       register(generations, Kind.LIMITS, registry);
+      Gauge.builder(
+              "sluice.generation.put.back",
+              generations.of(Kind.LIMITS),
+              files -> files.isPutBack() ? 1 : 0)
+          .description("1 if a rollback is in force, 0 if the files are")
+          .register(registry);
       registerMistakes("runtime", generations, all -> all.mistakesBeside().size(), registry);
     }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice reload}: reads the files of a running server. */
+@Command(
+    name = "reload",
+    description = {
+      "Makes a running server read its files now, or shows what that would change.",
+      "",
+      "A server reads changed files within seconds anyway; the command waits for the outcome."
+    },
+    exitCodeListHeading = "%nExit codes:%n",
+    exitCodeList = {
+      "0:all files were applied, or would be",
+      "1:files have mistakes, or a rollback is in force",
+      "2:the server refused the request",
+      "3:no answer"
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice reload --dry-run --server http://127.0.0.1:8080",
+      "  sluice reload --server http://127.0.0.1:8080 --token-file ops.token"
+    })
+final class ReloadCommand implements Callable<Integer> {
+
+  private final Console console;
+
+  @Option(
+      names = "--dry-run",
+      description = "Apply nothing; print each mistake and each change of the limit files.")
+  private boolean dryRun;
+
+  @Option(
+      names = "--server",
+      required = true,
+      paramLabel = "URL",
+      description = "The server's address, such as http://127.0.0.1:8080.")
+  private String server = "";
+
+  @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
+
+  ReloadCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    ServerClient.Reload answer = clientOptions.client(server, console).reload(dryRun);
+    answer.changes().forEach(console::line);
+    answer.mistakes().forEach(console::line);
+    console.flush();
+    String said =
+        answer.isPutBack() && !dryRun && !answer.applied()
+            ? "not applied: a rollback is in force until the files change"
+            : !answer.mistakes().isEmpty()
+                ? "mistakes; the previous files stay in force"
+                : !dryRun
+                    ? answer.applied() ? "reloaded" : "not applied; the server's log has the cause"
+                    : answer.changes().isEmpty() ? "a reload would change nothing" : "";
+    if (!said.isEmpty()) {
+      console.err().println(said);
+    }
+    boolean good = answer.mistakes().isEmpty() && (dryRun || answer.applied());
+    return good ? Exit.DONE : Exit.NO;
+  }
+
+  /** {@code sluice rollback}: puts an earlier generation of limit files in force. */
+  @Command(
+      name = "rollback",
+      description = {
+        "Puts limits, names, overrides of files and rules of one of the last ten generations in"
+            + " force again, and prints what changed.",
+        "",
+        "The rollback ends when the content of a file changes, or the server restarts. Tokens,"
+            + " certificates, and overrides and penalties set at run time stay as they are."
+      },
+      exitCodeListHeading = "%nExit codes:%n",
+      exitCodeList = {"0:done", "2:no such generation, or a refused request", "3:no answer"},
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  sluice rollback --server http://127.0.0.1:8080",
+        "  sluice rollback 3f1c09d2ab47 --server http://127.0.0.1:8080"
+      })
+  static final class RollbackCommand implements Callable<Integer> {
+
+    private final Console console;
+
+    @Parameters(
+        arity = "0..1",
+        paramLabel = "GENERATION",
+        description =
+            "The hash of the generation, as GET /v1/limits shows it. Without it, the generation"
+                + " before the one in force.")
+    private @Nullable String generation;
+
+    @Option(
+        names = "--server",
+        required = true,
+        paramLabel = "URL",
+        description = "The server's address, such as http://127.0.0.1:8080.")
+    private String server = "";
+
+    @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
+
+    RollbackCommand(Console console) {
+      this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+      ServerClient.Reload answer = clientOptions.client(server, console).rollback(generation);
+      answer.changes().forEach(console::line);
+      console.flush();
+      console
+          .err()
+          .printf(
+              "generation %s is in force%s%n",
+              answer.active(),
+              answer.isPutBack() ? " until the files change or the server restarts" : "");
+      return Exit.DONE;
+    }
+  }
+}

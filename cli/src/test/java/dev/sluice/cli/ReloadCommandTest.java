@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.sluice.server.net.HostPort;
+import dev.sluice.server.service.ServerConfig;
+import dev.sluice.server.service.ServerConfig.Control;
+import dev.sluice.server.service.ServerConfig.Doors;
+import dev.sluice.server.service.ServerConfig.Http;
+import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
+import dev.sluice.server.service.ServerConfig.Telemetry;
+import dev.sluice.server.service.Service;
+import dev.sluice.server.service.StoreAccess;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Reloads, dry runs and rollbacks of a running server. */
+class ReloadCommandTest {
+
+  private static final String FIRST =
+      "CallsPerId: {id: string, burst: 20, count: 20, period: 1h}\n";
+  private static final String SECOND = FIRST.replace("burst: 20", "burst: 30");
+  private static final String THIRD = FIRST.replace("burst: 20", "burst: 40");
+
+  @TempDir private Path folder;
+  private Path limits;
+  private Path audit;
+  private Service service;
+  private String url;
+
+  @BeforeEach
+  void start() throws IOException {
+    limits = Files.writeString(folder.resolve("limits.yml"), FIRST);
+    audit = folder.resolve("audit.jsonl");
+    service =
+        Service.start(
+            new ServerConfig(
+                Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
+                Sources.of(new ServerConfig.Files(limits, null, null, null)),
+                Storage.in(StoreAccess.of("memory")),
+                new Control(null, audit.toString(), null, null),
+                Telemetry.NONE));
+    url = "http://" + HostPort.format(service.addresses().get(0));
+  }
+
+  @AfterEach
+  void stop() {
+    Thread.currentThread().interrupt(); // so that nobody waits for load balancers
+    service.close();
+    var unused = Thread.interrupted();
+  }
+
+  private Cli reload(String... options) {
+    String[] args = new String[options.length + 3];
+    args[0] = "reload";
+    args[1] = "--server";
+    args[2] = url;
+    System.arraycopy(options, 0, args, 3, options.length);
+    return Cli.run(args);
+  }
+
+  private void apply(String content) throws IOException {
+    Files.writeString(limits, content);
+    Cli done = reload();
+    assertThat(done.err()).isEqualTo("reloaded\n");
+    assertThat(done.code()).isEqualTo(Exit.DONE);
+  }
+
+  private long burst() throws Exception {
+    String body = get("/v1/limits/CallsPerId");
+    return Long.parseLong(body.replaceAll("(?s).*\"burst\":(\\d+).*", "$1"));
+  }
+
+  private String get(String path) throws Exception {
+    return HttpClient.newHttpClient()
+        .send(HttpRequest.newBuilder(URI.create(url + path)).build(), BodyHandlers.ofString())
+        .body();
+  }
+
+  @Test
+  void dryRun_printsTheChanges_andAppliesNothing() throws Exception {
+    Files.writeString(limits, SECOND + "OtherPerId: {id: string, unlimited: true}\n");
+    Cli dry = reload("--dry-run");
+    assertThat(dry.out()).isEqualTo("CallsPerId: burst 20 → 30\nOtherPerId: added, unlimited\n");
+    assertThat(dry.code()).isEqualTo(Exit.DONE);
+    assertThat(Files.readString(audit)).doesNotContain("\"what\":\"reload\"");
+  }
+
+  @Test
+  void dryRun_ofUnchangedFiles_saysSo() {
+    Cli dry = reload("--dry-run");
+    assertThat(dry.out()).isEmpty();
+    assertThat(dry.err()).isEqualTo("a reload would change nothing\n");
+  }
+
+  @Test
+  void mistakes_areListed_with1() throws Exception {
+    Files.writeString(limits, "CallsPerId: {id: string, burst: many, count: 2, period: 1h}\n");
+    for (Cli refused : new Cli[] {reload("--dry-run"), reload()}) {
+      assertThat(refused.code()).isEqualTo(Exit.NO);
+      assertThat(refused.out()).contains("limits.yml:1:", "many");
+      assertThat(refused.err()).contains("the previous files stay in force");
+    }
+    assertThat(burst()).isEqualTo(20);
+  }
+
+  @Test
+  void emptyFile_isRefusedByADryRun_asByAReload() throws Exception {
+    Files.writeString(limits, "{}\n");
+    Cli dry = reload("--dry-run");
+    assertThat(dry.code()).isEqualTo(Exit.NO);
+    assertThat(dry.out()).contains("found no defaults");
+  }
+
+  @Test
+  void rollback_staysInForce_untilTheFilesChange() throws Exception {
+    apply(SECOND);
+    apply(THIRD);
+    Cli back = Cli.run("rollback", "--server", url);
+    assertThat(back.out()).isEqualTo("CallsPerId: burst 40 → 30\n");
+    assertThat(back.err()).contains("is in force until the files change or the server restarts");
+    assertThat(burst()).isEqualTo(30);
+    assertThat(get("/v1/limits")).contains("\"putBack\":true");
+    assertThat(get("/metrics")).contains("sluice_generation_put_back 1");
+
+    Cli again = reload();
+    assertThat(again.code()).isEqualTo(Exit.NO);
+    assertThat(again.err()).contains("a rollback is in force");
+    assertThat(burst()).isEqualTo(30);
+
+    Cli further = Cli.run("rollback", "--server", url);
+    assertThat(further.out()).isEqualTo("CallsPerId: burst 30 → 20\n");
+
+    apply(THIRD + "# changed\n");
+    assertThat(burst()).isEqualTo(40);
+    assertThat(get("/v1/limits")).doesNotContain("putBack");
+    assertThat(get("/metrics")).contains("sluice_generation_put_back 0");
+    assertThat(Files.readString(audit)).contains("\"what\":\"rollback\",\"result\":\"done\"");
+  }
+
+  @Test
+  void rollbackToTheFilesOwnGeneration_endsARollback() throws Exception {
+    String own = generation();
+    apply(SECOND);
+    String second = generation();
+    assertThat(Cli.run("rollback", own, "--server", url).code()).isEqualTo(Exit.DONE);
+    assertThat(burst()).isEqualTo(20);
+    Cli forward = Cli.run("rollback", second, "--server", url);
+    assertThat(forward.err()).isEqualTo("generation %s is in force%n".formatted(second));
+    assertThat(burst()).isEqualTo(30);
+    assertThat(reload().code()).isEqualTo(Exit.DONE);
+  }
+
+  private String generation() throws Exception {
+    return get("/v1/limits").replaceAll("(?s).*\"active\":\\{\"hash\":\"([0-9a-f]+)\".*", "$1");
+  }
+
+  @Test
+  void unknownGeneration_isRefused_withThoseThereAre() throws Exception {
+    apply(SECOND);
+    Cli unknown = Cli.run("rollback", "abc", "--server", url);
+    assertThat(unknown.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(unknown.err()).contains("found no such generation, expected one of", generation());
+  }
+
+  @Test
+  void rollbackWithoutAnEarlierGeneration_isRefused() {
+    Cli none = Cli.run("rollback", "--server", url);
+    assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(none.err()).contains("no earlier generation is kept");
+  }
+}
