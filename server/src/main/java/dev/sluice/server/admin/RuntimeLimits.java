@@ -404,19 +404,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Saves an override and puts it in force, even if it is lower than the one in force.
-   *
-   * @param override the override, for a name of the limits in force
-   * @return the warnings that a file with this override would get, and a warning if no rule asks
-   *     for its id; may be empty
-   * @throws KeepException if the change could not be saved; then nothing has changed
-   */
-  @CanIgnoreReturnValue
-  public List<String> put(LimitOverride override) {
-    return put(override, /* mayLower= */ true);
-  }
-
-  /**
    * Saves an override and puts it in force. If it has no comment, it takes the comment of the
    * override in force.
    *

@@ -36,7 +36,6 @@ import dev.sluice.server.net.Part;
 import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.TaskThreads;
 import dev.sluice.server.reservation.Reservations;
-import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.store.BucketStore;
@@ -64,21 +63,6 @@ public final class HttpPart implements Part {
   private final AuditLog audit;
   private final Generations generations;
   private final ProblemsPart problems = new ProblemsPart();
-
-  /**
-   * Makes the door of a single server: no other server knows the tokens of its reservations.
-   *
-   * @param limiter the limiter that decides
-   * @param store the limiter's store, pinged for readiness
-   */
-  public HttpPart(Limiter limiter, BucketStore store) {
-    this(
-        limiter,
-        new Reservations(limiter, store, TokenKey.random()),
-        store::ping,
-        AuditLog.none(),
-        new Generations());
-  }
 
   /**
    * Makes the door.
@@ -253,16 +237,6 @@ public final class HttpPart implements Part {
 
     /**
      * Makes the part.
-     *
-     * @param limits the limits of the limiter that is watched
-     * @param store that limiter's store
-     */
-    public MetricsPart(CurrentLimits limits, BucketStore store) {
-      this(newRegistry(), limits, store);
-    }
-
-    /**
-     * Makes the part with an existing registry.
      *
      * @param registry a registry from {@link #newRegistry}
      * @param limits the limits of the limiter that is watched

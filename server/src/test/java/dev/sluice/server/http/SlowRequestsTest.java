@@ -104,7 +104,7 @@ final class SlowRequestsTest {
                     audit,
                     generations))
             .part(new AdminPart(runtime, audit))
-            .part(new MetricsPart(limits, store))
+            .part(new MetricsPart(MetricsPart.newRegistry(), limits, store))
             .part(new Arrivals())
             .requestTimeout(requestTimeout)
             .start();
