@@ -13,7 +13,6 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
@@ -42,6 +41,7 @@ import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
 import dev.sluice.web.Refusal;
 import dev.sluice.web.RequestFacts;
+import dev.sluice.web.RequestRules.Charges;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.VaryBy;
 import dev.sluice.wire.WireException;
@@ -91,24 +91,9 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     this.unmatched = unmatched;
   }
 
-  /** The charges of a request: those that decide together, and trials, which refuse nobody. */
-  private record Charges(List<Transaction> together, List<Transaction> trials, boolean denied) {
-    static final Charges NONE = new Charges(List.of(), List.of(), false);
-    static final Charges DENIED = new Charges(List.of(), List.of(), true);
-  }
-
   @Override
   public boolean isFromProxy(ServiceRequestContext context) {
     return clientAddress.trusts(AskedRequest.peerOf(context));
-  }
-
-  /**
-   * Returns false, as every resource does: otherwise the library caches the first spelling of a
-   * path.
-   */
-  @Override
-  public boolean shouldCachePath(String path, @Nullable String query, Route route) {
-    return false;
   }
 
   /** The body is never read, and the response is sent as a whole. */
@@ -141,13 +126,13 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     try {
       Limits limits = limiter.limits().get();
       Charges charges = caller.lookUp(List.of(), () -> charges(asked, query, limits, caller));
-      caller.require(Act.SPEND, charges.together);
-      caller.require(Act.SPEND, charges.trials);
-      if (charges.denied) {
+      caller.require(Act.SPEND, charges.enforced());
+      caller.require(Act.SPEND, charges.trials());
+      if (charges.denied()) {
         return CompletableFuture.completedFuture(refused(DENIED_BY_RULE, query));
       }
-      return spend(charges.together, query.dry())
-          .thenCompose(decision -> answered(decision, charges.trials, query));
+      return spend(charges.enforced(), query.dry())
+          .thenCompose(decision -> answered(decision, charges.trials(), query));
     } catch (RuntimeException e) {
       return CompletableFuture.failedFuture(e);
     }
@@ -175,7 +160,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
     return match.get().verdict() == Verdict.DENIES
         ? Charges.DENIED
-        : new Charges(match.get().enforced(limits, 1), match.get().trials(limits, 1), false);
+        : new Charges(false, match.get().enforced(limits, 1), match.get().trials(limits, 1));
   }
 
   /**
@@ -240,7 +225,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
     List<Transaction> together =
         caller.lookUp(request.limits(), () -> request.toTransactions(limits, limiter));
-    return new Charges(together, List.of(), false);
+    return new Charges(false, together, List.of());
   }
 
   private static @Nullable Long cost(RequestFacts facts, @Nullable Cost cost) {
