@@ -166,16 +166,6 @@ class RuntimeLimitsFileTest {
     assertThat(volume).isDirectoryNotContaining("glob:**/other.yml.*");
   }
 
-  @Test
-  void penaltiesBesideALink_stopTheStart_ratherThanEnd() throws IOException {
-    Path link = Files.createSymbolicLink(folder.resolve("link.yml"), Path.of("real.yml"));
-    Path old = Files.createFile(folder.resolve("link.yml.penalties"));
-    file = link;
-    assertThatThrownBy(() -> start(new CurrentLimits(limits(A))).close())
-        .isInstanceOf(KeepException.class)
-        .hasMessageContaining("move " + old);
-  }
-
   private void assertThatAllOfBHold(Limits now) {
     assertThat(now.overridesOf(B))
         .containsExactlyInAnyOrder(override(B, "bob"), override(B, "::1"));
