@@ -31,7 +31,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -100,13 +99,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     this.inForce = base.derived();
     this.keeper = keeper;
     this.store = store;
-    this.looks =
-        Executors.newSingleThreadScheduledExecutor(
-            task -> {
-              Thread thread = new Thread(task, "sluice-runtime-limits");
-              thread.setDaemon(true);
-              return thread;
-            });
+    this.looks = Periodic.scheduler("sluice-runtime-limits");
     this.every = every;
   }
 
