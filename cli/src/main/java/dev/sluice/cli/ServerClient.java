@@ -75,9 +75,8 @@ final class ServerClient {
   private static final Pattern CLOSED = Pattern.compile("Remote host (terminated|closed) the ");
 
   /** Matches ids that no URL path can hold: empty ones, and those with a segment "." or "..". */
-  private static final Pattern NO_PATH = Pattern.compile("(^|[/\\\\])\\.\\.?($|[/\\\\])|^$");
-
   private final URI server;
+
   private final @Nullable String token;
   private final HttpClient client;
 
@@ -195,9 +194,7 @@ final class ServerClient {
    *     answer came
    */
   String put(String path, String limit, String id, Map<String, Object> fields, boolean force) {
-    String where = path(path, limit, id);
-    String query = force ? (where.indexOf('?') < 0 ? "?" : "&") + "force=true" : "";
-    return send("PUT", where + query, fields);
+    return send("PUT", path(path, limit, id) + (force ? "&force=true" : ""), fields);
   }
 
   /**
@@ -271,13 +268,9 @@ final class ServerClient {
     return text.toString();
   }
 
-  /**
-   * Returns the path for an id. The id is in the query only if a path cannot hold it, since older
-   * servers read the id only from the path.
-   */
+  /** Returns the path for an id, which is in the query: a path cannot hold every id. */
   private static String path(String path, String limit, String id) {
-    String before = path + "/" + encoded(limit);
-    return before + (NO_PATH.matcher(id).find() ? "?id=" : "/") + encoded(id);
+    return path + "/" + encoded(limit) + "?id=" + encoded(id);
   }
 
   private static String encoded(String text) {

@@ -8,9 +8,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.base.Generations;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
+import dev.sluice.server.reservation.Reservations;
+import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -613,9 +617,16 @@ final class ActCommandTest {
   /** A server on a free port, whose clock stands still. */
   private static final class LiveServer implements AutoCloseable {
     private final BucketStore store = BucketStore.inMemory(new ManualTime());
+    private final Limiter limiter = Limiter.of(SampleLimits.make(), store);
     private final SluiceServer server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .part(new HttpPart(Limiter.of(SampleLimits.make(), store), store))
+            .part(
+                new HttpPart(
+                    limiter,
+                    new Reservations(limiter, store, TokenKey.random()),
+                    store::ping,
+                    AuditLog.none(),
+                    new Generations()))
             .start();
 
     String url() {

@@ -73,7 +73,7 @@ class RuntimeLimitsTableTest {
       for (int i = 0; i < 100; i++) {
         LimitOverride one =
             new LimitOverride(CALLS, "c" + i, Quota.per(5, Duration.ofMinutes(1)), "");
-        changes.add(CompletableFuture.runAsync(() -> runtime.put(one), callers));
+        changes.add(CompletableFuture.runAsync(() -> runtime.put(one, true), callers));
       }
       CompletableFuture.allOf(changes.toArray(CompletableFuture[]::new)).get(60, TimeUnit.SECONDS);
       await().until(() -> runtime.limits().get().overridesOf(CALLS).size() == 100);

@@ -73,7 +73,8 @@ final class ShadowComparisonTest {
                     new ServerConfig.Files(limits, null, null, null),
                     null,
                     List.of(),
-                    MissingDefault.REFUSE),
+                    MissingDefault.REFUSE,
+                    null),
                 Storage.in(StoreAccess.of("memory")),
                 Control.NONE,
                 Telemetry.NONE));

@@ -60,7 +60,8 @@ class SharedTableTest {
     return Service.start(
         new ServerConfig(
             Doors.of(Http.on(free)),
-            new Sources(Files.NONE, new Table(database, every), List.of(), MissingDefault.REFUSE),
+            new Sources(
+                Files.NONE, new Table(database, every), List.of(), MissingDefault.REFUSE, null),
             Storage.in(StoreAccess.of("memory")),
             Control.NONE,
             Telemetry.NONE));

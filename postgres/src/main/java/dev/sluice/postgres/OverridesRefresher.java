@@ -14,14 +14,13 @@ import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
@@ -57,7 +56,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private final Duration interval;
   private final RefreshListener listener;
   private final Backoff backoff;
-  private final CompletableFuture<Void> firstLoad = new CompletableFuture<>();
+  private final AtomicBoolean ready = new AtomicBoolean();
   private final ScheduledExecutorService thread =
       Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
 
@@ -92,7 +91,7 @@ public final class OverridesRefresher implements AutoCloseable {
 
   /**
    * Starts reading the table, at once and then at an interval. Does not wait for the first read:
-   * see {@link #firstLoad} and {@link #ready}.
+   * see {@link #ready}.
    *
    * @param table the table
    * @param base the limits of the files, and the names that may be overridden; called on each
@@ -122,16 +121,7 @@ public final class OverridesRefresher implements AutoCloseable {
    * @return true from the first successful read on, even if later reads fail
    */
   public boolean ready() {
-    return firstLoad.isDone();
-  }
-
-  /**
-   * Returns a stage that completes with the first successful read.
-   *
-   * @return the stage; it never fails
-   */
-  public CompletionStage<Void> firstLoad() {
-    return firstLoad.minimalCompletionStage();
+    return ready.get();
   }
 
   /**
@@ -187,7 +177,7 @@ public final class OverridesRefresher implements AutoCloseable {
       long number = reads.incrementAndGet();
       Duration next = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
-        firstLoad.complete(null); // after the listener was notified
+        ready.set(true); // after the listener was notified
       }
       return next;
     } catch (SQLException e) {

@@ -18,13 +18,11 @@ import java.util.function.Supplier;
  */
 public final class Match {
 
-  private final List<Rule> rules;
   private final boolean denied;
   private final Batch<Integer> enforced;
   private final List<Trial> trials;
 
-  private Match(List<Rule> rules, boolean denied, Batch<Integer> enforced, List<Trial> trials) {
-    this.rules = rules;
+  private Match(boolean denied, Batch<Integer> enforced, List<Trial> trials) {
     this.denied = denied;
     this.enforced = enforced;
     this.trials = trials;
@@ -45,7 +43,7 @@ public final class Match {
                           return CompletableFuture.completedFuture(batch);
                         }))
             .toList();
-    return new Match(List.of(), charges.denied(), enforced, trials);
+    return new Match(charges.denied(), enforced, trials);
   }
 
   /** The spends under an enforced rule. */
@@ -53,7 +51,6 @@ public final class Match {
 
   /** Completes when the application has supplied the quotas of the enforced rules. */
   static CompletableFuture<Match> of(List<Rule> rules, RequestFacts facts, Limits limits) {
-    List<Rule> matched = new ArrayList<>();
     List<Trial> trials = new ArrayList<>();
     List<Enforced> enforced = new ArrayList<>();
     for (Rule rule : rules) {
@@ -61,7 +58,6 @@ public final class Match {
       if (readings.isEmpty()) {
         continue;
       }
-      matched.add(rule);
       if (rule.isShadow()) {
         trials.add(new Trial(rule.where(), () -> trial(rule, readings, limits)));
       } else {
@@ -78,7 +74,7 @@ public final class Match {
                   add(batch, transaction, one.rule);
                 }
               }
-              return new Match(List.copyOf(matched), false, batch, List.copyOf(trials));
+              return new Match(false, batch, List.copyOf(trials));
             });
   }
 
@@ -100,16 +96,6 @@ public final class Match {
       }
       throw e;
     }
-  }
-
-  /**
-   * Returns the rules whose path and method are the request's, in their order, shadow rules
-   * included.
-   *
-   * @return the rules
-   */
-  public List<Rule> rules() {
-    return rules;
   }
 
   /**

@@ -381,7 +381,7 @@ final class ReadingsTest {
     Rule reading = Rule.on("/").limit("PerKey", VaryBy.method().orSkip()).build();
     Rule restricted = Rule.on("/").methods("PUT").limit("PerKey", VaryBy.constant("a")).build();
 
-    assertThat(match(neither, asking).rules()).hasSize(2);
+    assertThat(match(neither, asking).transactions()).hasSize(2);
     assertThatThrownBy(() -> match(List.of(reading), asking))
         .isInstanceOf(UnusableRequestException.class);
     assertThatThrownBy(() -> match(List.of(restricted), asking))

@@ -119,17 +119,6 @@ public final class Access implements AutoCloseable {
    *
    * @param audit notes what callers do
    * @param meters the registry for the meters
-   * @return access for everybody
-   */
-  public static Access open(AuditLog audit, MeterRegistry meters) {
-    return open(audit, meters, null, true);
-  }
-
-  /**
-   * Returns the access to a server without access control.
-   *
-   * @param audit notes what callers do
-   * @param meters the registry for the meters
    * @param perAddress how many requests an address may send, null for any number
    * @param adminsAnywhere whether everybody may do what needs the role {@code admin}, or only
    *     clients on loopback
@@ -138,18 +127,6 @@ public final class Access implements AutoCloseable {
   public static Access open(
       AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress, boolean adminsAnywhere) {
     return new Access(null, adminsAnywhere, audit, perAddress, MOST_ADDRESSES, Refusals.in(meters));
-  }
-
-  /**
-   * Returns the access control of a file of tokens.
-   *
-   * @param tokens limits with {@link Tokens} as a companion, read for each request
-   * @param audit notes what callers do
-   * @param meters the registry for the meters
-   * @return access for the callers that the tokens name
-   */
-  public static Access of(CurrentLimits tokens, AuditLog audit, MeterRegistry meters) {
-    return of(tokens, audit, meters, null);
   }
 
   /**

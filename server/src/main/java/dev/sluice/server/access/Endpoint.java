@@ -128,6 +128,15 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
+   * Returns false: otherwise the library caches the first spelling of a path, and reports the path
+   * of later clients in that spelling.
+   */
+  @Override
+  public boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {
+    return false;
+  }
+
+  /**
    * Returns the permission that a request needs; an unknown path needs none, since its answer
    * reveals nothing.
    */

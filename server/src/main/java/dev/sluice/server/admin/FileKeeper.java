@@ -95,23 +95,8 @@ final class FileKeeper extends ListKeeper {
     this.overrides = SymlinkTargets.followed(file);
     this.penalties = overrides.resolveSibling(overrides.getFileName() + ".penalties");
     this.lock = overrides.resolveSibling(overrides.getFileName() + ".lock");
-    requireNoPenaltiesBeside(file);
     if (!areThere()) {
       alone(this::make);
-    }
-  }
-
-  /**
-   * Requires that no penalties file is beside a link, where earlier versions kept it. Otherwise an
-   * update of the server would silently end bans.
-   */
-  private void requireNoPenaltiesBeside(Path link) {
-    Path old = link.resolveSibling(link.getFileName() + ".penalties");
-    if (!overrides.equals(link) && Files.exists(old) && !Files.exists(penalties)) {
-      String message =
-          "%s is a link, so its penalties are kept in %s; move %s there"
-              .formatted(link, penalties, old);
-      throw new KeepException(message, new IllegalStateException(message));
     }
   }
 

@@ -31,7 +31,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -100,13 +99,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     this.inForce = base.derived();
     this.keeper = keeper;
     this.store = store;
-    this.looks =
-        Executors.newSingleThreadScheduledExecutor(
-            task -> {
-              Thread thread = new Thread(task, "sluice-runtime-limits");
-              thread.setDaemon(true);
-              return thread;
-            });
+    this.looks = Periodic.scheduler("sluice-runtime-limits");
     this.every = every;
   }
 
@@ -401,19 +394,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return files == null
         ? keptOverrides.contains(override)
         : !files.get().overridesOf(override.name()).contains(override);
-  }
-
-  /**
-   * Saves an override and puts it in force, even if it is lower than the one in force.
-   *
-   * @param override the override, for a name of the limits in force
-   * @return the warnings that a file with this override would get, and a warning if no rule asks
-   *     for its id; may be empty
-   * @throws KeepException if the change could not be saved; then nothing has changed
-   */
-  @CanIgnoreReturnValue
-  public List<String> put(LimitOverride override) {
-    return put(override, /* mayLower= */ true);
   }
 
   /**

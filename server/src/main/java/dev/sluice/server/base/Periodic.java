@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import org.slf4j.Logger;
 
 /**
@@ -31,6 +33,21 @@ public final class Periodic implements Runnable {
    */
   public static Runnable task(Logger log, String what, Runnable task) {
     return new Periodic(log, what, task);
+  }
+
+  /**
+   * Makes a scheduler with one daemon thread.
+   *
+   * @param thread the name of the thread
+   * @return the scheduler, to be shut down
+   */
+  public static ScheduledExecutorService scheduler(String thread) {
+    return Executors.newSingleThreadScheduledExecutor(
+        task -> {
+          Thread daemon = new Thread(task, thread);
+          daemon.setDaemon(true);
+          return daemon;
+        });
   }
 
   /** Runs the task once. */

@@ -14,7 +14,6 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
@@ -109,15 +108,6 @@ abstract class AdminResource implements HttpService {
    * @param detail the detail for the audit log
    */
   record Done(Answers.BodyWriter body, String detail) {}
-
-  /**
-   * Returns false, as every resource does: otherwise the library caches the first spelling of a
-   * path.
-   */
-  @Override
-  public final boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {
-    return false;
-  }
 
   @Override
   public final HttpResponse serve(ServiceRequestContext context, HttpRequest request) {

@@ -13,7 +13,6 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.AsyncLimiter;
@@ -120,15 +119,6 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   @Override
   public boolean isFromProxy(ServiceRequestContext context) {
     return clientAddress.trusts(AskedRequest.peerOf(context));
-  }
-
-  /**
-   * Returns false, as every resource does: otherwise the library caches the first spelling of a
-   * path.
-   */
-  @Override
-  public boolean shouldCachePath(String path, @Nullable String query, Route route) {
-    return false;
   }
 
   /** The body is never read, and the response is sent as a whole. */

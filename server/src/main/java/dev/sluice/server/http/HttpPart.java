@@ -37,7 +37,6 @@ import dev.sluice.server.net.Part;
 import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.TaskThreads;
 import dev.sluice.server.reservation.Reservations;
-import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
@@ -67,22 +66,6 @@ public final class HttpPart implements Part {
   private final Generations generations;
   private final Denials denials;
   private final ProblemsPart problems = new ProblemsPart();
-
-  /**
-   * Makes the door of a single server: no other server knows the tokens of its reservations.
-   *
-   * @param limiter the limiter that decides
-   * @param store the limiter's store, pinged for readiness
-   */
-  public HttpPart(Limiter limiter, BucketStore store) {
-    this(
-        limiter,
-        new Reservations(limiter, store, TokenKey.random()),
-        store::ping,
-        AuditLog.none(),
-        new Generations(),
-        Denials.none());
-  }
 
   /**
    * Makes the door.
@@ -268,16 +251,6 @@ public final class HttpPart implements Part {
 
     /**
      * Makes the part.
-     *
-     * @param limits the limits of the limiter that is watched
-     * @param store that limiter's store
-     */
-    public MetricsPart(CurrentLimits limits, BucketStore store) {
-      this(newRegistry(), limits, store);
-    }
-
-    /**
-     * Makes the part with an existing registry.
      *
      * @param registry a registry from {@link #newRegistry}
      * @param limits the limits of the limiter that is watched

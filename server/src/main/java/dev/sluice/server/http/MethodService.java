@@ -7,13 +7,11 @@ import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.net.WholeResponse;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A path with one method. {@code OPTIONS} lists the methods, {@code HEAD} is {@code GET} without a
@@ -31,15 +29,6 @@ abstract class MethodService implements HttpService {
 
   /** Responds to a request with the path's method; must not throw. */
   abstract HttpResponse respond(ServiceRequestContext context, HttpRequest request);
-
-  /**
-   * Returns false: otherwise the library caches the first spelling of a path, and reports the path
-   * of later clients in that spelling.
-   */
-  @Override
-  public final boolean shouldCachePath(String path, @Nullable String query, Route route) {
-    return false;
-  }
 
   @Override
   public final HttpResponse serve(ServiceRequestContext context, HttpRequest request) {

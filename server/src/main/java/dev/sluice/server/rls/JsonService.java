@@ -14,7 +14,6 @@ import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.HttpService;
-import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.envoy.HeaderValue;
 import dev.sluice.envoy.RateLimitRequest;
@@ -56,15 +55,6 @@ final class JsonService implements HttpService {
   JsonService(RateLimitRequests requests, RlsMeters meters) {
     this.requests = requests;
     this.meters = meters;
-  }
-
-  /**
-   * Returns false, as every resource does: otherwise the library caches the first spelling of a
-   * path.
-   */
-  @Override
-  public boolean shouldCachePath(String path, @Nullable String query, Route route) {
-    return false;
   }
 
   @Override

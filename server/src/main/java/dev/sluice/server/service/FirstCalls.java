@@ -70,7 +70,7 @@ final class FirstCalls {
     SluiceServer server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new ProblemsPart())
-            .part(new AccessPart(Access.open(AuditLog.none(), meters)))
+            .part(new AccessPart(Access.open(AuditLog.none(), meters, null, true)))
             .part(
                 new RlsPart(
                     Limiter.of(limits, store),

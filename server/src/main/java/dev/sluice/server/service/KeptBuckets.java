@@ -13,7 +13,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -47,13 +46,7 @@ final class KeptBuckets implements AutoCloseable {
     Gauge.builder("sluice.snapshot.timestamp.seconds", this, kept -> kept.savedAtSeconds)
         .description("When the last snapshot was written, in seconds since the epoch")
         .register(registry);
-    this.writer =
-        Executors.newSingleThreadScheduledExecutor(
-            task -> {
-              Thread thread = new Thread(task, "sluice-snapshot");
-              thread.setDaemon(true);
-              return thread;
-            });
+    this.writer = Periodic.scheduler("sluice-snapshot");
   }
 
   /** Reads the snapshot, if there is one, and writes a snapshot to test that this works. */

@@ -150,35 +150,13 @@ public record ServerConfig(
       boolean open) {
 
     /**
-     * Makes doors with the usual settings of Envoy's rate limit service.
-     *
-     * @param http the HTTP door
-     * @param resp the address for Redis clients; null for none
-     * @param grpc a second address for Envoy's rate limit service; null for none
-     * @param rlsOverrides what to do with limits that proxies send with their descriptors
-     * @param tls certificates; null for no TLS
-     * @param plaintext whether doors may listen beyond loopback without TLS
-     * @param open whether doors may listen beyond loopback without access control
-     */
-    public Doors(
-        Http http,
-        @Nullable InetSocketAddress resp,
-        @Nullable InetSocketAddress grpc,
-        OverridePolicy rlsOverrides,
-        @Nullable TlsFiles tls,
-        boolean plaintext,
-        boolean open) {
-      this(http, resp, grpc, Settings.of(rlsOverrides), tls, plaintext, open);
-    }
-
-    /**
      * Returns the HTTP door alone, without TLS.
      *
      * @param http the HTTP door
      * @return doors with no other port
      */
     public static Doors of(Http http) {
-      return new Doors(http, null, null, OverridePolicy.ALLOW, null, false, false);
+      return new Doors(http, null, null, Settings.of(OverridePolicy.ALLOW), null, false, false);
     }
 
     /**
@@ -299,20 +277,6 @@ public record ServerConfig(
     }
 
     /**
-     * Makes the settings without a copy.
-     *
-     * @param files the limit files, which are watched
-     * @param table overrides that take precedence over those of the file, null for none
-     * @param required the limits that must not be missing; the list is copied
-     * @param onMissing what to do with a request for an id that has neither a default nor an
-     *     override
-     */
-    public Sources(
-        Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
-      this(files, table, required, onMissing, null);
-    }
-
-    /**
      * Returns sources of files only, without required limits; a request for a limit without a
      * default is refused.
      *
@@ -320,7 +284,7 @@ public record ServerConfig(
      * @return the sources
      */
     public static Sources of(Files files) {
-      return new Sources(files, null, List.of(), MissingDefault.REFUSE);
+      return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }
   }
 

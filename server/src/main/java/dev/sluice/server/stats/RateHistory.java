@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.TreeMap;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
@@ -39,13 +38,7 @@ public final class RateHistory implements AutoCloseable {
       List.of("ratelimits.decisions", "ratelimits.new.buckets");
 
   private final MeterRegistry meters;
-  private final ScheduledExecutorService clock =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread thread = new Thread(task, "sluice-rates");
-            thread.setDaemon(true);
-            return thread;
-          });
+  private final ScheduledExecutorService clock = Periodic.scheduler("sluice-rates");
 
   @GuardedBy("this")
   private final Map<String, Map<SpendOutcome, Series>> byLimit = new TreeMap<>();

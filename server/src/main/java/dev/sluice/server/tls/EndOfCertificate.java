@@ -2,11 +2,11 @@
 package dev.sluice.server.tls;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.sluice.server.base.Periodic;
 import java.nio.file.Path;
 import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -34,13 +34,7 @@ public final class EndOfCertificate implements AutoCloseable {
   private final Supplier<TlsIdentity> current;
   private final Clock clock;
   private final Consumer<String> warnings;
-  private final ScheduledExecutorService hours =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread thread = new Thread(task, "sluice-certificate");
-            thread.setDaemon(true);
-            return thread;
-          });
+  private final ScheduledExecutorService hours = Periodic.scheduler("sluice-certificate");
 
   @GuardedBy("this")
   private Instant end;

@@ -57,7 +57,7 @@ final class FullTableTest {
             .formatted(Tokens.sha256(GOOD), requests, requests));
     CurrentLimits loaded =
         new CurrentLimits(LimitFiles.builder().companion(file, Tokens.reader(true)).build().load());
-    try (Access access = Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry())) {
+    try (Access access = Access.of(loaded, AuditLog.none(), new SimpleMeterRegistry(), null)) {
       assertThat(ask(access, GOOD, 1).name()).isEqualTo("shop");
       assertThatThrownBy(() -> ask(access, GOOD, 1)).isInstanceOf(RefusedException.class);
       InetSocketAddress peer = new InetSocketAddress(InetAddress.getLoopbackAddress(), 1);

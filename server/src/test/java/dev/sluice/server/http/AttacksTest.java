@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
@@ -80,7 +81,7 @@ final class AttacksTest {
 
   private SluiceServer.Builder server() {
     return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-        .part(new HttpPart(Limiter.of(SampleFixture.limits(), store), store))
+        .part(TestParts.http(Limiter.of(SampleFixture.limits(), store), store))
         .unreadyPeriod(Duration.ZERO);
   }
 

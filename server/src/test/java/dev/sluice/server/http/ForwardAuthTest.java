@@ -13,6 +13,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.Aside;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
@@ -118,7 +119,7 @@ final class ForwardAuthTest {
         Limiter.builder(new CurrentLimits(limits), store).onFailure(onFailure).build();
     server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .part(new HttpPart(limiter, store))
+            .part(TestParts.http(limiter, store))
             .part(new ForwardAuthPart(limiter, client, meters, Denials.none()))
             .start();
   }

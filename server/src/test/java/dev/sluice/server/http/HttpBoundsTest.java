@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import dev.sluice.Limiter;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
@@ -218,7 +219,7 @@ final class HttpBoundsTest {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     try (SluiceServer small =
             SluiceServer.builder(any)
-                .part(new HttpPart(limiter, store))
+                .part(TestParts.http(limiter, store))
                 .maxConnections(2)
                 .unreadyPeriod(Duration.ZERO)
                 .start();
@@ -306,7 +307,7 @@ final class HttpBoundsTest {
   void port_thatIsTaken_isRefusedInPlainWords() {
     Limiter limiter = Limiter.of(SampleFixture.limits(), store);
     SluiceServer.Builder second =
-        SluiceServer.builder(server.address()).part(new HttpPart(limiter, store));
+        SluiceServer.builder(server.address()).part(TestParts.http(limiter, store));
     assertThatThrownBy(second::start)
         .isInstanceOf(AddressException.class)
         .hasMessageContaining("can't listen on 127.0.0.1:" + server.address().getPort())

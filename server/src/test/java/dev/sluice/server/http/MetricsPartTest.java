@@ -42,7 +42,7 @@ class MetricsPartTest {
                 .limit("ApiCallsPerKey", Quota.per(1, Duration.ofMinutes(1)))
                 .build());
     BucketStore store = BucketStore.inMemory(new ManualTime());
-    MetricsPart part = new MetricsPart(limits, store);
+    MetricsPart part = new MetricsPart(MetricsPart.newRegistry(), limits, store);
     Limiter limiter = Limiter.builder(limits, store).observer(part.metrics()).build();
     assertThat(limiter.spend("ApiCallsPerKey", "a").allowed()).isTrue();
     assertThat(limiter.spend("ApiCallsPerKey", "a").denied()).isTrue();

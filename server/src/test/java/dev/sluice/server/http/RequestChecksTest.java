@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
 import java.io.IOException;
@@ -35,7 +36,7 @@ final class RequestChecksTest {
     store = BucketStore.inMemory();
     server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .part(new HttpPart(Limiter.of(SampleFixture.limits(), store), store))
+            .part(TestParts.http(Limiter.of(SampleFixture.limits(), store), store))
             .host("Sluice.internal")
             .origin("https://admin.example")
             .unreadyPeriod(Duration.ZERO)

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.server.Aside;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.store.BucketStore;
@@ -47,7 +48,7 @@ final class ShutdownTest {
     Limiter limiter = Limiter.of(new CurrentLimits(SampleFixture.limits()), store);
     SluiceServer server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .part(new HttpPart(limiter, store))
+            .part(TestParts.http(limiter, store))
             .unreadyPeriod(Duration.ZERO)
             .start();
     HttpRequest request =
@@ -174,7 +175,7 @@ final class ShutdownTest {
   private static SluiceServer server(BucketStore store, Duration unready) {
     Limiter limiter = Limiter.of(new CurrentLimits(SampleFixture.limits()), store);
     return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-        .part(new HttpPart(limiter, store))
+        .part(TestParts.http(limiter, store))
         .unreadyPeriod(unready)
         .start();
   }

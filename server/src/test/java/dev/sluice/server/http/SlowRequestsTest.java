@@ -106,7 +106,7 @@ final class SlowRequestsTest {
                     generations,
                     Denials.none()))
             .part(new AdminPart(runtime, audit))
-            .part(new MetricsPart(limits, store))
+            .part(new MetricsPart(MetricsPart.newRegistry(), limits, store))
             .part(new Arrivals())
             .requestTimeout(requestTimeout)
             .start();

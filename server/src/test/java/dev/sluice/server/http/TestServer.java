@@ -8,6 +8,7 @@ import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.http.HttpPart.AdminPart;
@@ -65,11 +66,11 @@ final class TestServer implements AutoCloseable {
         new ServerState(history, meters, traffic, List::of, store, "memory", store::ping);
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .part(new HttpPart(limiter, store))
+            .part(TestParts.http(limiter, store))
             .part(new AdminPart(runtime, AuditLog.none()))
             .part(new ForwardAuthPart(limiter, ClientAddress.direct(), meters, Denials.none()))
             .part(new StatsPart(state, null))
-            .part(new MetricsPart(new CurrentLimits(limits), store))
+            .part(new MetricsPart(MetricsPart.newRegistry(), new CurrentLimits(limits), store))
             .idleTimeout(idle)
             .requestTimeout(request)
             .start();

@@ -66,7 +66,7 @@ class RespAccessTest {
     files = LimitFiles.builder().companion(tokens, Tokens.reader(true)).build();
     loaded = new CurrentLimits(files.load());
     audit = AuditLog.of(noted, new SimpleMeterRegistry());
-    access = Access.of(loaded, audit, new SimpleMeterRegistry());
+    access = Access.of(loaded, audit, new SimpleMeterRegistry(), null);
     BucketStore store = BucketStore.inMemory();
     Limits limits =
         Limits.builder(Catalogue.samples())

@@ -109,7 +109,7 @@ final class RespConnectionTest {
   }
 
   private RespConnection connect(Wire channel, CommandTable table) {
-    Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry());
+    Access access = Access.open(AuditLog.none(), new CompositeMeterRegistry(), null, true);
     RespConnection made =
         traffic.admit(
             channel, client -> new RespConnection(client, table, access, 1, Long.MAX_VALUE));

@@ -5,9 +5,9 @@ import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
-import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
@@ -36,7 +36,7 @@ final class TestRespServer implements AutoCloseable {
     this.http =
         SluiceServer.builder(anyPort())
             .unreadyPeriod(Duration.ZERO)
-            .part(new HttpPart(limiter, store))
+            .part(TestParts.http(limiter, store))
             .traffic(traffic)
             .start();
     SimpleMeterRegistry meters = new SimpleMeterRegistry();

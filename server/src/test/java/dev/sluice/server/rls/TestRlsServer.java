@@ -6,9 +6,9 @@ import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
+import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.base.NotReadyException;
-import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
@@ -66,7 +66,7 @@ final class TestRlsServer implements AutoCloseable {
     RlsPart part = new RlsPart(limiter, settings, ready, AuditLog.none(), Denials.none(), meters);
     SluiceServer.Builder builder =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
-            .part(new HttpPart(limiter, store))
+            .part(TestParts.http(limiter, store))
             .part(part)
             .part(part.json())
             .traffic(traffic)

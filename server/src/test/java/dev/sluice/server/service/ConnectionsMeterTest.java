@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import java.io.IOException;
@@ -27,7 +28,14 @@ class ConnectionsMeterTest {
   void metrics_countTheConnectionsOfAllDoors() throws Exception {
     ServerConfig config =
         Configs.of(
-            new Doors(Http.on(ANY_PORT), ANY_PORT, null, OverridePolicy.ALLOW, null, false, false));
+            new Doors(
+                Http.on(ANY_PORT),
+                ANY_PORT,
+                null,
+                Settings.of(OverridePolicy.ALLOW),
+                null,
+                false,
+                false));
     try (Service service = Service.start(config);
         Socket redis = connected(service.addresses().get(1))) {
       String metrics = get(service.addresses().get(0));

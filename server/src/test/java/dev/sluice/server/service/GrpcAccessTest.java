@@ -10,6 +10,7 @@ import com.linecorp.armeria.client.grpc.GrpcClients;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
@@ -89,7 +90,8 @@ class GrpcAccessTest {
             LoginsPerIPAddress: {burst: 10, count: 1, period: 1h}
             """);
     Sources sources = Sources.of(new ServerConfig.Files(limits, null, null, null));
-    Doors doors = new Doors(Http.on(ANY), null, ANY, OverridePolicy.ALLOW, null, false, false);
+    Doors doors =
+        new Doors(Http.on(ANY), null, ANY, Settings.of(OverridePolicy.ALLOW), null, false, false);
     service =
         Service.start(
             new ServerConfig(doors, sources, Configs.inMemory(), control, Telemetry.NONE));

@@ -65,7 +65,7 @@ final class GrpcDoorTest {
         meters,
         () -> {},
         ConnectionBudget.usual(),
-        Access.open(AuditLog.none(), meters),
+        Access.open(AuditLog.none(), meters, null, true),
         RuntimeLimits.inMemory(limits, store),
         new Generations(),
         null,

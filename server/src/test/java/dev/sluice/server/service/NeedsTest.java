@@ -61,7 +61,7 @@ class NeedsTest {
         new SimpleMeterRegistry(),
         () -> {},
         ConnectionBudget.usual(),
-        Access.open(AuditLog.none(), new SimpleMeterRegistry()),
+        Access.open(AuditLog.none(), new SimpleMeterRegistry(), null, true),
         RuntimeLimits.inMemory(limits, store),
         new Generations(),
         null,
@@ -83,7 +83,7 @@ class NeedsTest {
         new HttpDoor(
             ServerConfig.Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0)),
             Settings.of(OverridePolicy.ALLOW),
-            new MetricsPart(limits, store),
+            new MetricsPart(MetricsPart.newRegistry(), limits, store),
             new StatsPart(state(), null));
     ServerBuilder builder = Server.builder();
     door.parts(room()).forEach(part -> part.addTo(builder));

@@ -5,6 +5,7 @@ import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
 import java.net.InetAddress;
@@ -29,7 +30,8 @@ class NewBucketsTest {
 
   @Test
   void newIds_areCountedForTheirLimit_onceEach() throws Exception {
-    Doors doors = new Doors(Http.on(ANY), ANY, null, OverridePolicy.ALLOW, null, false, false);
+    Doors doors =
+        new Doors(Http.on(ANY), ANY, null, Settings.of(OverridePolicy.ALLOW), null, false, false);
     try (Service service = Service.start(Configs.of(doors))) {
       for (String id : new String[] {"a", "b", "a", "a"}) {
         spend(service, "SignUpsPerIPAddress", id.equals("a") ? "192.0.2.1" : "192.0.2.2");

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.FailureRule;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
@@ -46,7 +47,8 @@ class OpenDoorTest {
   @BeforeEach
   void start() {
     Doors doors =
-        new Doors(Http.on(ANYWHERE), ANYWHERE, null, OverridePolicy.ALLOW, null, true, true);
+        new Doors(
+            Http.on(ANYWHERE), ANYWHERE, null, Settings.of(OverridePolicy.ALLOW), null, true, true);
     service = Service.start(Configs.of(doors));
   }
 

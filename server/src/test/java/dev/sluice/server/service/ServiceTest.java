@@ -14,6 +14,7 @@ import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.HostPort.AddressException;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
@@ -80,7 +81,8 @@ class ServiceTest {
   @Test
   void portOfGrpc_answersNoJson() throws Exception {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
-    Doors doors = new Doors(Http.on(any), null, any, OverridePolicy.ALLOW, null, false, false);
+    Doors doors =
+        new Doors(Http.on(any), null, any, Settings.of(OverridePolicy.ALLOW), null, false, false);
     try (Service service = Service.start(Configs.of(doors))) {
       assertThat(json(service.addresses().get(0))).isEqualTo(400);
       assertThat(json(service.addresses().get(1))).isEqualTo(404);
@@ -187,7 +189,14 @@ class ServiceTest {
     assertThatThrownBy(
             () ->
                 Configs.of(
-                    new Doors(LOOPBACK, open, null, OverridePolicy.ALLOW, null, false, false)))
+                    new Doors(
+                        LOOPBACK,
+                        open,
+                        null,
+                        Settings.of(OverridePolicy.ALLOW),
+                        null,
+                        false,
+                        false)))
         .isInstanceOf(InsecureException.class)
         .hasMessageStartingWith(
             "0.0.0.0:0 is not loopback, and nothing would be encrypted and everybody");
@@ -205,7 +214,8 @@ class ServiceTest {
   }
 
   private static Doors grpc(InetSocketAddress address, @Nullable TlsFiles tls, boolean insecure) {
-    return new Doors(LOOPBACK, null, address, OverridePolicy.ALLOW, tls, insecure, insecure);
+    return new Doors(
+        LOOPBACK, null, address, Settings.of(OverridePolicy.ALLOW), tls, insecure, insecure);
   }
 
   @Test
@@ -232,7 +242,8 @@ class ServiceTest {
     ServerConfig.Files files = new ServerConfig.Files(limits, null, null, rules);
     assertThatThrownBy(() -> Service.start(Configs.of(Sources.of(files))))
         .isInstanceOf(LimitFilesException.class);
-    try (Service service = Service.start(Configs.of(new Sources(files, null, List.of(), policy)))) {
+    try (Service service =
+        Service.start(Configs.of(new Sources(files, null, List.of(), policy, null)))) {
       assertThat(missingDefaults(service)).isEqualTo("1.0");
       Files.writeString(limits, configured + "ApiCallsPerKey: {burst: 1, count: 1, period: 1h}\n");
       assertThat(service.reload()).isTrue();
@@ -259,6 +270,6 @@ class ServiceTest {
 
   private static ServerConfig asking(String limit) {
     List<Requirement> one = List.of(new Requirement(limit, "the test", MissingDefault.REFUSE));
-    return Configs.of(new Sources(ServerConfig.Files.NONE, null, one, MissingDefault.REFUSE));
+    return Configs.of(new Sources(ServerConfig.Files.NONE, null, one, MissingDefault.REFUSE, null));
   }
 }

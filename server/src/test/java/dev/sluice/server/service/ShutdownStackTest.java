@@ -55,7 +55,7 @@ class ShutdownStackTest {
             new SimpleMeterRegistry(),
             () -> {},
             ConnectionBudget.usual(),
-            Access.open(AuditLog.none(), new SimpleMeterRegistry()),
+            Access.open(AuditLog.none(), new SimpleMeterRegistry(), null, true),
             RuntimeLimits.inMemory(limiter.limits(), store),
             new Generations(),
             null,

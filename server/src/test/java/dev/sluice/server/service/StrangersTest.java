@@ -10,6 +10,7 @@ import dev.sluice.server.Aside;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Http;
@@ -57,7 +58,8 @@ class StrangersTest {
     String line = "tokens: [{name: shop, sha256: %s, roles: [decide]}]\n";
     Files.writeString(file, line.formatted(Tokens.sha256(TOKEN)));
     Control control = new Control(tokens ? file : null, null, null, quota);
-    Doors doors = new Doors(Http.on(ANY), ANY, ANY, OverridePolicy.ALLOW, null, false, false);
+    Doors doors =
+        new Doors(Http.on(ANY), ANY, ANY, Settings.of(OverridePolicy.ALLOW), null, false, false);
     ServerConfig usual = Configs.of(control);
     service =
         Service.start(

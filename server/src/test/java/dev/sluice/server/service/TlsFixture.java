@@ -5,6 +5,7 @@ import com.linecorp.armeria.client.ClientFactory;
 import com.linecorp.armeria.client.grpc.GrpcClients;
 import com.linecorp.armeria.common.TlsKeyPair;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.service.ServerConfig.Doors;
 import dev.sluice.server.service.ServerConfig.Files;
 import dev.sluice.server.service.ServerConfig.Http;
@@ -78,7 +79,7 @@ record TlsFixture(Path folder) {
                 ? new ClientCertificates(folder.resolve("ca.crt"), true)
                 : null);
     Http http = new Http(ANY, ClientAddress.direct(), Set.of("sluice.test"), Set.of(), false);
-    return new Doors(http, ANY, ANY, OverridePolicy.ALLOW, tls, false, false);
+    return new Doors(http, ANY, ANY, Settings.of(OverridePolicy.ALLOW), tls, false, false);
   }
 
   static String url(Service service, int door, String path) {
