@@ -301,6 +301,7 @@ public final class Reservation implements AutoCloseable {
     if (!done.compareAndSet(false, true)) {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
+    taken.forEach(one -> costs.teach(one.transaction));
     return new Settling(store, call).settle(due).whenComplete((settlement, failure) -> forget());
   }
 
@@ -500,6 +501,15 @@ public final class Reservation implements AutoCloseable {
         }
       }
       return due;
+    }
+
+    /** Lets the estimate of a transaction learn its true cost, if that is given. */
+    private void teach(Transaction transaction) {
+      Long byName = byLimit.get(transaction.name().name());
+      Long cost = byBucket.getOrDefault(transaction.bucketKey(), byName);
+      if (cost != null) {
+        transaction.learn(cost);
+      }
     }
 
     private static String limit(Held held) {
