@@ -372,7 +372,7 @@ public final class Reservation implements AutoCloseable {
 
     private Receipt.Part receipt() {
       if (quota == null) {
-        return new Receipt.Part(transaction.allowOnly().took(0), 1, Gcra.NO_TAT);
+        return new Receipt.Part(transaction.took(0), Held.UNCHARGED, Gcra.NO_TAT);
       }
       return new Receipt.Part(
           transaction.took(tokens()),
@@ -463,6 +463,18 @@ public final class Reservation implements AutoCloseable {
       return new Costs(byLimit, byBucket, true);
     }
 
+    /**
+     * Throws if a settlement with a receipt would refuse these costs, for callers that must know
+     * this first. Changes nothing.
+     *
+     * @param receipt of the reservation to settle
+     * @throws InvalidRequestException as {@link Limiter#settle}
+     */
+    public void requireFor(Receipt receipt) {
+      List<Held> helds = receipt.parts().stream().map(part -> part.held(refund -> null)).toList();
+      var unused = due(helds, transaction -> null);
+    }
+
     private static void put(Map<String, Long> costs, String key, String limit, long cost) {
       if (cost < 0) {
         throw new InvalidRequestException(
@@ -540,7 +552,7 @@ public final class Reservation implements AutoCloseable {
         if (hasSeveralBuckets) {
           throw new InvalidRequestException(
               Field.LIMIT,
-              "the reservation has several buckets of %s; give the cost of each with its transaction"
+              "the reservation has several buckets of %s; give the cost of each by its transaction, or reserve each by itself"
                   .formatted(limit));
         }
         if (cost != null) {
@@ -626,10 +638,9 @@ public final class Reservation implements AutoCloseable {
     /**
      * The tokens taken from one bucket.
      *
-     * @param transaction which bucket, with the tokens taken as its cost; an {@linkplain
-     *     Transaction#allowOnly allow-only} one if nothing limited the id
-     * @param intervalNanos the emission interval of the spend, positive; times the cost it fits
-     *     into 64 bits
+     * @param transaction which bucket, with the tokens taken as its cost
+     * @param intervalNanos the emission interval of the spend; times the cost it fits into 64 bits.
+     *     0 if no limit applied
      * @param untilNanos the instant by the store's clock, in unsigned nanoseconds since the Unix
      *     epoch, from which nothing is left to give back: the TAT after the spend. 0 if nothing is
      *     left
@@ -647,21 +658,52 @@ public final class Reservation implements AutoCloseable {
       public Part {
         Objects.requireNonNull(transaction, "transaction");
         long cost = transaction.cost();
-        if (intervalNanos <= 0 || (cost > 0 && intervalNanos > Long.MAX_VALUE / cost)) {
+        if (intervalNanos < 0 || (cost > 0 && intervalNanos > Long.MAX_VALUE / cost)) {
           throw new IllegalArgumentException(
-              "intervalNanos: found %s at cost %s, expected a positive number, which times the cost fits into 64 bits"
+              "intervalNanos: found %s at cost %s, expected 0 or a positive number, which times the cost fits into 64 bits"
                   .formatted(intervalNanos, cost));
         }
       }
 
-      private Held held(TrackedStore store) {
+      /**
+       * Makes a part of plain values, for a receipt that another process has sent.
+       *
+       * @param limits the current limits; if they no longer have the limit, or its ids have another
+       *     format, the part gives nothing back and is not charged
+       * @param limit the limit's name
+       * @param id the id, in canonical form
+       * @param tokens the tokens taken, 0 or more; the limit's burst may be lower now
+       * @param intervalNanos as above
+       * @param untilNanos as above
+       * @return the part
+       * @throws IllegalArgumentException for a number out of its range
+       */
+      public static Part of(
+          Limits limits,
+          String limit,
+          String id,
+          long tokens,
+          long intervalNanos,
+          long untilNanos) {
+        if (tokens < 0) {
+          throw new IllegalArgumentException("tokens: found " + tokens + ", expected 0 or more");
+        }
+        try {
+          return new Part(
+              Transaction.of(limits, limit, id).took(tokens), intervalNanos, untilNanos);
+        } catch (InvalidRequestException e) {
+          return new Part(Transaction.unlimited(limit, id), Held.UNCHARGED, Gcra.NO_TAT);
+        }
+      }
+
+      private Held held(Function<Charge, @Nullable GiveBack> sent) {
         return new Held(
             transaction,
             transaction.cost(),
-            transaction.kind() == Transaction.Kind.ALLOW_ONLY ? Held.UNCHARGED : intervalNanos,
+            intervalNanos,
             (tokens, now) -> {
               Charge refund = refund(tokens, now);
-              return refund == null ? null : store.reservations().send(List.of(refund)).get(0);
+              return refund == null ? null : sent.apply(refund);
             });
       }
 
@@ -693,7 +735,9 @@ public final class Reservation implements AutoCloseable {
 
     /** Returns what the reservation holds, for a settlement. */
     List<Held> held(TrackedStore store) {
-      return parts.stream().map(part -> part.held(store)).toList();
+      return parts.stream()
+          .map(part -> part.held(refund -> store.reservations().send(List.of(refund)).get(0)))
+          .toList();
     }
   }
 }

@@ -4,6 +4,8 @@ package dev.sluice;
 import dev.sluice.Estimate.EstimatedCost;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
@@ -95,6 +97,14 @@ public final class Transaction {
 
   static Transaction of(EffectiveQuota effective, String canonicalId) {
     return of(effective, canonicalId, 1);
+  }
+
+  /** Returns a transaction of a limit that is not known, and so limits nothing. */
+  static Transaction unlimited(String limit, String id) {
+    LimitName name = LimitName.builder(limit).id(IdFormat.string()).build();
+    EffectiveQuota effective =
+        EffectiveQuota.ofDefault(Limits.builder(Catalogue.of(name)).unlimited(limit).build(), name);
+    return of(effective, id, 0);
   }
 
   /** Returns a transaction with a cost that is known to be in range. */

@@ -228,7 +228,7 @@ final class SettleTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Map.of(KEY, 5L)))
         .withMessage(
-            "the reservation has several buckets of TokensPerKey; give the cost of each with its transaction");
+            "the reservation has several buckets of TokensPerKey; give the cost of each by its transaction, or reserve each by itself");
     Settlement settled = call.settle(Costs.of(Map.of()).and(other, 30).and(on(KEY, 10), 4));
     assertThat(settled.parts()).extracting(Settlement.Part::remaining).containsExactly(96L, 70L);
   }

@@ -5,11 +5,13 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
-import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.base.RefusedException;
@@ -28,15 +30,17 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A client over the wire reserves at one server and may cancel at another. So a token carries all
- * that a cancellation needs (Receipt), signed with the key of the fleet.
+ * A client over the wire reserves at one server and may cancel or settle at another. So a token
+ * carries all that this needs (Receipt), signed with the key of the fleet.
  *
- * The store of the buckets also makes sure that a token is used once. A cancellation first spends
- * from a bucket with a burst of 1, whose id is the token's nonce. That bucket does not fill up
- * before the token expires. Of two cancellations one finds it empty, whichever servers they ask. It
+ * The store of the buckets also makes sure that a token is used once. A cancellation or settlement
+ * first spends from a bucket with a burst of 1, whose id is the token's nonce. That bucket does not
+ * fill up before the token expires. Of two uses one finds it empty, whichever servers they ask. It
  * is spent before anything is given back: where a server dies between the two, the tokens stay
  * spent, and none comes back twice.
  *
@@ -46,7 +50,9 @@ import org.jspecify.annotations.Nullable;
  * token may have less, as nothing can be given back where no limit holds.
  */
 
-/** Makes reservations, and cancels them by the client's token. Thread-safe; never blocks. */
+/**
+ * Makes reservations, and cancels or settles them by the client's token. Thread-safe; never blocks.
+ */
 public final class Reservations {
 
   /** How long a token is valid by default. */
@@ -252,6 +258,57 @@ public final class Reservations {
    * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Void> cancel(String text) {
+    return once(
+        text,
+        token -> {},
+        token -> {
+          Reservation own = remembered(token);
+          CompletionStage<Void> cancelled =
+              own == null ? async.cancel(token.receipt(limiter.limits().get())) : own.cancelAsync();
+          forget(token);
+          return cancelled;
+        });
+  }
+
+  /**
+   * Replaces the reserved costs by the true ones, as {@link Reservation#settle}.
+   *
+   * @param text the token
+   * @param costs the true costs
+   * @return what each bucket was charged; not settled if a failure rule made the reservation, and
+   *     this server does not remember it. It fails as {@link #cancel} does
+   * @throws InvalidRequestException for costs that are not those of the reservation; the token can
+   *     still be used
+   * @throws RefusedException as {@link #cancel}
+   */
+  public CompletionStage<Settlement> settle(String text, Costs costs) {
+    return once(
+        text,
+        token -> {
+          if (!token.parts().isEmpty()) {
+            costs.requireFor(token.receipt(limiter.limits().get()));
+          }
+        },
+        token -> {
+          Reservation own = remembered(token);
+          if (own == null) {
+            return token.parts().isEmpty()
+                ? CompletableFuture.completedFuture(new Settlement(false, List.of()))
+                : async.settle(token.receipt(limiter.limits().get()), costs);
+          }
+          CompletionStage<Settlement> settled = own.settleAsync(costs);
+          forget(token);
+          return settled;
+        });
+  }
+
+  /**
+   * Uses a token, which the store lets happen once.
+   *
+   * @param check throws if the token must not be used
+   */
+  private <T> CompletionStage<T> once(
+      String text, Consumer<Token> check, Function<Token, CompletionStage<T>> use) {
     Token token = Token.read(text, key);
     if (token == null) {
       return failed(
@@ -262,12 +319,13 @@ public final class Reservations {
     if (leftMillis <= 0) {
       return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
     }
-    // What no store knows of: only the server that remembers it could give it back, and only once.
-    if (token.parts().isEmpty()) {
-      return givenBack(token);
+    check.accept(token);
+    List<String> names = token.charged();
+    // What no store knows of: only the server that remembers it can use it, and only once.
+    if (names.isEmpty()) {
+      return use.apply(token);
     }
     Quota once = Quota.per(1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
-    List<String> names = token.parts().stream().map(Token.TokenPart::limit).distinct().toList();
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
     requireRoom(marks.add(names, nowMillis(), endMillis), names);
     return uses.spend(Transaction.of(USED, once, token.nonce()))
@@ -280,24 +338,25 @@ public final class Reservations {
         .thenCompose(
             first ->
                 first.allowed()
-                    ? givenBack(token)
-                    : failed(Reason.USED, "the token was cancelled already"));
+                    ? use.apply(token)
+                    : failed(Reason.USED, "the reservation was cancelled or settled already"));
   }
 
-  private CompletionStage<Void> givenBack(Token token) {
-    Remembered own;
+  private @Nullable Reservation remembered(Token token) {
     synchronized (remembered) {
-      own = remembered.remove(token.nonce());
+      Remembered own = remembered.get(token.nonce());
+      return own == null ? null : own.reservation;
+    }
+  }
+
+  private void forget(Token token) {
+    synchronized (remembered) {
+      Remembered own = remembered.remove(token.nonce());
       rememberedSize -= own == null ? 0 : own.size;
     }
-    if (own != null) {
-      return own.reservation.cancelAsync();
-    }
-    Receipt receipt = token.receipt(limiter.limits().get());
-    return async.cancel(receipt);
   }
 
-  private static CompletionStage<Void> failed(Reason reason, String message) {
+  private static <T> CompletionStage<T> failed(Reason reason, String message) {
     return CompletableFuture.failedFuture(new TokenException(reason, message));
   }
 

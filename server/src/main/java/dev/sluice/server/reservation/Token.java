@@ -3,8 +3,6 @@ package dev.sluice.server.reservation;
 
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
-import dev.sluice.gcra.Quota;
-import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.wire.WireException;
 import java.nio.BufferOverflowException;
@@ -27,9 +25,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The token of a reservation's client: what can be given back, until when, and a nonce by which the
- * server knows that it was used. Signed, not encrypted: its holder can read limits and ids.
- * Immutable.
+ * The token of a reservation's client: what was taken, until when, and a nonce by which the server
+ * knows that it was used. Signed, not encrypted: its holder can read limits and ids. Immutable.
  *
  * @param nonce random, in base64url
  * @param expiresMillis by the wall clock, since the Unix epoch
@@ -48,7 +45,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final int BITS = 6; // of a character of base64
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
-  /** As {@link Receipt.Part}, by names. */
+  /** As {@link Receipt.Part}, by names; the interval is 0 if no limit applied. */
   record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
     static TokenPart of(Receipt.Part part) {
@@ -61,18 +58,12 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
           part.untilNanos());
     }
 
-    /**
-     * Null where the limit is gone. A smaller bucket than then is full with as much as it holds.
-     */
-    Receipt.@Nullable Part toReceipt(Limits limits) {
-      try {
-        Transaction transaction = Transaction.of(limits, limit, id);
-        Quota quota = transaction.quota();
-        long most = quota == null ? cost : Math.min(cost, quota.burst());
-        return new Receipt.Part(transaction.withCost(most), intervalNanos, untilNanos);
-      } catch (InvalidRequestException e) {
-        return null;
-      }
+    boolean isUncharged() {
+      return intervalNanos == 0;
+    }
+
+    Receipt.Part toReceipt(Limits limits) {
+      return Receipt.Part.of(limits, limit, id, cost, intervalNanos, untilNanos);
     }
   }
 
@@ -81,14 +72,16 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   Receipt receipt(Limits limits) {
-    List<Receipt.Part> found = new ArrayList<>(parts.size());
-    for (TokenPart part : parts) {
-      Receipt.Part one = part.toReceipt(limits);
-      if (one != null) {
-        found.add(one);
-      }
-    }
-    return new Receipt(found);
+    return new Receipt(parts.stream().map(part -> part.toReceipt(limits)).toList());
+  }
+
+  /** Returns the limits of which the reservation may have taken tokens. */
+  List<String> charged() {
+    return parts.stream()
+        .filter(part -> !part.isUncharged())
+        .map(TokenPart::limit)
+        .distinct()
+        .toList();
   }
 
   /**
