@@ -9,6 +9,7 @@ import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidRequestException;
@@ -19,14 +20,20 @@ import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.LapsingReservations;
 import dev.sluice.yaml.LongestReservations;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
@@ -46,7 +53,7 @@ import org.jspecify.annotations.Nullable;
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
  * Receipt: it knows what else was given back since. It remembers the latest ones, as many as fit
- * into MOST_REMEMBERED. One counts with all that it was made for, since it holds all of that. Its
+ * into MOST_REMEMBERED. It also ends those of limits that lapse. One counts with all that it was made for, since it holds all of that. Its
  * token may have less, as nothing can be given back where no limit holds.
  */
 
@@ -96,6 +103,8 @@ public final class Reservations {
   private final SecureRandom random = new SecureRandom();
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
   private int rememberedSize; // guarded by remembered
+  private final TreeMap<Long, Set<String>> ends =
+      new TreeMap<>(); // when reservations lapse: their nonces; guarded by remembered
   private final Marks marks;
 
   /**
@@ -119,7 +128,13 @@ public final class Reservations {
     this.marks = new Marks(mostMarks);
   }
 
-  private record Remembered(Reservation reservation, long expiresMillis, int size) {}
+  /**
+   * A reservation of this server.
+   *
+   * @param lapsing the token, if the tokens of one of its limits come back when it expires
+   */
+  private record Remembered(
+      Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
   /**
    * A decision, with the token to cancel it.
@@ -174,7 +189,10 @@ public final class Reservations {
     requireAllowed(transactions, life);
     List<String> names = transactions.stream().map(one -> one.name().name()).distinct().toList();
     requireRoom(marks.fullForSeconds(names, nowMillis()), names);
-    return async.reserve(transactions).thenApply(reservation -> held(reservation, life, size));
+    return async
+        .reserve(transactions)
+        .thenApply(
+            reservation -> held(reservation, life, size, names.stream().anyMatch(this::lapses)));
   }
 
   private void requireAllowed(List<Transaction> transactions, Duration life) {
@@ -204,7 +222,11 @@ public final class Reservations {
     }
   }
 
-  private Held held(Reservation reservation, Duration life, int size) {
+  private boolean lapses(String limit) {
+    return LapsingReservations.giveBack(limiter.limits().get(), limit);
+  }
+
+  private Held held(Reservation reservation, Duration life, int size, boolean lapses) {
     if (reservation.denied()) {
       reservation.close();
       return new Held(reservation.decision(), null, life);
@@ -218,7 +240,9 @@ public final class Reservations {
             Base64.getUrlEncoder().withoutPadding().encodeToString(nonce),
             nowMillis() + life.toMillis(),
             parts);
-    remember(token.nonce(), new Remembered(reservation, token.expiresMillis(), size));
+    remember(
+        token.nonce(),
+        new Remembered(reservation, token.expiresMillis(), size, lapses ? token : null));
     return new Held(reservation.decision(), token.written(key), life);
   }
 
@@ -227,17 +251,72 @@ public final class Reservations {
     synchronized (remembered) {
       remembered.put(nonce, latest);
       rememberedSize += latest.size;
+      if (latest.lapsing != null) {
+        boolean isFirst = ends.isEmpty() || latest.expiresMillis < ends.firstKey();
+        ends.computeIfAbsent(latest.expiresMillis, end -> new HashSet<>()).add(nonce);
+        if (isFirst) {
+          wakeAt(latest.expiresMillis);
+        }
+      }
       Iterator<Remembered> oldest = remembered.values().iterator();
       for (int i = 0;
           oldest.hasNext() && (i < LOOKED_AT || rememberedSize > MOST_REMEMBERED);
           i++) {
         Remembered one = oldest.next();
-        if (one.expiresMillis <= nowMillis || rememberedSize > MOST_REMEMBERED) {
+        boolean isOver = one.expiresMillis <= nowMillis && one.lapsing == null;
+        if (isOver || rememberedSize > MOST_REMEMBERED) {
           oldest.remove();
-          rememberedSize -= one.size;
+          removed(one);
           one.reservation.close(); // the token can still be used
         }
       }
+    }
+  }
+
+  private void removed(Remembered one) {
+    rememberedSize -= one.size;
+    Token token = one.lapsing;
+    if (token != null) {
+      ends.computeIfPresent(
+          one.expiresMillis,
+          (end, nonces) -> nonces.remove(token.nonce()) && nonces.isEmpty() ? null : nonces);
+    }
+  }
+
+  private void wakeAt(long millis) {
+    time.alarm(TimeUnit.MILLISECONDS.toNanos(millis), this::lapse);
+  }
+
+  /** Gives tokens of reservations back that have expired unused, as far as their limits say so. */
+  private void lapse() {
+    List<Remembered> over = new ArrayList<>();
+    synchronized (remembered) {
+      while (!ends.isEmpty() && ends.firstKey() <= nowMillis()) {
+        for (String nonce : Objects.requireNonNull(ends.pollFirstEntry()).getValue()) {
+          Remembered one = Objects.requireNonNull(remembered.remove(nonce));
+          rememberedSize -= one.size;
+          over.add(one);
+        }
+      }
+      if (!ends.isEmpty()) {
+        wakeAt(ends.firstKey());
+      }
+    }
+    over.forEach(this::lapse);
+  }
+
+  /** If this fails, the tokens stay spent. */
+  private void lapse(Remembered one) {
+    Token token = Objects.requireNonNull(one.lapsing);
+    List<String> names = token.charged();
+    Function<Token, CompletionStage<Void>> giveBack =
+        used -> one.reservation.cancelAsync(taken -> lapses(taken.name().name()));
+    try {
+      Stages.onEnd(
+          names.isEmpty() ? giveBack.apply(token) : marked(token, names, Duration.ZERO, giveBack),
+          (nothing, failure) -> one.reservation.close());
+    } catch (RefusedException e) { // there is no room for a mark
+      one.reservation.close();
     }
   }
 
@@ -325,7 +404,12 @@ public final class Reservations {
     if (names.isEmpty()) {
       return use.apply(token);
     }
-    Quota once = Quota.per(1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
+    return marked(token, names, Duration.ofMillis(leftMillis), use);
+  }
+
+  private <T> CompletionStage<T> marked(
+      Token token, List<String> names, Duration left, Function<Token, CompletionStage<T>> use) {
+    Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
     requireRoom(marks.add(names, nowMillis(), endMillis), names);
     return uses.spend(Transaction.of(USED, once, token.nonce()))
@@ -352,7 +436,9 @@ public final class Reservations {
   private void forget(Token token) {
     synchronized (remembered) {
       Remembered own = remembered.remove(token.nonce());
-      rememberedSize -= own == null ? 0 : own.size;
+      if (own != null) {
+        removed(own);
+      }
     }
   }
 

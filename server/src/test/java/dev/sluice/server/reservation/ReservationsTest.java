@@ -20,6 +20,7 @@ import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.LapsingReservations;
 import dev.sluice.yaml.LongestReservations;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -27,6 +28,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -188,6 +190,47 @@ final class ReservationsTest {
     assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, List.of()));
     assertThatThrownBy(() -> there.settle(token, Costs.of("Login", 1)).toCompletableFuture().join())
         .hasMessageContaining("the reservation has no limit Login; did you mean \"Logins\"?");
+  }
+
+  private void lapses() {
+    limits.replace(
+        limits.get().with(LapsingReservations.class, new LapsingReservations(Set.of(LOGINS))));
+  }
+
+  @Test
+  void reservation_thatLapses_givesItsTokensBackWhenItExpires() {
+    lapses();
+    String lapsed = token(4);
+    time.advance(LIFE.minusMillis(1));
+    String later = token(2);
+    assertThat(remaining()).isEqualTo(5); // one came back by itself
+    time.advance(Duration.ofMillis(1));
+    assertThat(remaining()).isEqualTo(8);
+    assertRefused(here, lapsed, Reason.EXPIRED);
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(10);
+    assertRefused(here, later, Reason.EXPIRED);
+    assertThat(here.rememberedSize()).isZero();
+  }
+
+  @Test
+  void reservation_thatWasSettled_doesNotLapse() {
+    lapses();
+    String here4 = token(4);
+    String there3 = token(3);
+    assertThat(settle(here, here4, 3).settled()).isTrue();
+    assertThat(settle(there, there3, 2).settled()).isTrue();
+    assertThat(remaining()).isEqualTo(5);
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(6);
+  }
+
+  @Test
+  void reservation_withoutLapse_staysSpent() {
+    token(4);
+    lapses();
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(7);
   }
 
   @Test
