@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /** Costs that are known after the call: each result computed by hand. */
@@ -354,6 +355,28 @@ final class SettleTest {
     older.cancel(); // the younger one refills 20 s earlier
     pass(25);
     assertThat(only(younger.settle(Map.of(KEY, 10L)))).containsExactly(25L, 5L, 0L, 0L, 100L);
+  }
+
+  @Test
+  void manySettlementsAtOnce_oneWins_andTheOthersAreTold() throws InterruptedException {
+    for (int round = 0; round < 200; round++) {
+      Reservation call = limiter.reserve(KEY, "race" + round, 50);
+      AtomicInteger settled = new AtomicInteger();
+      List<Thread> threads = new ArrayList<>();
+      for (long cost : new long[] {10, 60, 90}) {
+        threads.add(
+            new Thread(
+                () ->
+                    settled.addAndGet(call.settle(Map.of(KEY, cost)).settled() ? (int) cost : 0)));
+      }
+      threads.add(new Thread(call::cancel));
+      threads.forEach(Thread::start);
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      assertThat(limiter.check(KEY, "race" + round, 0).remaining()).isEqualTo(100 - settled.get());
+      assertThat(settled.get()).isIn(0, 10, 60, 90);
+    }
   }
 
   /** The known accident: five calls at once, each of which costs more than all of the limit. */
