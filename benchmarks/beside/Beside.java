@@ -17,16 +17,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
 
 /**
- * A few scenes by what each version of the library has; see run. Prints a line for each: its name,
- * a tab, and its time.
+ * Measures a few scenes with the API that all versions of the library have; the script run compares
+ * versions. Prints a line for each scene: its name, a tab, and its time.
  *
- * <p>Each request in memory has a text of its own, as in a server.
+ * <p>Each request in memory has a new text as its id, as in a server.
  */
 public final class Beside {
 
-  private static final int CALLS = 200_000; // in a window
+  private static final int CALLS = 200_000; // the calls in a window
   private static final int WINDOWS = 21;
-  private static final Quota QUOTA = Quota.burst(30_000_000).refill(1, Duration.ofMinutes(5));
+  private static final Quota QUOTA = Quota.per(30_000_000, Duration.ofMinutes(5L * 30_000_000));
 
   private Beside() {}
 
@@ -42,8 +42,7 @@ public final class Beside {
 
   private static Limiter limiter(BucketStore store) {
     LimitName name = LimitName.builder(1, "L").id(IdFormat.string()).build();
-    return Limiter.of(
-        Limits.builder(Catalogue.of(name)).limit("L", QUOTA).build(), store);
+    return Limiter.of(Limits.builder(Catalogue.of(name)).limit("L", QUOTA).build(), store);
   }
 
   private interface Spend {
@@ -55,11 +54,13 @@ public final class Beside {
     var limit = limiter.limit("L");
     byte[][] ids = new byte[keys][];
     for (int i = 0; i < keys; i++) {
-      ids[i] = String.format(Locale.ROOT, "198.51.100.%09d", i * 7919L % 1_000_000_007L)
-          .getBytes(java.nio.charset.StandardCharsets.US_ASCII);
+      ids[i] =
+          String.format(Locale.ROOT, "198.51.100.%09d", i * 7919L % 1_000_000_007L)
+              .getBytes(java.nio.charset.StandardCharsets.US_ASCII);
       limiter.spend("L", text(ids[i]));
     }
-    System.out.printf(Locale.ROOT, "ns, %,d keys, handle\t%.1f%n", keys, nanos(ids, limit::trySpend));
+    System.out.printf(
+        Locale.ROOT, "ns, %,d keys, handle\t%.1f%n", keys, nanos(ids, limit::trySpend));
     System.out.printf(
         Locale.ROOT,
         "ns, %,d keys, by name\t%.1f%n",
@@ -67,12 +68,12 @@ public final class Beside {
         nanos(ids, id -> limiter.spend("L", id).allowed()));
   }
 
-  @SuppressWarnings("deprecation") // the quickest way to a text that has no hash yet
+  @SuppressWarnings("deprecation") // the fastest way to make a text without a cached hash
   private static String text(byte[] ascii) {
     return new String(ascii, 0);
   }
 
-  /** The median window: nanoseconds a decision, without making the texts. */
+  /** Returns the nanoseconds per decision in the median window, without the making of texts. */
   private static double nanos(byte[][] ids, Spend spend) {
     double[] windows = new double[WINDOWS];
     String[] texts = new String[CALLS];
@@ -104,12 +105,15 @@ public final class Beside {
       for (int callers : new int[] {1, 64}) {
         callers(limiter, callers, 4); // warm-up
         System.out.printf(
-            Locale.ROOT, "µs a decision, Redis, %d callers\t%.2f%n", callers, callers(limiter, callers, 4));
+            Locale.ROOT,
+            "µs a decision, Redis, %d callers\t%.2f%n",
+            callers,
+            callers(limiter, callers, 4));
       }
     }
   }
 
-  /** Returns microseconds of the clock for each decision of all callers together. */
+  /** Returns the elapsed microseconds per decision, over the decisions of all callers. */
   private static double callers(Limiter limiter, int callers, int seconds) throws Exception {
     AtomicBoolean over = new AtomicBoolean();
     LongAdder decisions = new LongAdder();
@@ -125,7 +129,7 @@ public final class Beside {
                     limiter.spend("L", "k" + n % 10_000);
                     decisions.increment();
                   } catch (StoreException e) {
-                    // Not counted: the first calls of an older version may end before their answer.
+                    // Ignored: the first calls of an older version may end before their answer.
                   }
                 }
                 ended.countDown();

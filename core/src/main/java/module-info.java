@@ -16,7 +16,9 @@ module dev.sluice {
   exports dev.sluice.internal.async to
       dev.sluice.grpc,
       dev.sluice.outbound,
+      dev.sluice.postgres,
       dev.sluice.redis,
+      dev.sluice.remote,
       dev.sluice.spring,
       dev.sluice.web;
   exports dev.sluice.internal.text to

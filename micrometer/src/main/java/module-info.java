@@ -4,7 +4,6 @@
 module dev.sluice.micrometer {
   requires transitive dev.sluice;
   requires transitive micrometer.core;
-  requires static transitive dev.sluice.redis; // for RedisMetrics alone
 
   exports dev.sluice.micrometer;
 }

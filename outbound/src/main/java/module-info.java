@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Requests that leave keep to a limit, and to what the other side asks for. OkHttp, Spring and
- * Reactor are needed only by the classes for their clients, and have no descriptors of their own.
- * They are not required transitively: then every module that requires this one would need them.
+ * Keeps outgoing requests within a limit, and pauses them when the remote server asks for that.
+ * OkHttp, Spring and Reactor are needed only by the classes for their clients, and have no module
+ * descriptors. They are not required transitively, because then every module that requires this one
+ * would need them.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.outbound {

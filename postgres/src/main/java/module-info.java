@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Overrides of limits from a table in PostgreSQL. */
+/** Buckets, overrides of limits and penalties in PostgreSQL. */
 @SuppressWarnings("requires-automatic") // the driver has no descriptor
 module dev.sluice.postgres {
   requires transitive dev.sluice;
+  requires dev.sluice.remote;
   requires java.naming; // the driver's DataSource is Referenceable
   requires transitive java.sql;
   requires org.postgresql.jdbc;

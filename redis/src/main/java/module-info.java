@@ -8,6 +8,7 @@
 @SuppressWarnings("requires-automatic")
 module dev.sluice.redis {
   requires transitive dev.sluice;
+  requires dev.sluice.remote;
   requires io.netty.buffer;
   requires io.netty.common;
   requires io.netty.handler;

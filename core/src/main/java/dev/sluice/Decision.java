@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Penalty;
@@ -33,6 +34,7 @@ public final class Decision {
   private final DecidedBy decidedBy;
   private final List<Decision> parts;
   private final @Nullable Penalty penalty;
+  private final boolean spends;
 
   /**
    * Creates a decision.
@@ -41,23 +43,26 @@ public final class Decision {
    * @param decidedBy the store, or the failure rule in its place
    * @param parts the decisions of a batch, empty for a single transaction
    * @param penalty the penalty in force on the bucket, null for none
+   * @param spends whether an allowance took tokens, unless the transaction is check-only
    */
   private Decision(
       @Nullable Transaction transaction,
       Answer answer,
       DecidedBy decidedBy,
       List<Decision> parts,
-      @Nullable Penalty penalty) {
+      @Nullable Penalty penalty,
+      boolean spends) {
     this.transaction = transaction;
     this.answer = answer;
     this.decidedBy = decidedBy;
     this.parts = parts;
     this.penalty = penalty;
+    this.spends = spends;
   }
 
   /** Returns the decision on one transaction. */
-  static Decision of(Transaction transaction, Answer answer) {
-    return new Decision(spent(transaction, answer), answer, DecidedBy.STORE, List.of(), null);
+  static Decision of(Act act, Transaction transaction, Answer answer) {
+    return of(act, transaction, answer, null);
   }
 
   /** Returns what a spend of up to some tokens came to: all of them, or one that was denied. */
@@ -67,21 +72,26 @@ public final class Decision {
         : transaction;
   }
 
-  /** Returns the decision on one transaction whose bucket a penalty makes count as empty. */
-  static Decision of(Transaction transaction, Answer answer, Penalty penalty) {
-    return new Decision(spent(transaction, answer), answer, DecidedBy.STORE, List.of(), penalty);
+  /** Returns the decision on one transaction whose bucket a penalty may make count as empty. */
+  static Decision of(Act act, Transaction transaction, Answer answer, @Nullable Penalty penalty) {
+    return new Decision(
+        spent(transaction, answer), answer, DecidedBy.STORE, List.of(), penalty, act == Act.SPEND);
   }
 
   /** Returns this decision, marked as made by a failure rule in the store's place. */
   Decision by(DecidedBy rule) {
-    return new Decision(transaction, answer, rule, parts, penalty);
+    return new Decision(transaction, answer, rule, parts, penalty, spends);
   }
 
-  /** Returns this decision for a spend that fits, but that another one in the batch prevented. */
-  Decision unspent(Transaction asked, Quota quota) {
-    return penalty == null
-        ? new Decision(transaction, answer.unspent(asked.cost(), quota), decidedBy, parts, null)
-        : this; // it would have spent nothing anyway
+  /**
+   * Returns this decision for a spend that fits, but that another one in the batch prevented.
+   *
+   * @param quota null if no bucket was asked
+   */
+  Decision unspent(Transaction asked, @Nullable Quota quota) {
+    Answer unspent =
+        penalty == null && quota != null ? answer.unspent(asked.cost(), quota) : answer;
+    return new Decision(transaction, unspent, decidedBy, parts, penalty, false);
   }
 
   /**
@@ -95,14 +105,19 @@ public final class Decision {
       strictest = strictest == null ? one : one.stricter(strictest);
     }
     if (strictest == null) {
-      strictest = new Decision(null, otherwise, DecidedBy.STORE, List.of(), null);
+      strictest = new Decision(null, otherwise, DecidedBy.STORE, List.of(), null, false);
     }
     DecidedBy decidedBy = strictest.decidedBy;
     for (Decision part : parts) {
       decidedBy = decidedBy == DecidedBy.STORE ? part.decidedBy : decidedBy;
     }
     return new Decision(
-        strictest.transaction, strictest.answer, decidedBy, List.copyOf(parts), strictest.penalty);
+        strictest.transaction,
+        strictest.answer,
+        decidedBy,
+        List.copyOf(parts),
+        strictest.penalty,
+        strictest.spends);
   }
 
   /**
@@ -235,10 +250,14 @@ public final class Decision {
    * Returns how many tokens a spend took: its cost, or as many as {@link Limiter#spendUpTo} found;
    * for a batch those of the strictest transaction.
    *
-   * @return tokens, 0 for a denial
+   * @return tokens, 0 for a denial and for each part of a denied batch, for a check and for a
+   *     refund
    */
   public long taken() {
-    return allowed() && transaction != null && transaction.kind() != Transaction.Kind.CHECK_ONLY
+    return spends
+            && allowed()
+            && transaction != null
+            && transaction.kind() != Transaction.Kind.CHECK_ONLY
         ? transaction.cost()
         : 0;
   }

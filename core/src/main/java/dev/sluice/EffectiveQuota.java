@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.LimiterObserver.Act;
+import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.direct.ReadingMapper;
 import dev.sluice.limit.LimitName;
@@ -36,6 +38,7 @@ final class EffectiveQuota {
           Quota held = Objects.requireNonNull(quota);
           long cost = effect.incrementNanos() / held.intervalNanos();
           return Decision.of(
+              effect.op() == Effect.Op.CHECK ? Act.CHECK : Act.SPEND,
               Transaction.of(this, Objects.requireNonNull(id), cost),
               Answer.ofSpend(effect, held, nowNanos, tatNanos));
         };

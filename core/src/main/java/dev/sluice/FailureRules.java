@@ -172,7 +172,7 @@ final class FailureRules {
       Transaction transaction = plan.transactions().get(i);
       Quota quota = Plan.limiting(transaction);
       if (quota == null) {
-        decisions.add(Decision.of(transaction, Answer.UNLIMITED));
+        decisions.add(Decision.of(plan.act(), transaction, Answer.UNLIMITED));
         continue;
       }
       Kind kind = kindFor(transaction, quota);
@@ -181,16 +181,16 @@ final class FailureRules {
       Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
       Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;
       if (penalty != null) {
-        decisions.add(penalized(transaction, penalty, nowNanos).by(DecidedBy.LOCAL));
+        decisions.add(penalized(plan.act(), transaction, penalty, nowNanos).by(DecidedBy.LOCAL));
       } else if (found != null) {
         Quota share = share(transaction, quota);
         decisions.add(
-            Plan.spent(transaction.heldTo(share), share, plan.effect(transaction, share), found)
+            plan.spent(transaction.heldTo(share), share, plan.effect(transaction, share), found)
                 .by(DecidedBy.LOCAL));
       } else {
         boolean allows = kind == Kind.ALLOW;
         decisions.add(
-            Decision.of(transaction, Answer.ofRule(allows, nowNanos))
+            Decision.of(plan.act(), transaction, Answer.ofRule(allows, nowNanos))
                 .by(allows ? DecidedBy.ALLOW : DecidedBy.DENY));
       }
     }
@@ -198,9 +198,12 @@ final class FailureRules {
   }
 
   /** Applies a penalty by this process's clock, since the store's clock cannot be read. */
-  private Decision penalized(Transaction transaction, Penalty penalty, long nowNanos) {
+  private Decision penalized(Act act, Transaction transaction, Penalty penalty, long nowNanos) {
     return Decision.of(
-        transaction, Answer.ofPenalty(penalty.untilNanos(), transaction.cost(), nowNanos), penalty);
+        act,
+        transaction,
+        Answer.ofPenalty(penalty.untilNanos(), transaction.cost(), nowNanos),
+        penalty);
   }
 
   /**

@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.AsyncLimiter.AsyncLimit;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
@@ -173,7 +174,7 @@ public final class Limit implements DirectLimit {
     EffectiveQuota effective = source.apply(now);
     LimitName name = effective.name();
     boolean hasOverrides = !effective.ofCaller() && !now.overridesOf(name).isEmpty();
-    boolean hasPenalties = !effective.ofCaller() && !now.penaltiesOf(name).isEmpty();
+    boolean hasPenalties = !now.penaltiesOf(name).isEmpty();
     return new Resolved(
         now, name, effective, hasOverrides, hasPenalties, engine.buckets(name), new SmallSpends());
   }

@@ -251,7 +251,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
   @Override
   public Decision decision(int observed) {
     int index = plain[observed];
-    return Decision.of(transaction(index), answer(index));
+    return Decision.of(Act.SPEND, transaction(index), answer(index));
   }
 
   private Transaction transaction(int index) {

@@ -44,11 +44,9 @@ record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
     return any ? new Penalties(byPlace, false) : NONE;
   }
 
-  /** Returns the penalty of a transaction; trials and callers' own quotas have none. */
+  /** Returns the penalty of a transaction; trials have none. */
   static @Nullable Penalty of(Limits limits, Transaction transaction) {
-    return Plan.limiting(transaction) == null
-            || transaction.isShadow()
-            || transaction.effective().ofCaller()
+    return Plan.limiting(transaction) == null || transaction.isShadow()
         ? null
         : limits.penaltyFor(transaction.name(), transaction.id());
   }

@@ -70,7 +70,7 @@ record Plan(
             Field.MAX_WAIT,
             "callers may not wait for %s; declare its longest wait with LimitName.builder(…).longestWait(…)"
                     .formatted(transaction.name())
-                + " or longestWait in the names file, in every process that shares its buckets");
+                + " or longestWait in its limit file, in every process that shares its buckets");
       }
     }
     return of(limits, Act.SPEND, transactions, nanos(maxWait), penalties);
@@ -277,7 +277,7 @@ record Plan(
       Transaction transaction = transactions.get(i);
       Quota quota = limiting(transaction);
       if (quota == null) {
-        decisions.add(Decision.of(transaction, unlimited()));
+        decisions.add(Decision.of(act, transaction, unlimited()));
         continue;
       }
       Reading found = readings.get(next);
@@ -297,6 +297,7 @@ record Plan(
     long tatNanos = found.tatNanos();
     long untilNanos = penalty.untilNanos();
     return Decision.of(
+        act,
         transaction,
         act == Act.REFUND
             ? Answer.ofRefund(charge.effect(), quota, nowNanos, tatNanos)
@@ -314,14 +315,15 @@ record Plan(
     Effect effect = charge.effect();
     return act == Act.REFUND
         ? Decision.of(
-            transaction, Answer.ofRefund(effect, quota, found.nowNanos(), found.tatNanos()))
+            act, transaction, Answer.ofRefund(effect, quota, found.nowNanos(), found.tatNanos()))
         : spent(transaction, quota, effect, found);
   }
 
   /** Returns the decision on a spend, or on a check of one. */
-  static Decision spent(Transaction transaction, Quota quota, Effect effect, Reading found) {
+  Decision spent(Transaction transaction, Quota quota, Effect effect, Reading found) {
     Effect spend = effect.asSpend(found.nowNanos(), found.tatNanos());
     return Decision.of(
+        act,
         transaction.isUpTo()
             ? transaction.took(spend.incrementNanos() / quota.intervalNanos())
             : transaction,
@@ -343,10 +345,9 @@ record Plan(
     for (int i = 0; i < decisions.size(); i++) {
       Transaction transaction = transactions.get(i);
       Decision decision = decisions.get(i);
-      Quota quota = quotaOf.apply(transaction);
       boolean wouldHaveSpent = decision.allowed() && transaction.kind() != Kind.CHECK_ONLY;
       happened.add(
-          wouldHaveSpent && quota != null ? decision.unspent(transaction, quota) : decision);
+          wouldHaveSpent ? decision.unspent(transaction, quotaOf.apply(transaction)) : decision);
     }
     return happened;
   }

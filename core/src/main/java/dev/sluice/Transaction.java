@@ -72,8 +72,8 @@ public final class Transaction {
 
   /**
    * Returns a transaction that checks and spends one token of a quota supplied by the caller, such
-   * as a customer's plan. Neither the default nor an override of the limits applies to it, and a
-   * reload changes nothing.
+   * as a customer's plan. Neither the default nor an override of the limits applies to it, but a
+   * penalty on the id does if the catalogue has the name.
    *
    * <p>The bucket depends on the name and the id, not on the quota. So the quota of an id may
    * change from one request to the next, and the bucket stays the same. If two quotas are used on
@@ -341,7 +341,7 @@ public final class Transaction {
   /**
    * Returns the key of the bucket.
    *
-   * @return the name's number, ":" and the id; before them "shadow-" for a trial
+   * @return {@link LimitName#bucketKey}; before it "shadow-" for a trial
    */
   public String bucketKey() {
     String key = name().bucketKey(id);

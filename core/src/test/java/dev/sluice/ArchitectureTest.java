@@ -54,7 +54,6 @@ class ArchitectureTest {
   private static final Set<String> PUBLIC =
       Set.of(
           // the front door
-          "AsyncLimit",
           "AsyncLimiter",
           "Decision",
           "Estimate",

@@ -21,6 +21,8 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 class DecisionTest {
 
@@ -291,5 +293,74 @@ class DecisionTest {
         .isSameAs(denied);
     Decision allowed = limiter(Quota.per(1, Duration.ofSeconds(1)), NOW).spend(LIMIT, IP);
     assertThat(allowed.orThrow()).isSameAs(allowed);
+  }
+
+  /** On the ways straight to a bucket and through the engine, which an observer makes necessary. */
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void taken_isZeroForWhatTookNothing(boolean isObserved) {
+    Catalogue names =
+        Catalogue.of(
+            LimitName.builder("Small").build(),
+            LimitName.builder("Large").build(),
+            LimitName.builder("Open").build());
+    Limits limits =
+        Limits.builder(names)
+            .limit("Small", Quota.per(1, Duration.ofHours(1)))
+            .limit("Large", Quota.per(10, Duration.ofHours(1)))
+            .unlimited("Open")
+            .build();
+    Limiter.Builder builder =
+        Limiter.builder(new CurrentLimits(limits), BucketStore.inMemory(() -> NOW));
+    Limiter limiter = (isObserved ? builder.observer(new LimiterObserver() {}) : builder).build();
+    Transaction small = limiter.transaction("Small", "a");
+    Transaction large = limiter.transaction("Large", "a").withCost(3);
+    Transaction open = limiter.transaction("Open", "a").withCost(4);
+
+    assertThat(limiter.spend(large).taken()).isEqualTo(3);
+    assertThat(limiter.limit("Large").spend("a", 2).taken()).isEqualTo(2);
+    assertThat(limiter.check(large).taken()).isZero();
+    assertThat(limiter.check("Large", "a").taken()).isZero();
+    assertThat(limiter.check(List.of(small, large)).taken()).isZero();
+    assertThat(limiter.limit("Large").check("a", 2).taken()).isZero();
+    assertThat(limiter.refund(large).allowed()).isTrue();
+    assertThat(limiter.refund(large).taken()).isZero();
+    assertThat(limiter.refund(List.of(small, large)).taken()).isZero();
+    assertThat(limiter.check(open).taken()).isZero();
+    assertThat(limiter.refund(open).taken()).isZero();
+
+    Decision whole = limiter.spend(List.of(small, large, open));
+    assertThat(whole.parts()).extracting(Decision::taken).containsExactly(1L, 3L, 4L);
+    Decision denied = limiter.spend(List.of(small, large, large.inShadow().spendOnly(), open));
+    assertThat(denied.denied()).isTrue();
+    assertThat(denied.parts()).extracting(Decision::taken).containsOnly(0L);
+    assertThat(limiter.spend(List.of(large.checkOnly(), open)).parts())
+        .extracting(Decision::taken)
+        .containsExactly(0L, 4L);
+  }
+
+  @Test
+  void taken_whereAFailureRuleDecides_isZeroForWhatTookNothing() {
+    BucketStore away =
+        charges -> {
+          throw new StoreException("away");
+        };
+    Limits limits = Limits.builder(NAMES).limit(LIMIT, Quota.per(10, Duration.ofHours(1))).build();
+    for (FailureRule rule : List.of(FailureRule.allow(), FailureRule.local(1))) {
+      Limiter limiter =
+          Limiter.builder(new CurrentLimits(limits), away)
+              .onFailure(FailureRule.deny())
+              .onFailure(LIMIT, rule)
+              .build();
+      Transaction one = limiter.transaction(LIMIT, IP);
+      assertThat(limiter.spend(one).taken()).isEqualTo(1);
+      assertThat(limiter.check(one).allowed()).isTrue();
+      assertThat(limiter.check(one).taken()).isZero();
+      LimitName other = LimitName.builder("Other").build();
+      Transaction denied = Transaction.of(other, Quota.per(1, Duration.ofHours(1)), "a");
+      assertThat(limiter.spend(List.of(one, denied)).parts())
+          .extracting(Decision::taken)
+          .containsExactly(0L, 0L);
+    }
   }
 }

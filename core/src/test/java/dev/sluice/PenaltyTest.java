@@ -221,13 +221,35 @@ final class PenaltyTest {
   }
 
   @Test
-  void allowOnly_shadow_callersQuota_meetNoPenalty() {
+  void allowOnly_andShadow_meetNoPenalty() {
     penalize(ban("a", Duration.ofMinutes(10)));
     Transaction penalized = limiter.transaction(CALLS, "a");
     assertThat(limiter.spend(penalized.allowOnly()).allowed()).isTrue();
     assertThat(limiter.spend(penalized.inShadow()).allowed()).isTrue();
+  }
+
+  /** Like any transaction of the limit; the penalty is on the bucket, whatever the quota. */
+  @Test
+  void callersQuota_ofALimitOfTheCatalogue_meetsThePenalty() {
+    penalize(ban("a", Duration.ofMinutes(10)));
     Quota plan = Quota.per(100, Duration.ofHours(1));
-    assertThat(limiter.spend(Transaction.of(CATALOGUE.get(CALLS), plan, "a")).penalty()).isNull();
+    LimitName calls = CATALOGUE.get(CALLS);
+
+    assertThat(limiter.spend(Transaction.of(calls, plan, "a")).penalty()).isNotNull();
+    assertThat(limiter.limit(calls, plan).trySpend("a")).isFalse();
+    assertThat(limiter.limit(calls, plan).spend("a").penalty()).isNotNull();
+    assertThat(limiter.limit(calls, plan).trySpend("b")).isTrue();
+    pass(Duration.ofMinutes(10));
+    assertThat(limiter.limit(calls, plan).trySpend("a")).isTrue();
+  }
+
+  @Test
+  void callersQuota_ofALimitOutsideTheCatalogue_meetsNoPenalty() {
+    penalize(ban("a", Duration.ofMinutes(10)));
+    Quota plan = Quota.per(100, Duration.ofHours(1));
+
+    assertThat(limiter.spend(Transaction.of(LimitName.builder("Own").build(), plan, "a")).penalty())
+        .isNull();
   }
 
   @Test

@@ -7,10 +7,10 @@ import java.util.Collection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ids of transactions from typed parts. Refuses a part that is missing, by its name. Pure.
+ * Makes the ids of transactions from typed parts. An exception names a missing part. Stateless.
  *
- * <p>Nothing needs quoting here: a regId is digits, so the first ":" always ends it, and what
- * follows is one value to its end.
+ * <p>Ids need no escapes here: a regId consists of digits, so the first ":" ends it, and the rest
+ * of the id is a single value.
  */
 final class AcmeIds {
 
@@ -20,7 +20,7 @@ final class AcmeIds {
     return present(address, "ipAddress").toString();
   }
 
-  /** The /48 that covers an IPv6 address. */
+  /** Returns the /48 range that contains an IPv6 address. */
   static String ipv6Range(@Nullable IpAddress address) {
     IpAddress present = present(address, "ipAddress");
     if (present.isIpv4()) {

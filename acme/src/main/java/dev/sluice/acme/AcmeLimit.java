@@ -2,8 +2,8 @@
 package dev.sluice.acme;
 
 /**
- * The limits of an ACME certificate authority, by the numbers that stand in bucket keys: these
- * never change, as stores remember them.
+ * The limits of an ACME certificate authority. The numbers are parts of bucket keys in stores, so
+ * they never change.
  *
  * <p>Immutable and thread-safe.
  */
@@ -18,7 +18,10 @@ public enum AcmeLimit {
   FAILED_AUTHORIZATIONS_PER_DOMAIN_PER_ACCOUNT(4, "FailedAuthorizationsPerDomainPerAccount"),
   /** Certificates for one registered domain, or one range of addresses. */
   CERTIFICATES_PER_DOMAIN(5, "CertificatesPerDomain"),
-  /** The same for one account alone; takes the place of the former where it is overridden. */
+  /**
+   * Certificates of one account for one registered domain, or one range of addresses. Has overrides
+   * only; an override replaces {@link #CERTIFICATES_PER_DOMAIN} for its account.
+   */
   CERTIFICATES_PER_DOMAIN_PER_ACCOUNT(6, "CertificatesPerDomainPerAccount"),
   /** Certificates for exactly one set of identifiers. */
   CERTIFICATES_PER_FQDN_SET(7, "CertificatesPerFQDNSet"),
@@ -37,18 +40,18 @@ public enum AcmeLimit {
   }
 
   /**
-   * The number in bucket keys.
+   * Returns the number in bucket keys.
    *
-   * @return 1 to 9
+   * @return the number, 1 to 9
    */
   public int number() {
     return number;
   }
 
   /**
-   * The name in limit files, in the API and in metrics.
+   * Returns the name in limit files, in the API and in metrics.
    *
-   * @return the name
+   * @return the name, such as {@code NewOrdersPerAccount}
    */
   public String limitName() {
     return limitName;

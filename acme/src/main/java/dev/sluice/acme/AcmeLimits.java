@@ -11,12 +11,12 @@ import java.util.TreeSet;
 import java.util.function.Supplier;
 
 /**
- * The ready catalogue of a certificate authority, on one list of public suffixes. It has the nine
- * names of {@link AcmeLimit}, with the forms of their ids and what a denied client is told. All
- * that uses the same list of suffixes comes with it.
+ * The catalogue of a certificate authority's limits, with one list of public suffixes. It has the
+ * nine names of {@link AcmeLimit}, their id formats and the messages for denied clients. It also
+ * makes the helpers that use the same list of suffixes.
  *
- * <p>Immutable and thread-safe; nothing blocks, but that the first question about a domain reads
- * the bundled list.
+ * <p>Immutable and thread-safe. Never blocks, except that the first use of a domain reads the
+ * bundled list.
  */
 public final class AcmeLimits {
 
@@ -38,39 +38,39 @@ public final class AcmeLimits {
   }
 
   /**
-   * The limits on the list of suffixes that comes with Sluice.
+   * Returns the limits with the list of suffixes that comes with Sluice.
    *
-   * @return always the same
+   * @return the same object at each call
    */
   public static AcmeLimits bundled() {
     return BUNDLED;
   }
 
   /**
-   * The limits on a list of suffixes that can be replaced at run time.
+   * Returns limits with a list of suffixes that can be replaced at run time.
    *
-   * @param suffixes asked again for every id, so that a newer list holds from its next answer on;
-   *     thread-safe, for example the {@code get} of an {@code AtomicReference}
-   * @return the limits
+   * @param suffixes returns the current list; called for every id, so that a newer list is used at
+   *     once. Thread-safe, for example the {@code get} of an {@code AtomicReference}
+   * @return limits that use this list
    */
   public static AcmeLimits with(Supplier<PublicSuffixes> suffixes) {
     return new AcmeLimits(suffixes);
   }
 
   /**
-   * The nine names.
+   * Returns the catalogue of the nine names.
    *
-   * @return the catalogue, to load limits with
+   * @return the catalogue with which limit files are loaded
    */
   public Catalogue catalogue() {
     return catalogue;
   }
 
   /**
-   * The built-in id formats, and {@code domain}, {@code identValue}, {@code domainOrCIDR} and
-   * {@code fqdnSet}, for names files.
+   * Returns the id formats for names files: the built-in ones, and {@code domain}, {@code
+   * identValue}, {@code domainOrCIDR} and {@code fqdnSet}.
    *
-   * @return the registry
+   * @return the registry of all these formats
    */
   public IdFormat.Registry idFormats() {
     return idFormats;
@@ -80,9 +80,9 @@ public final class AcmeLimits {
    * Returns the names and ranges that cover some identifiers: the registered name (eTLD+1) of each
    * DNS name, the /32 or /64 of each address.
    *
-   * @param identifiers in any order; a wildcard is a label, as in Boulder, so that {@code
-   *     *.github.io} covers itself
-   * @return each once, sorted
+   * @param identifiers the identifiers, in any order. As in Boulder, {@code *} counts as a label,
+   *     so {@code *.github.io} covers itself
+   * @return the distinct covering names and ranges, sorted
    */
   public List<String> covering(Collection<Identifier> identifiers) {
     PublicSuffixes now = suffixes.get();
@@ -92,19 +92,19 @@ public final class AcmeLimits {
   }
 
   /**
-   * Bucket keys from typed parts.
+   * Returns a builder of bucket keys from typed parts.
    *
-   * @return the keys of these names
+   * @return the builder for the keys of these limits
    */
   public BucketKeys keys() {
     return new BucketKeys(catalogue);
   }
 
   /**
-   * The transactions of an ACME front end.
+   * Returns a builder of the transactions of an ACME front end.
    *
-   * @param limits the limits that hold at any moment, of a catalogue with these names
-   * @return their builder
+   * @param limits the source of the limits in force, whose catalogue has these names
+   * @return the builder of transactions
    */
   public AcmeTransactions transactions(CurrentLimits limits) {
     return new AcmeTransactions(this, limits);

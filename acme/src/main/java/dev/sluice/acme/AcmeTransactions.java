@@ -21,19 +21,19 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 
 /**
- * Builds what an ACME front end asks a {@link dev.sluice.Limiter}: for each of its requests, the
- * transactions to spend, in one batch.
+ * Builds the transactions of an ACME front end: for each request of its clients, the batch to spend
+ * with a {@link dev.sluice.Limiter}.
  *
- * <p>As in Boulder, a limit without a default is disabled, and gives a transaction that only
- * allows. The log has a warning of each, now and when limits replace those that hold. An identifier
- * with a wildcard counts as itself in the set of an order, as the name below it for authorizations,
- * and with its covering domain for certificates.
+ * <p>As in Boulder, a limit without a default is disabled: its transaction always passes. The log
+ * has a warning for each such limit, now and after each change of the limits. An identifier with a
+ * wildcard counts as itself in the set of an order, without the {@code *.} for authorizations, and
+ * under its covering domain for certificates.
  *
- * <p>Immutable and thread-safe; nothing blocks. The limits are read once for each request.
+ * <p>Immutable and thread-safe; never blocks. Each call uses the limits in force at that time.
  */
 public final class AcmeTransactions {
 
-  /** The most identifiers of one order, each counted once, as its transactions are a batch. */
+  /** The most distinct identifiers of one order; bounds the size of the order's batch. */
   public static final int MOST_IDENTIFIERS = FqdnSetFormat.MOST;
 
   private static final List<Requirement> ASKED_FOR =
@@ -51,11 +51,11 @@ public final class AcmeTransactions {
   }
 
   /**
-   * A new account: one from the address, and for IPv6 one from its /48. To spend before the account
-   * is made.
+   * Returns the transactions for a new account: one token for the client's address, and for an IPv6
+   * address also one for its /48 range. Spend them before the account is created.
    *
    * @param client the client's address
-   * @return the batch
+   * @return the transactions to spend as one batch
    */
   public List<Transaction> newAccount(IpAddress client) {
     Limits now = limits.get();
@@ -68,16 +68,17 @@ public final class AcmeTransactions {
   }
 
   /**
-   * A new order: spends one from the account, and checks the limits that would prevent issuance.
-   * Spend it before the order is made. A renewal is not held to the limits on orders and domains.
+   * Returns the transactions for a new order. They spend one token of the account, and check the
+   * limits that would prevent issuance. Spend them before the order is created. A renewal is exempt
+   * from the limits on orders and on domains.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param requested what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}; repetitions don't
-   *     count
-   * @param isRenewal whether the order renews a certificate that there is
-   * @return the batch
-   * @throws InvalidIdException if the account or the identifiers are missing, or one is under no
-   *     public suffix
+   * @param requested the identifiers of the certificate, 1 to {@link #MOST_IDENTIFIERS};
+   *     repetitions don't count
+   * @param isRenewal whether the order renews an existing certificate
+   * @return the transactions to spend as one batch
+   * @throws InvalidIdException if the account or the identifiers are missing, or an identifier is
+   *     under no public suffix
    * @throws InvalidRequestException if there are too many identifiers
    */
   public List<Transaction> newOrder(
@@ -106,17 +107,17 @@ public final class AcmeTransactions {
   }
 
   /**
-   * A certificate that was issued: one spent, as far as it fits, for each covering domain and for
-   * the set. An account with an override of its own pays there too. A renewal spends from the set
-   * alone. To spend after the issuance.
+   * Returns the transactions for an issued certificate: one token for each covering domain and for
+   * the set of identifiers, if the buckets have tokens. An account with its own override for a
+   * domain also spends there. A renewal spends only from the set. Spend them after the issuance.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param issued what the certificate is for, 1 to {@link #MOST_IDENTIFIERS}; repetitions don't
-   *     count
-   * @param isRenewal whether it renews a certificate that there is
-   * @return the batch, which is never denied
-   * @throws InvalidIdException if the account or the identifiers are missing, or one is under no
-   *     public suffix
+   * @param issued the identifiers of the certificate, 1 to {@link #MOST_IDENTIFIERS}; repetitions
+   *     don't count
+   * @param isRenewal whether the certificate renews an existing one
+   * @return the transactions to spend as one batch, which is never denied
+   * @throws InvalidIdException if the account or the identifiers are missing, or an identifier is
+   *     under no public suffix
    * @throws InvalidRequestException if there are too many identifiers
    */
   public List<Transaction> certificateIssued(
@@ -139,11 +140,11 @@ public final class AcmeTransactions {
   }
 
   /**
-   * An authorization that failed: one spent, if it fits, from the failures that an account may have
-   * for an identifier. To spend after the failure.
+   * Returns the transaction for a failed authorization: one token of the failures that the account
+   * may have for the identifier, if the bucket has one. Spend it after the failure.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifier what could not be proven
+   * @param identifier the identifier whose control could not be proven
    * @return the transaction, which is never denied
    * @throws InvalidIdException if the account is missing, or the identifier is under no public
    *     suffix
@@ -158,12 +159,12 @@ public final class AcmeTransactions {
   }
 
   /**
-   * An authorization that failed, as it counts for pausing. To spend after the failure; a denial
-   * means: pause the account for this identifier.
+   * Returns the transaction that counts a failed authorization for pausing. Spend it after the
+   * failure. If it is denied, pause the account for this identifier.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifier what could not be proven
-   * @return the transaction
+   * @param identifier the identifier whose control could not be proven
+   * @return the transaction to spend
    * @throws InvalidIdException if the account is missing, or the identifier is under no public
    *     suffix
    */
@@ -176,12 +177,12 @@ public final class AcmeTransactions {
   }
 
   /**
-   * The end of a pause, also a success after failures: the failures are forgotten. To {@linkplain
-   * dev.sluice.Limiter#reset(List) reset}.
+   * Returns the transaction that forgets failures, after the end of a pause or after a successful
+   * authorization. Pass it to {@linkplain dev.sluice.Limiter#reset(List) reset}.
    *
    * @param regId the account's registration id, unsigned, not 0
-   * @param identifier what the account may try again
-   * @return the transaction, good for a reset only
+   * @param identifier the identifier that the account may try again
+   * @return the transaction, only for a reset
    * @throws InvalidIdException if the account is missing, or the identifier is under no public
    *     suffix
    */
@@ -190,17 +191,18 @@ public final class AcmeTransactions {
   }
 
   /**
-   * A request for an override, by its form on the web. To spend before it is taken.
+   * Returns the transaction for a request for an override in a web form. Spend it before the
+   * request is accepted.
    *
    * @param client the client's address
-   * @return the transaction
+   * @return the transaction to spend
    */
   public Transaction overrideRequest(IpAddress client) {
     return of(
         limits.get(), AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS, AcmeIds.ipAddress(client));
   }
 
-  /** Returns the names to prove for an order, each once; a wildcard counts as the name below it. */
+  /** Returns the identifiers to authorize for an order, each once and without its wildcard. */
   private static SortedSet<Identifier> authorized(Collection<Identifier> identifiers) {
     SortedSet<Identifier> authorized = new TreeSet<>();
     identifiers.forEach(identifier -> authorized.add(identifier.authorized()));
@@ -227,7 +229,7 @@ public final class AcmeTransactions {
     return Transaction.of(now, limit.limitName(), id);
   }
 
-  /** The identifiers, each once: a set is what a certificate is for. */
+  /** Returns the distinct identifiers; throws if there are too many. */
   private static Set<Identifier> distinct(Collection<Identifier> identifiers) {
     Set<Identifier> distinct = new LinkedHashSet<>();
     for (Identifier identifier : identifiers) {

@@ -12,12 +12,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Bucket keys from typed parts, for those who must find a bucket themselves, for example to look at
- * it in Redis. Each is the key that a transaction on the same parts has, and that an override for
- * them is filed under.
+ * Makes bucket keys from typed parts, for programs that must find a bucket themselves, for example
+ * in Redis. The key equals that of a transaction, or of an override, with the same parts.
  *
- * <p>Immutable and thread-safe. A part that is null, empty or 0 is missing, and refused by its name
- * with an {@link InvalidIdException}; so is one of a wrong form.
+ * <p>Immutable and thread-safe. A part that is null, empty or 0 counts as missing. A missing or
+ * malformed part throws an {@link InvalidIdException} that names it.
  */
 public final class BucketKeys {
 
@@ -38,11 +37,11 @@ public final class BucketKeys {
   }
 
   /**
-   * A key {@code number:ipAddress}.
+   * Returns a key {@code number:ipAddress}.
    *
-   * @param limit 1 or 9
-   * @param address the client's
-   * @return the key
+   * @param limit the limit with the number 1 or 9
+   * @param address the client's address
+   * @return the key, in canonical form
    * @throws InvalidIdException if the address is missing
    * @throws IllegalArgumentException for a limit with ids of another form
    */
@@ -52,22 +51,22 @@ public final class BucketKeys {
   }
 
   /**
-   * A key {@code 2:ipv6RangeCIDR}.
+   * Returns a key {@code 2:ipv6RangeCIDR}.
    *
    * @param address an IPv6 address in the range
-   * @return the key of its /48
-   * @throws InvalidIdException if the address is missing, or IPv4
+   * @return the key of the address's /48 range
+   * @throws InvalidIdException if the address is missing, or an IPv4 address
    */
   public String newIpv6RangeBucketKey(@Nullable IpAddress address) {
     return key(AcmeLimit.NEW_REGISTRATIONS_PER_IPV6_RANGE, AcmeIds.ipv6Range(address));
   }
 
   /**
-   * A key {@code number:regId}.
+   * Returns a key {@code number:regId}.
    *
-   * @param limit 3; or 4, 6 or 8, whose overrides are for a whole account
+   * @param limit the limit with the number 3; or 4, 6 or 8, whose overrides are for a whole account
    * @param regId the account's registration id, unsigned
-   * @return the key
+   * @return the key, in canonical form
    * @throws InvalidIdException if the id is 0
    * @throws IllegalArgumentException for a limit with ids of another form
    */
@@ -79,14 +78,14 @@ public final class BucketKeys {
   }
 
   /**
-   * A key {@code number:regId:domain}.
+   * Returns a key {@code number:regId:domain}.
    *
-   * @param limit 4, 6 or 8
+   * @param limit the limit with the number 4, 6 or 8
    * @param regId the account's registration id, unsigned
-   * @param domainOrAddress a domain or an IP address; for 6 they stand for the registered domain
-   *     and the range
-   * @return the key
-   * @throws InvalidIdException if a part is missing or of a wrong form
+   * @param domainOrAddress a domain or an IP address; for the limit 6, the key has its registered
+   *     domain or its range
+   * @return the key, in canonical form
+   * @throws InvalidIdException if a part is missing or malformed
    * @throws IllegalArgumentException for a limit with ids of another form
    */
   public String newRegIdDomainBucketKey(
@@ -98,12 +97,12 @@ public final class BucketKeys {
   }
 
   /**
-   * A key {@code 5:domain} or {@code 5:CIDR}.
+   * Returns a key {@code 5:domain} or {@code 5:CIDR}.
    *
-   * @param domainOrAddress a domain or an IP address, which stand for the registered domain and the
+   * @param domainOrAddress a domain or an IP address; the key has its registered domain or its
    *     range
-   * @return the key
-   * @throws InvalidIdException if it is missing or of a wrong form
+   * @return the key, in canonical form
+   * @throws InvalidIdException if the domain or address is missing or malformed
    */
   public String newDomainBucketKey(@Nullable String domainOrAddress) {
     return key(
@@ -111,11 +110,11 @@ public final class BucketKeys {
   }
 
   /**
-   * A key {@code 7:hash}.
+   * Returns a key {@code 7:hash}.
    *
-   * @param identifiers a set, in any order
-   * @return the key
-   * @throws InvalidIdException if there is none
+   * @param identifiers the identifiers of the set, in any order
+   * @return the key with the hash of the set
+   * @throws InvalidIdException if there is no identifier
    */
   public String newFqdnSetBucketKey(@Nullable Collection<Identifier> identifiers) {
     return key(AcmeLimit.CERTIFICATES_PER_FQDN_SET, AcmeIds.fqdnSet(identifiers));
@@ -126,7 +125,7 @@ public final class BucketKeys {
     return address == null ? domainOrAddress : Identifier.rangeOf(address);
   }
 
-  /** The key, its id checked, canonical and widened; an account alone is the id of an override. */
+  /** Checks an id, and returns its key in canonical form; accepts the id of an override too. */
   private String key(AcmeLimit limit, String id) {
     var name = catalogue.get(limit.limitName());
     boolean accountOnly = BY_ACCOUNT_AND_DOMAIN.contains(limit) && id.indexOf(':') < 0;

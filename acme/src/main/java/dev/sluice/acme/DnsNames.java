@@ -8,8 +8,8 @@ import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import java.util.Locale;
 
 /**
- * The syntax of a DNS name: labels of letters, digits and hyphens, joined with dots. Pure and
- * thread-safe; takes time linear in the text.
+ * Checks the syntax of DNS names: labels of letters, digits and hyphens, joined with dots.
+ * Stateless and thread-safe; takes time linear in the text.
  */
 final class DnsNames {
 
@@ -18,8 +18,8 @@ final class DnsNames {
   private static final int MOST_LABELS = 10; // in strict mode, as in Boulder's policy
 
   /*
-   * UTS #46, without its mapping for IDNA2003 (transitional): ß stays ß. The JDK's java.net.IDN is
-   * IDNA2003, on Unicode 3.2; it would take xn--fa-hia (faß) for broken.
+   * Non-transitional UTS #46, in which ß stays ß. The JDK's java.net.IDN implements IDNA2003 with
+   * Unicode 3.2, and would reject the valid name xn--fa-hia (faß).
    */
   private static final IDNA UTS46 =
       IDNA.getUTS46Instance(IDNA.NONTRANSITIONAL_TO_UNICODE | IDNA.NONTRANSITIONAL_TO_ASCII);
@@ -45,8 +45,7 @@ final class DnsNames {
     if (labels == 1) {
       throw invalid(what, text, "has no dot, expected at least two labels");
     }
-    // No suffix is a number, so that a name is never taken for an IPv4 address, nor a bad one for
-    // it.
+    // No public suffix is a number, so a text that ends in one is an IPv4 address or a mistake.
     if (isNumber(text.substring(text.lastIndexOf('.') + 1))) {
       throw invalid(what, text, "ends in a number, expected a public suffix, or an IP address");
     }
@@ -54,7 +53,7 @@ final class DnsNames {
     return strictness.canonical(text, lower, what);
   }
 
-  /** Refuses what has a label that no name has. */
+  /** Refuses a text that has a label which no DNS name may have. */
   static void requireLabels(String text, String what) {
     for (String label : text.split("\\.", -1)) {
       requireLabel(label, text, what);
@@ -77,7 +76,7 @@ final class DnsNames {
     }
     for (int i = 0; i < label.length(); i++) {
       char c = label.charAt(i);
-      // Before the name is put in lower case, which makes a "k" of the Kelvin sign.
+      // Checked before the conversion to lower case, which turns the Kelvin sign into a "k".
       boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
       if (!letter && !(c >= '0' && c <= '9') && c != '-') {
         throw invalid(
@@ -97,7 +96,7 @@ final class DnsNames {
     }
   }
 
-  /** Two hyphens in the third place are reserved; only punycode ({@code xn--}) has them. */
+  /** Refuses "--" in the third place unless the label is valid punycode ({@code xn--}). */
   private static void requireInternational(String label, String text, String what) {
     if (!label.startsWith("xn--")) {
       throw invalid(
@@ -114,12 +113,12 @@ final class DnsNames {
     }
   }
 
-  /** A name or rule with its labels of other scripts in punycode. */
+  /** Returns a name or a rule with its labels in other scripts converted to punycode. */
   static String punycode(String name) {
     return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
-  /** Refuses a name under no suffix that the list has; strictly, also one that is a suffix. */
+  /** Refuses a name without a suffix in the list; in strict mode also a name that is a suffix. */
   static void requireKnownSuffix(
       String name, String what, PublicSuffixes suffixes, Strictness strictness) {
     if (!suffixes.knows(name)) {

@@ -8,7 +8,7 @@ import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import java.util.function.Supplier;
 
-/** A DNS name of at least two labels under a known public suffix, without a wildcard. */
+/** The format of a DNS name: two or more labels under a known public suffix, no wildcard. */
 record DomainFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
   @Override

@@ -8,8 +8,9 @@ import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 
 /**
- * The format of what covers an identifier: a domain, or the /32 or /64 of an IP address in CIDR
- * form. A wildcard directly under a public suffix, such as {@code *.github.io}, is a domain here.
+ * The format of the ids under which identifiers are counted: a domain, or the /32 or /64 of an IP
+ * address in CIDR form. A wildcard directly under a public suffix, such as {@code *.github.io},
+ * counts as a domain here.
  */
 record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
 
@@ -38,7 +39,7 @@ record DomainOrCidrFormat(DomainFormat domain) implements IdFormat {
         : domain.canonical(text, strictness);
   }
 
-  /** Directly under a public suffix, a wildcard is a registered name like any other label. */
+  /** Returns the wildcard if it is directly under a public suffix; otherwise throws. */
   private String wildcard(String below, Strictness strictness) {
     String name = WILDCARD + domain.canonical(below, strictness);
     if (!widened(name).equals(name)) {

@@ -10,15 +10,15 @@ import java.util.function.Supplier;
 import java.util.regex.Pattern;
 
 /**
- * A set of identifiers, comma-separated in any order; canonical as its hash. A hash is taken as it
- * is: it has no dot, so it cannot be a name.
+ * The format of a set of identifiers, comma-separated in any order. The canonical form is the hash
+ * of the set. A hash itself is accepted too: it has no dot, so it cannot be a name.
  */
 record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
   /** The most identifiers of one order. */
   static final int MOST = 100;
 
-  /** Twice the longest set, so that repetitions do no harm and hostile texts neither. */
+  /** The most characters: twice the longest set, so that sets with repetitions are accepted. */
   private static final int LONGEST = 2 * MOST * 256;
 
   private static final Pattern HASH = Pattern.compile("[0-9a-f]{64}");
@@ -36,7 +36,7 @@ record FqdnSetFormat(Supplier<PublicSuffixes> suffixes) implements IdFormat {
     if (text.isEmpty()) {
       throw new InvalidIdException("the id is empty, expected identifiers joined with \",\"");
     }
-    // Longer than any other id: the set of a whole order, of which only the hash is kept.
+    // The set of an order may be longer than other ids, since only its hash is kept.
     if (text.length() > LONGEST) {
       throw tooMany(text.length() + " characters");
     }

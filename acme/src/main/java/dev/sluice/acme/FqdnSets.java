@@ -9,12 +9,12 @@ import java.util.HexFormat;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 
-/** The hash of a set of identifiers: the same for every order and every repetition. Pure. */
+/** Hashes sets of identifiers; order and repetitions do not change the hash. Stateless. */
 final class FqdnSets {
 
   private FqdnSets() {}
 
-  /** SHA-256, in hex, of the identifiers in order, joined with ",". */
+  /** Returns the SHA-256, in hex, of the sorted identifiers, joined with ",". */
   static String hash(Collection<Identifier> identifiers) {
     String joined =
         new TreeSet<>(identifiers).stream().map(Identifier::value).collect(Collectors.joining(","));

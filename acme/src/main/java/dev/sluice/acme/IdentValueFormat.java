@@ -6,10 +6,10 @@ import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.IpAddress;
 import java.util.regex.Pattern;
 
-/** The value of an ACME identifier: a domain, or an IP address. */
+/** The format of the value of an ACME identifier: a domain, or an IP address. */
 record IdentValueFormat(DomainFormat domain) implements IdFormat {
 
-  /** Groups of any length, and perhaps a zone. */
+  /** Matches texts that look like IPv6 addresses: groups of any length, and perhaps a zone. */
   private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
   @Override
@@ -25,7 +25,9 @@ record IdentValueFormat(DomainFormat domain) implements IdFormat {
         : domain.canonical(text, strictness);
   }
 
-  /** Whether a text is an IP address, or looks so much like one that it gets their message. */
+  /**
+   * Whether a text is an IP address, or looks so much like one that its mistake is reported as one.
+   */
   static boolean isAddress(String text) {
     return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
   }

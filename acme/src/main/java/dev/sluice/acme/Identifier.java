@@ -12,11 +12,11 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The subject of a certificate request: a DNS name, perhaps with a wildcard ({@code
- * *.example.com}), or an IP address. In order: names before addresses, each by its text.
+ * An identifier in a certificate request: a DNS name, perhaps with a wildcard ({@code
+ * *.example.com}), or an IP address. Names sort before addresses, and each kind sorts by its text.
  *
- * <p>Immutable and thread-safe. Parsing looks nothing up, and asks no list of suffixes; that is up
- * to the ids of limits.
+ * <p>Immutable and thread-safe. Parsing does not check public suffixes; the id formats of the
+ * limits check them.
  */
 public final class Identifier implements Comparable<Identifier> {
 
@@ -35,11 +35,11 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Reads an identifier as an order has it.
+   * Parses an identifier of an order.
    *
-   * @param text a DNS name of letters, digits, hyphens and dots (other scripts as punycode), with
-   *     {@code *.} before it or not; or an IP address
-   * @return the identifier, its value in canonical form
+   * @param text a DNS name of letters, digits, hyphens and dots (other scripts as punycode),
+   *     optionally after {@code *.}; or an IP address
+   * @return the identifier, whose value is in canonical form
    * @throws InvalidIdException if the text is neither
    */
   public static Identifier parse(String text) {
@@ -47,11 +47,11 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Reads the identifiers of an order.
+   * Parses the identifiers of an order.
    *
-   * @param texts each as for {@link #parse}
-   * @return the identifiers, in order
-   * @throws InvalidIdException if one is none
+   * @param texts the identifiers, each as for {@link #parse}
+   * @return the parsed identifiers, in the order of the texts
+   * @throws InvalidIdException if a text is neither a DNS name nor an IP address
    */
   public static List<Identifier> parseAll(List<String> texts) {
     return texts.stream().map(Identifier::parse).toList();
@@ -75,16 +75,16 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * A DNS name or an IP address.
+   * Returns whether this is a DNS name or an IP address.
    *
-   * @return the type
+   * @return the type of the identifier
    */
   public Type type() {
     return type;
   }
 
   /**
-   * The name in lower case, or the address as RFC 5952 writes it.
+   * Returns the name in lower case, or the address in the form of RFC 5952.
    *
    * @return the canonical text
    */
@@ -95,28 +95,28 @@ public final class Identifier implements Comparable<Identifier> {
   /**
    * Returns whether this is a name with a wildcard.
    *
-   * @return true if it starts with {@code *.}
+   * @return true if the name starts with {@code *.}
    */
   public boolean isWildcard() {
     return value.startsWith(WILDCARD);
   }
 
   /**
-   * Returns the name that must be proven to get a certificate for this: the authorization for a
-   * wildcard is for the name without it (RFC 8555, section 7.1.4).
+   * Returns the identifier that a client must be authorized for. For a wildcard this is the name
+   * without {@code *.} (RFC 8555, section 7.1.4).
    *
-   * @return this without its wildcard
+   * @return this identifier without its wildcard
    */
   public Identifier authorized() {
     return isWildcard() ? new Identifier(Type.DNS, value.substring(WILDCARD.length()), null) : this;
   }
 
-  /** The registered name, or the range of addresses that somebody is usually assigned. */
+  /** Returns the registered name, or the range of addresses that one owner usually has. */
   String covering(PublicSuffixes suffixes) {
     return address == null ? suffixes.registeredOf(value) : rangeOf(address);
   }
 
-  /** The range in CIDR form: an IPv4 address alone, an IPv6 address with its /64. */
+  /** Returns the range in CIDR form: the /32 of an IPv4 address, or the /64 of an IPv6 address. */
   static String rangeOf(IpAddress address) {
     return address.isIpv4() ? address + "/32" : address.prefix(64) + "/64";
   }
@@ -141,7 +141,7 @@ public final class Identifier implements Comparable<Identifier> {
     return value;
   }
 
-  /** The kind of thing that an identifier names. The order matters: it is that of a set's hash. */
+  /** The type of an identifier. The hash of a set depends on the order of these constants. */
   public enum Type {
     /** A DNS name. */
     DNS,

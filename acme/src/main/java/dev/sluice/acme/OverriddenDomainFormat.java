@@ -9,8 +9,8 @@ import dev.sluice.limit.IpAddress;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How an override names a domain or a range of addresses: a domain, or the one IP address that
- * stands for its range. Its canonical text is that of {@link DomainOrCidrFormat}.
+ * The format of ids in overrides: a domain, or the lowest IP address of a range, which stands for
+ * the whole range. The canonical text is that of {@link DomainOrCidrFormat}.
  */
 record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
 
@@ -55,7 +55,7 @@ record OverriddenDomainFormat(DomainFormat domain) implements IdFormat {
             .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
   }
 
-  /** An override of the whole range must not look like one of a single address in it. */
+  /** Requires the lowest address of a range, since other addresses would look like single ones. */
   private static String lowestOf(String range, String address) {
     String lowest = range.substring(0, range.indexOf('/'));
     if (!lowest.equals(address)) {

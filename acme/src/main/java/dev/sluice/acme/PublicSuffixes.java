@@ -22,11 +22,11 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The suffixes under which anybody can register a name: the public suffix list, its ICANN part
- * ({@code com}, {@code co.uk}) and its PRIVATE part ({@code github.io}) alike.
+ * The suffixes under which anybody can register a name. They are those of the public suffix list,
+ * from its ICANN part ({@code com}, {@code co.uk}) and its PRIVATE part ({@code github.io}).
  *
- * <p>Immutable and thread-safe. Nothing is looked up on the network: the list is a file with a
- * date, the one that came with Sluice or a newer one ({@link #load}).
+ * <p>Immutable and thread-safe. Makes no network requests: the list is a file with a date, which
+ * came with Sluice or is newer ({@link #load}).
  */
 public final class PublicSuffixes {
 
@@ -51,9 +51,9 @@ public final class PublicSuffixes {
   }
 
   /**
-   * Returns the list that comes with Sluice, read once, when first asked for.
+   * Returns the list that comes with Sluice. The first use of the list reads it.
    *
-   * @return the list
+   * @return the bundled list
    */
   public static PublicSuffixes bundled() {
     return Bundled.LIST;
@@ -63,11 +63,11 @@ public final class PublicSuffixes {
    * Reads a list as <a href="https://publicsuffix.org/list/">publicsuffix.org</a> publishes it.
    * Blocks on the file system.
    *
-   * @param file the list
-   * @return the list
+   * @param file the file with the list
+   * @return the parsed list
    * @throws IOException if the file cannot be read
-   * @throws IllegalArgumentException if it is not a complete list with a date, so that a proxy's
-   *     error page or half a download never replaces a good one
+   * @throws IllegalArgumentException if the file is not a complete list with a date, such as a
+   *     proxy's error page or half a download
    */
   public static PublicSuffixes load(Path file) throws IOException {
     if (Files.exists(file) && !Files.isRegularFile(file)) { // a pipe may never answer
@@ -116,19 +116,19 @@ public final class PublicSuffixes {
   /**
    * Returns when the list was published.
    *
-   * @return the date that stands in it
+   * @return the date in the list
    */
   public Instant publishedAt() {
     return publishedAt;
   }
 
   /**
-   * The name that somebody registered: the public suffix and one label (eTLD+1). Under a suffix
-   * that the list does not have, the last label is the suffix.
+   * Returns the registered name of a DNS name: the public suffix and one label (eTLD+1). If the
+   * list has no suffix for the name, its last label counts as the suffix.
    *
-   * @param name a DNS name; a leading {@code *.} is left out
-   * @return the registered name, in lower case; a name that is a suffix itself stays as it is
-   * @throws InvalidIdException if it is not a DNS name; one label is enough
+   * @param name a DNS name of one label or more; a leading {@code *.} is ignored
+   * @return the registered name in lower case; the name itself if it is a suffix
+   * @throws InvalidIdException if the text is not a DNS name
    */
   public String registeredName(String name) {
     String plain = name.startsWith("*.") ? name.substring(2) : name;
@@ -136,21 +136,21 @@ public final class PublicSuffixes {
     return registeredOf(plain.toLowerCase(Locale.ROOT));
   }
 
-  /** The same for a name in canonical form. */
+  /** Returns the registered name of a name in canonical form. */
   String registeredOf(String canonical) {
     String suffix = all.suffixOf(canonical);
     if (suffix == null) {
       suffix = canonical.substring(canonical.lastIndexOf('.') + 1);
     }
-    int before = canonical.length() - suffix.length() - 1; // the dot before the suffix
+    int before = canonical.length() - suffix.length() - 1; // index of the dot before the suffix
     return before < 0 ? canonical : canonical.substring(canonical.lastIndexOf('.', before - 1) + 1);
   }
 
   /**
-   * The registered names of many names.
+   * Returns the registered names of several names.
    *
    * @param names DNS names
-   * @return each registered name once, sorted
+   * @return the distinct registered names, sorted
    * @throws InvalidIdException as {@link #registeredName} does
    */
   public List<String> fqdnsToEtldsPlusOne(Collection<String> names) {
@@ -159,7 +159,7 @@ public final class PublicSuffixes {
     return List.copyOf(registered);
   }
 
-  /** Whether a name in canonical form is, or ends in, a suffix that the list has. */
+  /** Whether a name in canonical form is a suffix of the list, or ends in one. */
   boolean knows(String name) {
     return all.suffixOf(name) != null;
   }
@@ -176,7 +176,7 @@ public final class PublicSuffixes {
     return "public suffix list of " + publishedAt;
   }
 
-  /** Some 10,000 rules, read by the first question about a name. */
+  /** Holds the bundled list, about 10,000 rules, which is read at the first use of this class. */
   private static final class Bundled {
     static final PublicSuffixes LIST = read();
 

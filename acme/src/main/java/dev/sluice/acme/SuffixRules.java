@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * The rules of a public suffix list, or of one part of it, in punycode.
  *
  * <p>The algorithm is that of <a href="https://github.com/publicsuffix/list/wiki/Format">the list's
- * format</a>. The longest rule wins, and {@code *} stands for one label at the start of a rule. An
- * exception ({@code !}) wins over the wildcard that it excepts from, which is one label shorter.
- * Immutable and thread-safe; a look-up takes time linear in the name.
+ * format</a>. The longest rule wins, and {@code *} at the start of a rule stands for one label. An
+ * exception ({@code !}) wins over its wildcard rule; the suffix is then the exception without its
+ * first label. Immutable and thread-safe; a look-up takes time linear in the name.
  */
 final class SuffixRules {
 
@@ -20,7 +20,7 @@ final class SuffixRules {
   private final Set<String> wildcards = new HashSet<>(); // without the "*."
   private final Set<String> exceptions = new HashSet<>(); // without the "!"
 
-  /** Of lines of the list; comments and empty lines are skipped. */
+  /** Parses the lines of a list; skips comments and empty lines. */
   SuffixRules(Stream<String> lines) {
     lines
         .map(line -> line.split("\\s", 2)[0])
@@ -43,10 +43,10 @@ final class SuffixRules {
   }
 
   /**
-   * The suffix of a name by these rules.
+   * Returns the suffix of a name by these rules.
    *
-   * @param name in canonical form
-   * @return the name itself, or its end from a label on; null if no rule matches
+   * @param name the name in canonical form
+   * @return the name itself, or its last labels; null if no rule matches
    */
   @Nullable String suffixOf(String name) {
     String end = name;

@@ -9,6 +9,8 @@ import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireRequest;
+import dev.sluice.wire.WireTransaction;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -17,10 +19,11 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The outcome of an act, decided by a server or in this process: the JSON of the HTTP API, and the
- * parts for people.
+ * The outcome of an act, decided by a server or in this process. It has the JSON of the HTTP API
+ * and the values that the sentence for people needs.
  *
  * @param json the answer on one line
+ * @param taken how many tokens a spend took, of as many as there are; null for other acts
  * @param allowed whether the act was allowed; true for a reset
  * @param burst the burst, null if no limit applies
  * @param message the message of a denial, safe to print; otherwise empty
@@ -28,6 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 record ActAnswer(
     String json,
+    @Nullable Long taken,
     boolean allowed,
     long remaining,
     @Nullable Long burst,
@@ -37,6 +41,7 @@ record ActAnswer(
     @Nullable Instant penaltyUntil) {
 
   private static final JsonFactory JSON = new JsonFactory();
+  private static final WireTransaction NONE = new WireTransaction(null, null, null, null);
   private static final String RESET = "{\"reset\":true}";
 
   static ActAnswer ofReset() {
@@ -44,11 +49,20 @@ record ActAnswer(
   }
 
   static ActAnswer of(Decision decision) {
+    return of(decision, WireRequest.of(NONE));
+  }
+
+  /** Returns the answer to a spend of as many tokens as there are. */
+  static ActAnswer ofUpTo(Decision decision) {
+    return of(decision, WireRequest.ofUpTo(NONE));
+  }
+
+  private static ActAnswer of(Decision decision, WireRequest request) {
     StringWriter text = new StringWriter();
     try (JsonGenerator json = JSON.createGenerator(text)) {
-      DecisionWriter.write(decision, false, json);
+      DecisionWriter.write(decision, request, json);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
     return parse(text.toString());
   }
@@ -59,6 +73,7 @@ record ActAnswer(
    * @throws IllegalArgumentException if the text is not such an answer
    */
   static ActAnswer parse(String json) {
+    Long taken = null;
     Boolean allowed = null;
     long remaining = 0;
     Long burst = null;
@@ -75,6 +90,7 @@ record ActAnswer(
         JsonToken value = parser.nextToken();
         switch (field) {
           case "allowed", "reset" -> allowed = parser.getBooleanValue();
+          case "taken" -> taken = parser.getLongValue();
           case "remaining" -> remaining = parser.getLongValue();
           case "burst" -> burst = value == JsonToken.VALUE_NULL ? null : parser.getLongValue();
           case "retryInNanos" -> retryInNanos = parser.getLongValue();
@@ -91,7 +107,15 @@ record ActAnswer(
       throw new IllegalArgumentException("no decision");
     }
     return new ActAnswer(
-        json.strip(), allowed, remaining, burst, retryInNanos, resetInNanos, message, penaltyUntil);
+        json.strip(),
+        taken,
+        allowed,
+        remaining,
+        burst,
+        retryInNanos,
+        resetInNanos,
+        message,
+        penaltyUntil);
   }
 
   /**
@@ -106,6 +130,9 @@ record ActAnswer(
       return word(act) + penalty();
     }
     StringBuilder text = new StringBuilder(word(act));
+    if (taken != null && allowed) {
+      text.append(", took ").append(taken);
+    }
     if (burst == null) {
       return text.append(", no limit applies").toString();
     }

@@ -49,6 +49,9 @@ final class ActCommand implements Callable<Integer> {
       description = "How many tokens, 0 up to the burst; 1 if not given.")
   private @Nullable Long cost;
 
+  @Option(names = "--up-to", description = "Spends as many tokens as are there, up to --cost.")
+  private boolean upTo;
+
   @Option(
       names = "--server",
       paramLabel = "URL",
@@ -90,12 +93,19 @@ final class ActCommand implements Callable<Integer> {
                 .formatted(name),
             "  sluice %s NewOrdersPerAccount 17 --limits limits.yml \\".formatted(name),
             "       --store redis://localhost:6379/0");
+    if (act != Act.SPEND) {
+      hide("--up-to", spec);
+    }
     if (act == Act.RESET) {
-      OptionSpec shown = spec.findOption("--cost");
-      spec.remove(shown);
-      spec.addOption(OptionSpec.builder(shown).hidden(true).build());
+      hide("--cost", spec);
     }
     return command;
+  }
+
+  private static void hide(String option, CommandSpec spec) {
+    OptionSpec shown = spec.findOption(option);
+    spec.remove(shown);
+    spec.addOption(OptionSpec.builder(shown).hidden(true).build());
   }
 
   private static String does(Act act) {
@@ -111,6 +121,12 @@ final class ActCommand implements Callable<Integer> {
   public Integer call() {
     if (act == Act.RESET && cost != null) {
       throw new InputException("reset takes no --cost: it always fills the bucket");
+    }
+    if (upTo && (act != Act.SPEND || cost == null)) {
+      throw new InputException(
+          act == Act.SPEND
+              ? "--up-to requires --cost, the most tokens to spend"
+              : "--up-to is for sluice spend");
     }
     ActAnswer answer = server == null ? onStore() : onServer(server);
     console.line(json.isForPeople(console) ? answer.text(act) : answer.json());
@@ -132,18 +148,18 @@ final class ActCommand implements Callable<Integer> {
           "a password of a store and --server contradict each other: the server has its own; remove"
               + " one");
     }
-    return client.client(url, console).ask(act, limit, id, cost);
+    return client.client(url, console).ask(act, limit, id, cost, upTo);
   }
 
   private ActAnswer onStore() {
     if (store == null) {
       throw new InputException(
-          "expected --server URL, such as --server http://127.0.0.1:8080, or --store STORE with the"
-              + " limits to decide by");
+          "expected --server URL, such as --server http://127.0.0.1:8080, or --store STORE with"
+              + " --limits FILE");
     }
     if (client.given() != null) {
       throw new InputException(
-          "%s and --store contradict each other: the former is for --server; remove one"
+          "%s and --store contradict each other: only --server uses %1$s; remove one"
               .formatted(client.given()));
     }
     StoreAccess access = passwords.access(store);
@@ -153,10 +169,11 @@ final class ActCommand implements Callable<Integer> {
               + " the memory of a running server");
     }
     if (files.limits() == null && files.overrides() == null) {
-      throw new InputException("the option --limits FILE is missing: the limits to decide by");
+      throw new InputException(
+          "the option --limits FILE is missing: --store keeps buckets, and the file has the limits");
     }
     Limits limits = files.files(Strictness.LENIENT).load();
-    var unused = limits.configured(limit); // fails as a server would, before a store is opened
+    var unused = limits.configured(limit); // an unknown limit fails before the store is opened
     try (BucketStore buckets = open(access)) {
       return decide(Limiter.of(limits, buckets));
     }
@@ -171,6 +188,9 @@ final class ActCommand implements Callable<Integer> {
   }
 
   private ActAnswer decide(Limiter limiter) {
+    if (upTo && cost != null) {
+      return ActAnswer.ofUpTo(limiter.spendUpTo(limit, id, cost));
+    }
     Transaction transaction = limiter.transaction(limit, id).withCost(cost == null ? 1 : cost);
     List<Transaction> one = List.of(transaction);
     switch (act) {
@@ -189,9 +209,9 @@ final class ActCommand implements Callable<Integer> {
   }
 
   /**
-   * A store in which no TAT counts as a debt. A process forgives a debt once within the time of the
-   * burst offset; a command that ends after one act would forgive one in each run, without a bound.
-   * Thread-safe; blocks if the store behind it blocks.
+   * A store in which no TAT counts as a debt. A server forgives a bucket's debt at most once within
+   * the time of the burst offset. A command that ends after one act cannot remember this, and would
+   * forgive a debt at every run. Thread-safe; blocks if the store behind it blocks.
    */
   static final class UnforgivingStore implements BucketStore {
 
@@ -211,7 +231,7 @@ final class ActCommand implements Callable<Integer> {
       return new UnforgivingStore(store.forOneCall());
     }
 
-    /** Returns the largest skew, so that every late TAT may come from a clock that is ahead. */
+    /** Returns the largest skew: a TAT beyond the tolerance then never counts as a debt. */
     @Override
     public long clockSkewNanos() {
       return Long.MAX_VALUE;

@@ -38,11 +38,11 @@ import picocli.CommandLine.Parameters;
 
 /*
  * If the protocol carries a limit, the command sends two: one that hardly refills during the check,
- * and one that refills within a second. The HTTP API has only limits of the server, which its first
- * answer describes.
+ * and one that refills within a second. The HTTP API has only limits of the server, so the command
+ * learns burst and refill from the first answer.
  *
- * Time passes between two requests. So a number of seconds may be smaller than expected by the time
- * since the first request for the bucket, rounded up.
+ * Time passes between two requests. So a wait or a reset may be shorter than expected, by at most
+ * the time since the first request for the bucket, rounded up to seconds.
  */
 /** {@code sluice certify}: checks whether another limiter follows GCRA. */
 @Command(
@@ -134,7 +134,7 @@ final class CertifyCommand implements Callable<Integer> {
    */
   private record Check(String name, @Nullable Boolean passed, String detail) {}
 
-  /** Thrown for an answer that breaks the law of the limiter. */
+  /** Thrown if the limiter's answer fails a check. */
   private static final class BrokenException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
@@ -144,12 +144,12 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** What must hold. Returns what there is to say, or throws. */
+  /** A check. Returns a detail for the report, perhaps empty; throws if the check fails. */
   private interface Law {
     String holds() throws InterruptedException;
   }
 
-  /** Why a law cannot be checked. */
+  /** Thrown if a check cannot run; the message is the reason. */
   private static final class SkippedException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
@@ -200,7 +200,7 @@ final class CertifyCommand implements Callable<Integer> {
     }
   }
 
-  /** An address that limits of addresses take, too; new for each bucket. */
+  /** Returns a new id for each bucket: an IP address, which limits on addresses accept too. */
   private String id() {
     String id =
         "10.%s.%s.%s".formatted(random.nextInt(256), random.nextInt(256), random.nextInt(256));
@@ -211,7 +211,7 @@ final class CertifyCommand implements Callable<Integer> {
     Quota quota = asked.held(SLOW);
     if (quota.intervalNanos() < NANOS) {
       throw new SkippedException(
-          "the limit refills more than once a second: its numbers change while it is asked");
+          "the limit refills more than one token a second: its numbers change during the check");
     }
     for (int i = 0; i < SEQUENCES; i++) {
       Limit model = Limit.of(quota, () -> 0);
@@ -237,7 +237,7 @@ final class CertifyCommand implements Callable<Integer> {
     return "";
   }
 
-  /** Replays what the limiter's burst and protocol can carry of the recording. */
+  /** Replays the recorded runs that the limiter's burst and protocol allow. */
   private String recorded(CertifyTarget asked) {
     Recording recording = RecordedSteps.read();
     int replayed = 0;
@@ -266,12 +266,13 @@ final class CertifyCommand implements Callable<Integer> {
       }
     }
     if (replayed == 0) {
-      throw new SkippedException("none has the burst of the limit, or it refills too fast");
+      throw new SkippedException(
+          "no recorded run has the limit's burst, or the limit refills too fast");
     }
     return "%s of %s recorded steps".formatted(replayed, recording.acts());
   }
 
-  /** A decision of GCRA at one moment. */
+  /** The decision of GCRA with which an answer is compared. */
   private record Expected(boolean allowed, long remaining, long retryNanos, long resetNanos) {}
 
   private static void requireSame(
@@ -360,12 +361,14 @@ final class CertifyCommand implements Callable<Integer> {
     String id = id();
     try {
       Answer over = asked.spend(id, quota.burst() + 1, quota);
-      require(!over.allowed(), "it passed");
+      require(!over.allowed(), "a cost above the burst passed");
       require(over.retrySeconds() <= 0, "found a wait of %s s".formatted(over.retrySeconds()));
     } catch (InputException e) {
       throw new SkippedException("the limiter refuses such a request: " + e.getMessage());
     }
-    require(asked.spend(id, quota.burst(), quota).allowed(), "the whole burst did not pass then");
+    require(
+        asked.spend(id, quota.burst(), quota).allowed(),
+        "after that denial, a cost of the whole burst was denied");
     return "";
   }
 
@@ -381,7 +384,8 @@ final class CertifyCommand implements Callable<Integer> {
       long start = System.nanoTime();
       Long left = first.remaining();
       if (left != null && left > 0) {
-        require(asked.spend(id, left, quota).allowed(), "denied what was left");
+        require(
+            asked.spend(id, left, quota).allowed(), "denied a cost equal to the remaining tokens");
       }
       Answer denied = asked.spend(id, 1, quota);
       for (int i = 0; i < 5; i++) {
@@ -390,9 +394,9 @@ final class CertifyCommand implements Callable<Integer> {
       if (System.nanoTime() - start > quota.intervalNanos() / 2) {
         throw new SkippedException("the limiter answers too slowly for its limit");
       }
-      require(!denied.allowed(), "passed at once, after all was spent");
+      require(!denied.allowed(), "a request passed although all tokens were spent");
       wait = denied.retrySeconds();
-      require(wait > 0, "denied without a wait, although one would help");
+      require(wait > 0, "denied without a wait, although the request would pass later");
       long full = quota.offsetNanos() / NANOS + 1;
       require(wait <= full, "a wait of %s s, expected at most %s s".formatted(wait, full));
       if (wait > LONGEST_WAIT_SECONDS) {
@@ -414,10 +418,10 @@ final class CertifyCommand implements Callable<Integer> {
       throw new SkippedException("the protocol has no batches");
     }
     requireNoRefill(quota, start);
-    require(!both, "a batch passed although its second part does not fit");
+    require(!both, "a batch passed although the second bucket was empty");
     require(
         asked.spend(fresh, quota.burst(), quota).allowed(),
-        "a batch that was denied took from its first part");
+        "a denied batch spent tokens of its first bucket");
     return "";
   }
 
@@ -449,7 +453,7 @@ final class CertifyCommand implements Callable<Integer> {
       json.writeEndArray();
       json.writeEndObject();
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: the target is in memory
     }
     return text.toString();
   }

@@ -53,8 +53,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection to a limiter. Each thread has its own, since a limiter may decide one after the
- * other what comes on one connection.
+ * A connection to a limiter. Each thread has its own, since a limiter may process the requests of
+ * one connection one after the other.
  */
 interface CertifyTarget extends AutoCloseable {
 
@@ -64,24 +64,26 @@ interface CertifyTarget extends AutoCloseable {
    * A decision of the limiter.
    *
    * @param remaining the remaining tokens; null if the protocol does not have them
-   * @param retrySeconds rounded up; -1 if waiting does not help or is not needed
-   * @param resetSeconds rounded up; null if the protocol does not have it
+   * @param retrySeconds the wait until the request would pass, in seconds, rounded up; -1 if no
+   *     wait helps or none is needed
+   * @param resetSeconds the time until the bucket is full, in seconds, rounded up; null if the
+   *     protocol does not have it
    */
   record Answer(
       boolean allowed, @Nullable Long remaining, long retrySeconds, @Nullable Long resetSeconds) {}
 
   /**
-   * Spends.
+   * Spends from one bucket.
    *
-   * @throws InputException if the limiter refuses to decide
-   * @throws ExitException if there was no answer, or it cannot be read
+   * @throws InputException if the limiter answers with an error
+   * @throws ExitException if no answer came, or one that cannot be parsed
    */
   Answer spend(String id, long cost, Quota quota);
 
-  /** Whether two ids pass together; null where the protocol has no batches. */
+  /** Spends one token of each of two ids, or none; null if the protocol has no batches. */
   @Nullable Boolean spendBoth(String one, String other, Quota quota);
 
-  /** Returns the limit that the limiter applies for a requested one. */
+  /** Returns the limit that the limiter applies when this one is requested. */
   default Quota held(Quota asked) {
     return asked;
   }
@@ -138,7 +140,7 @@ interface CertifyTarget extends AutoCloseable {
     Throttle(URI uri, @Nullable String token, Tls tls) {
       RedisURI server = RedisURI.create(uri);
       server.setTimeout(TIMEOUT);
-      server.setLibraryName(""); // a limiter may know CL.THROTTLE alone
+      server.setLibraryName(""); // other limiters may not know CLIENT SETINFO
       server.setLibraryVersion("");
       if (token != null) {
         String user =
@@ -250,7 +252,7 @@ interface CertifyTarget extends AutoCloseable {
       this.token = token;
     }
 
-    /** A limit in a descriptor is a number of requests in a unit of time. */
+    /** Returns the limit in Envoy's terms: a number of requests per unit of time. */
     @Override
     public Quota held(Quota asked) {
       return asked.burst() == asked.count() && UNITS.containsKey(asked.period())
@@ -258,7 +260,7 @@ interface CertifyTarget extends AutoCloseable {
           : Quota.per(asked.burst(), YEAR);
     }
 
-    /** Envoy's 0 looks whether one token is left. */
+    /** Returns false: in Envoy's protocol, 0 hits ask whether one token is left. */
     @Override
     public boolean hasCostZero() {
       return false;
@@ -366,7 +368,7 @@ interface CertifyTarget extends AutoCloseable {
       if (held == null) {
         int low = ThreadLocalRandom.current().nextInt(1 << 16);
         String id = "198.18.%s.%s".formatted(low >> 8, low & 0xff);
-        ActAnswer first = client.ask(Act.SPEND, limit, id, 1L);
+        ActAnswer first = client.ask(Act.SPEND, limit, id, 1L, false);
         Long burst = first.burst();
         if (burst == null || first.remaining() != burst - 1) {
           throw new InputException(
@@ -376,7 +378,7 @@ interface CertifyTarget extends AutoCloseable {
           held = Quota.burst(burst).refill(1, Duration.ofNanos(first.resetInNanos()));
         } catch (IllegalArgumentException e) {
           throw unreadable(
-              "that of no limit: a burst of %s, and a reset in %s ns after one token"
+              "not possible for any limit: a burst of %s, and a reset in %s ns after one token"
                   .formatted(burst, first.resetInNanos()));
         }
       }
@@ -385,7 +387,7 @@ interface CertifyTarget extends AutoCloseable {
 
     @Override
     public Answer spend(String id, long cost, Quota quota) {
-      ActAnswer answer = client.ask(Act.SPEND, limit, id, cost);
+      ActAnswer answer = client.ask(Act.SPEND, limit, id, cost, false);
       return new Answer(
           answer.allowed(),
           answer.remaining(),
@@ -402,7 +404,7 @@ interface CertifyTarget extends AutoCloseable {
 
     @Override
     public void close() {
-      // The client's connections close by themselves.
+      // The HTTP client closes idle connections by itself.
     }
   }
 }

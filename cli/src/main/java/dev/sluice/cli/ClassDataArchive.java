@@ -26,9 +26,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes the class data archive that speeds up the next start. The launcher passes the program that
- * makes it, if the archive is missing and its folder is writable. Making it takes several seconds
- * of processor time, so a process of low priority makes it once the server listens.
+ * Makes the class data archive that speeds up the next start. If the archive is missing and its
+ * folder is writable, the launcher passes the program that makes it. Making it takes several
+ * seconds of processor time, so a process of low priority does it once the server listens.
  */
 final class ClassDataArchive {
 
@@ -47,7 +47,7 @@ final class ClassDataArchive {
   private ClassDataArchive() {}
 
   /**
-   * Starts to make the archive, if it is missing; does not wait.
+   * Starts the process that makes the archive, if it is missing. Does not wait for the process.
    *
    * @param warnings receives, on another thread, a line if the archive cannot be made
    */
@@ -98,7 +98,7 @@ final class ClassDataArchive {
       e.printStackTrace();
       code = Exit.BUG;
     }
-    System.exit(code); // stops the server
+    System.exit(code); // also ends the server's threads
   }
 
   private static void command(String... args) {
@@ -157,7 +157,7 @@ final class ClassDataArchive {
   private static void ask(int http, int resp) throws IOException, InterruptedException {
     URI server = URI.create("http://127.0.0.1:" + http);
     command("spend", LIMIT, ID, "--server", server.toString());
-    HttpClient client = HttpClient.newHttpClient(); // uses HTTP/2, unlike the command
+    HttpClient client = HttpClient.newHttpClient(); // unlike the commands, uses HTTP/2
     for (String path : PATHS) {
       client.send(HttpRequest.newBuilder(server.resolve(path)).build(), BodyHandlers.discarding());
     }

@@ -44,12 +44,12 @@ final class CompletionCommand implements Callable<Integer> {
       return Exit.DONE;
     }
     if (shell == Shell.zsh) {
-      console.line("#compdef sluice"); // for a file _sluice in a folder of $fpath
+      console.line("#compdef sluice"); // zsh needs this line in a file _sluice in $fpath
     }
     console.line("# Load it with: source <(sluice completion " + shell + ")");
     console.line(AutoComplete.bash("sluice", root).stripTrailing());
     if (shell == Shell.zsh) {
-      // Loaded from $fpath, the script runs for the first time when somebody presses the key.
+      // zsh first runs a script in $fpath when the user presses Tab, so it must complete at once.
       console.line("if [ \"${funcstack[1]-}\" = _sluice ]; then");
       console.line("  _bash_complete -o default -F _complete_sluice");
       console.line("fi");
@@ -57,7 +57,7 @@ final class CompletionCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** In lower case, as users type them. */
+  /** The shells, in lower case, as users type their names. */
   private enum Shell {
     bash,
     zsh,

@@ -19,7 +19,7 @@ import picocli.CommandLine.Option;
 final class Console {
 
   private static final int BUFFER = 1 << 16;
-  // The launcher sets both, which a JVM cannot detect.
+  // The launcher sets both properties, since a JVM cannot detect the terminal of one stream.
   private static final String TERMINAL = "sluice.stdout.terminal";
   private static final String COLUMNS = "sluice.stdout.columns";
 
@@ -79,8 +79,8 @@ final class Console {
   }
 
   /**
-   * Thrown if standard output cannot be written: the reader is gone, which is not an error, or the
-   * disk is full.
+   * Thrown if standard output cannot be written: the reader closed the pipe, which is not an error,
+   * or the disk is full.
    */
   static final class OutputException extends ExitException {
 
@@ -105,7 +105,7 @@ final class Console {
             "Print JSON, as the HTTP API answers; the default when the output is not a terminal.")
     private boolean json;
 
-    /** Whether to answer in sentences: on a terminal, without the option for JSON. */
+    /** Whether to print sentences and not JSON: on a terminal without {@code --json}. */
     boolean isForPeople(Console console) {
       return console.isTerminal() && !json;
     }

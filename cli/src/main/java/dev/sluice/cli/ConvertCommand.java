@@ -102,7 +102,7 @@ final class ConvertCommand implements Callable<Integer> {
     return conversion.notExpressed().isEmpty() ? Exit.DONE : Exit.NO;
   }
 
-  /** Converted files can break bounds of Sluice that the configuration keeps. */
+  /** Lints the written files: they may exceed bounds of Sluice that the other limiter lacks. */
   private void requireLinted(Set<String> names) {
     LimitFiles.Builder files =
         BundledNames.files()

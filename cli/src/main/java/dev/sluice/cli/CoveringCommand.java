@@ -13,7 +13,7 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** {@code sluice covering}: prints under which names a certificate would be counted. */
+/** {@code sluice covering}: prints the ids under which a certificate's identifiers are counted. */
 @Command(
     name = "covering",
     description = {

@@ -20,6 +20,7 @@ final class DatabaseOptions {
 
   private static final String PASSWORD_FILE = "--db-password-file";
   private static final String NO_SUCH_TABLE = "42P01";
+  private static final String CHECK_VIOLATION = "23514";
 
   @Option(
       names = "--db",
@@ -41,7 +42,7 @@ final class DatabaseOptions {
     return url == null || url.isEmpty();
   }
 
-  /** Runs work on the table of overrides of the given names. */
+  /** Runs work on the table of overrides, whose limits are those of the catalogue. */
   <T> T onTable(Catalogue catalogue, Work<T> work) {
     if (url == null || url.isEmpty()) {
       throw new InputException("the option --db URL is missing: the database to work on");
@@ -59,15 +60,18 @@ final class DatabaseOptions {
   }
 
   private static String message(SQLException e) {
+    String what =
+        NO_SUCH_TABLE.equals(e.getSQLState())
+            ? "make the table"
+            // Every row fits the table of this version, so this one is of an older version.
+            : CHECK_VIOLATION.equals(e.getSQLState()) ? "bring the table up to date" : null;
     return "database error: "
         + reason(e)
-        + (NO_SUCH_TABLE.equals(e.getSQLState())
-            ? "; make the table with: sluice overrides migrate --db URL"
-            : "");
+        + (what == null ? "" : "; " + what + " with: sluice overrides migrate --db URL");
   }
 
   /** Returns the message in one line, without positions in our SQL. */
-  private static String reason(SQLException e) {
+  static String reason(SQLException e) {
     return String.valueOf(e.getMessage())
         .lines()
         .map(String::strip)
@@ -75,9 +79,7 @@ final class DatabaseOptions {
         .collect(Collectors.joining("; "));
   }
 
-  /**
-   * Returns the password from the file, or else from the environment; null for the one in the URL.
-   */
+  /** Returns the password from the file, or else from the environment; null if neither has one. */
   static @Nullable String password(@Nullable Path file) {
     return InputFiles.secret(PASSWORD_FILE, file, "SLUICE_DB_PASSWORD");
   }
@@ -86,7 +88,7 @@ final class DatabaseOptions {
     return new OverridesTable(source(url, password), catalogue);
   }
 
-  /** Returns the database at a URL; a null password means the one in the URL. */
+  /** Returns the database at a URL. If the password is null, the one in the URL is used. */
   static DataSource source(String url, @Nullable String password) {
     try {
       return PostgresUrl.dataSource(url, password);
@@ -95,7 +97,7 @@ final class DatabaseOptions {
     }
   }
 
-  /** Work on the table. */
+  /** An operation on the table of overrides. */
   interface Work<T> {
     T on(OverridesTable table) throws SQLException;
   }

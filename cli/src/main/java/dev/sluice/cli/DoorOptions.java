@@ -128,7 +128,7 @@ final class DoorOptions {
               + " 0 to 1 (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
-  /** Returns checks of single values, which throw for a wrong one and read no file. */
+  /** Returns the checks of these options. Each throws for a wrong value, and reads no file. */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
     checks.addAll(
@@ -146,7 +146,7 @@ final class DoorOptions {
     return checks;
   }
 
-  /** Returns a check that throws for an unusable file. */
+  /** Returns a check that throws if a TLS file does not exist or cannot be read. */
   Supplier<?> files() {
     return () -> Optional.ofNullable(tls.files());
   }
@@ -170,7 +170,7 @@ final class DoorOptions {
   Optional<String> insecure() {
     return insecure
         ? Optional.of(
-            "warning: --insecure stands for --open and --plaintext: everybody who reaches a port is answered, perhaps unencrypted; give only the one that you need")
+            "warning: --insecure means --open and --plaintext: everybody who reaches a port is answered, perhaps unencrypted; give only the one of these two options that you need")
         : Optional.empty();
   }
 
@@ -183,7 +183,7 @@ final class DoorOptions {
     }
   }
 
-  /** Requires a port for each door; the system would only report that the port is in use. */
+  /** Requires a different port for each door, since the system's error names no option. */
   private boolean ownPorts() {
     Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
     addDoor("--http", http, doors);
@@ -196,7 +196,7 @@ final class DoorOptions {
               address.getPort() == 0 ? null : ports.putIfAbsent(address.getPort(), option);
           if (first != null && overlap(doors.get(first), address)) {
             throw new InputException(
-                "%s: found port %s, which %s has already; give each door a port of its own"
+                "%s: found port %s, which %s uses already; give each door its own port"
                     .formatted(option, address.getPort(), first));
           }
         });
@@ -211,7 +211,7 @@ final class DoorOptions {
         doors.put(option, address);
       }
     } catch (InputException e) {
-      // reported by another check
+      // Another check reports the wrong address.
     }
   }
 
@@ -236,7 +236,7 @@ final class DoorOptions {
     return text == null ? null : address(option, text);
   }
 
-  /** Returns the addresses in the order in which the service opens its doors. */
+  /** Returns the URLs of all open doors, joined with "and". */
   String addresses(Service service) {
     String secure = tls.areSet() ? "s" : "";
     List<String> schemes = new ArrayList<>(List.of("http" + secure));
@@ -256,7 +256,10 @@ final class DoorOptions {
 
   private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
 
-  /** Returns the default policy: a client that may send a limit can refill a bucket with it. */
+  /**
+   * Returns the default of {@code --rls-overrides}. With access control or {@code --open} it is
+   * {@code ignore}, since a client that may send a limit can refill a bucket with it.
+   */
   static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
     return hasTokens || hasClientCa || isOpen ? "ignore" : "allow";
   }
@@ -302,7 +305,7 @@ final class DoorOptions {
     }
     if (!rlsHeaders.equals("legacy")) {
       throw new InputException(
-          "--rls-header-names: found it with --rls-headers %s, expected --rls-headers legacy, whose headers it renames"
+          "--rls-header-names requires --rls-headers legacy, whose headers it renames; found --rls-headers %s"
               .formatted(rlsHeaders));
     }
     return names;
@@ -361,7 +364,7 @@ final class DoorOptions {
     @Option(names = "--request-log", description = "Log each request, with the client's address.")
     private boolean requestLog;
 
-    /** Returns checks of single values, which throw for a wrong one. */
+    /** Returns the checks of these options. Each throws for a wrong value. */
     List<Supplier<?>> each() {
       List<Supplier<?>> checks = new ArrayList<>();
       hosts.forEach(host -> checks.add(() -> host(host)));
@@ -389,7 +392,7 @@ final class DoorOptions {
       return one("--allow-origin", text, ORIGIN, "an origin such as https://example.com");
     }
 
-    /** Checks a value of a list, without the spaces around its commas. */
+    /** Checks one value of a comma-separated list, and returns it without surrounding spaces. */
     private static String one(String option, String text, Pattern form, String expected) {
       String one = text.strip();
       if (!form.matcher(one).matches()) {
@@ -470,7 +473,7 @@ final class DoorOptions {
                 + ").")
     private @Nullable String clientAuth;
 
-    /** Returns the TLS files, null without TLS; requires that they exist. */
+    /** Returns the TLS files, which must exist; null without TLS. */
     @Nullable TlsFiles files() {
       TlsFiles files = settings();
       if (files != null) {
@@ -572,7 +575,7 @@ final class DoorOptions {
       return settings(hasTable);
     }
 
-    /** Requires that the files exist. */
+    /** Requires that the file of tokens exists, if the option was given. */
     @CanIgnoreReturnValue
     boolean requireFiles() {
       return InputFiles.require("--tokens", tokens);
@@ -587,14 +590,15 @@ final class DoorOptions {
       return new ServerConfig.Control(tokens, auditLog, overrideStore, perAddress());
     }
 
-    /** Returns the default of the option. */
+    /** Returns the default of {@code --requests-per-address}, as the option's text. */
     static String perAddress(boolean hasTokens) {
       return hasTokens ? WITH_TOKENS : UNLIMITED;
     }
 
     /**
-     * Returns the requests per address; by default unlimited without tokens, since most clients are
-     * then proxies with many clients.
+     * Returns the quota of requests per address, null for unlimited. Without tokens the default is
+     * unlimited, since most addresses are then those of proxies, which send requests of many
+     * clients.
      */
     private @Nullable Quota perAddress() {
       String text = requestsPerAddress;

@@ -19,7 +19,7 @@ final class Exit {
 
   private Exit() {}
 
-  /** Ends a command with an exit code and a message for its user. */
+  /** Thrown to end a command with an exit code and a message for its user. */
   static class ExitException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

@@ -131,7 +131,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
 
   private Explanation ofDescriptor(RuleBook book) {
     if (method != null || client != null || !headers.isEmpty()) {
-      throw new InputException("found a request and --entry, expected one or the other");
+      throw new InputException("found both a request and --entry, expected one or the other");
     }
     if (domain.isEmpty()) {
       throw new InputException(
@@ -153,13 +153,13 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return descriptor;
   }
 
-  /** Explains each way in which an application may read the request, as forward-auth does. */
+  /** Explains each way in which an application may read the request; forward-auth charges all. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
     if (asked == null || where == null) {
       throw new InputException(
-          "the request is missing: METHOD and TARGET, such as GET /orders/7, or --entry KEY=VALUE");
+          "expected a request, as METHOD and TARGET such as GET /orders/7, or a descriptor, as --entry KEY=VALUE");
     }
     if (hits != null || !domain.isEmpty()) {
       throw new InputException(
@@ -179,8 +179,7 @@ final class ExplainRuleCommand implements Callable<Integer> {
       }
       request.header(header.substring(0, colon).strip(), header.substring(colon + 1).strip());
     }
-    List<RequestFacts> readings =
-        new RequestFacts(request.build(), ClientAddress.direct()).readings();
+    List<RequestFacts> readings = book.readings(request.build(), ClientAddress.direct());
     boolean several = readings.size() > 1;
     boolean methods = readings.stream().map(RequestFacts::method).distinct().count() > 1;
     if (several) {
@@ -239,10 +238,10 @@ final class ExplainRuleCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** Formats a charge; marks a trial that cannot be charged, which the server leaves out. */
+  /** Formats a charge. Says so if a charge in shadow has a mistake: the server then skips it. */
   private String shown(RuleCharge charge, Limits limits) {
     try {
-      boolean hasExcess = !entries.isEmpty(); // excess treats a cost above the burst
+      boolean hasExcess = !entries.isEmpty(); // excess allows a cost above the burst
       Transaction meant =
           hasExcess || !charge.shadow()
               ? charge.transaction(limits)
@@ -252,19 +251,19 @@ final class ExplainRuleCommand implements Callable<Integer> {
       if (!charge.shadow()) {
         throw e;
       }
-      return "%s in shadow, left out: %s".formatted(charge.limit(), e.getMessage());
+      return "%s in shadow, not charged: %s".formatted(charge.limit(), e.getMessage());
     }
   }
 
   /**
-   * Refuses a cost above the burst, which is a mistake of a request unless it is in shadow. A
-   * descriptor is over its limit instead.
+   * Refuses a request whose cost is above the burst, unless the limit is in shadow. A descriptor
+   * with such a cost is denied instead.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);
   }
 
-  /** Explains a descriptor without a rule, which may name a limit itself at Envoy's door. */
+  /** Explains a descriptor that no rule matches; it may name a limit itself. */
   private int tellNamed(RuleBook book, Limits limits) {
     Transaction named = NamedLimits.find(domain, descriptor(), limits);
     if (named == null) {

@@ -67,7 +67,7 @@ final class HelpCommand implements Callable<Integer> {
     return Exit.DONE;
   }
 
-  /** Makes the manual page of all commands, in the language of man(7). */
+  /** Makes the manual page of all commands, in the macros of man(7). */
   static final class ManPage {
 
     private final List<String> lines = new ArrayList<>();
@@ -154,8 +154,8 @@ final class HelpCommand implements Callable<Integer> {
     }
 
     /**
-     * Escapes what is special in man: a backslash, a hyphen, and a dot or quote at the start of a
-     * line.
+     * Escapes the special characters of man(7): a backslash, a hyphen, and a dot or quote at the
+     * start of a line.
      */
     private static String escaped(String text) {
       String plain =

@@ -69,7 +69,7 @@ final class InputFiles {
     return opened(file);
   }
 
-  /** Opens a stream; that of a pipe would throw where it is asked how many bytes it has. */
+  /** Opens a stream. The stream of a pipe reports 0 available bytes, since asking would throw. */
   private static InputStream stream(Path file) throws IOException {
     InputStream in = Files.newInputStream(file);
     if (Files.isRegularFile(file)) {
@@ -86,13 +86,13 @@ final class InputFiles {
   private static InputStream opened(Path file) {
     FutureTask<InputStream> opening = new FutureTask<>(() -> stream(file));
     Thread thread = new Thread(opening, "sluice-open");
-    thread.setDaemon(true); // an interrupt does not end such a call
+    thread.setDaemon(true); // an interrupt cannot end the call if it hangs
     thread.start();
     try {
       return opening.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       throw new InputException(
-          "%s: the file does not answer (given up after %s s); does anything write to it?"
+          "%s: could not be opened within %s s; if it is a pipe, does a program write to it?"
               .formatted(file, PATIENCE_SECONDS));
     } catch (ExecutionException e) {
       throw new InputException(
@@ -100,16 +100,17 @@ final class InputFiles {
               .formatted(file, Objects.requireNonNull(e.getCause(), "it failed").getMessage()));
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
-      throw new InputException(file + ": the opening was interrupted");
+      throw new InputException(file + ": interrupted while the file was opened");
     }
   }
 
   /**
-   * Returns a secret from a file, or else from an environment variable. Secrets are not arguments:
-   * every user of the machine can see those, and crash reports of the JVM have them.
+   * Returns a secret from a file, or else from an environment variable. Secrets are never
+   * arguments, since every user of the machine can see arguments, and the JVM's crash reports
+   * contain them.
    *
    * @param option the option that names the file, for messages
-   * @return the secret; null if there is neither
+   * @return the secret; null if there is neither a file nor a variable
    */
   static @Nullable String secret(String option, @Nullable Path file, String variable) {
     return file == null ? secretOfEnvironment(variable) : secretOfFile(option, file);

@@ -11,6 +11,7 @@ import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -53,6 +54,15 @@ final class LimitFileOptions {
     return none() ? BundledNames.catalogue() : files(Strictness.LENIENT).load().catalogue();
   }
 
+  /** Whether a file of limits has names of its own. */
+  static boolean declaresNames(Path file) {
+    try (Stream<String> lines = Files.lines(file)) {
+      return lines.anyMatch(line -> line.replace("\uFEFF", "").startsWith("names:"));
+    } catch (IOException | UncheckedIOException e) {
+      return false; // the reader of limit files reports it
+    }
+  }
+
   boolean none() {
     return limits == null && overrides == null && names == null;
   }
@@ -88,8 +98,7 @@ final class LimitFileOptions {
         };
     if (before != null) {
       throw new InputException(
-          "found two files of %s, %s and %s, expected one of each kind; lint them one by one"
-              .formatted(kind, before, file));
+          "found two files with %s, %s and %s; lint them one by one".formatted(kind, before, file));
     }
     switch (kind) {
       case DEFAULTS -> limits = file;
@@ -117,7 +126,7 @@ final class LimitFileOptions {
     return files(strictness, List.of());
   }
 
-  /** Returns the files, with required limits. */
+  /** Returns the files; each required limit must have a default. */
   LimitFiles files(Strictness strictness, List<Requirement> required) {
     return files(strictness, required, new RulesOption());
   }
@@ -273,7 +282,7 @@ final class LimitFileOptions {
         return OVERRIDES;
       }
       if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
-        return DEFAULTS; // a file with sections
+        return DEFAULTS; // a section of limits or overrides: a file of defaults may have sections
       }
       if (!top.isEmpty() && top.get(0).matches("(rules(Only)?|ignoreCase|methodOverride):.*")) {
         return RULES;
@@ -284,7 +293,7 @@ final class LimitFileOptions {
       boolean names =
           !top.isEmpty()
               && top.get(0).startsWith("names:")
-              && top.stream().skip(1).allMatch(line -> line.startsWith("-")); // its list
+              && top.stream().skip(1).allMatch(line -> line.startsWith("-")); // the list of names
       return names ? NAMES : DEFAULTS;
     }
 

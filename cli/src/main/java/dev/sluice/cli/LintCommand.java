@@ -111,8 +111,8 @@ final class LintCommand implements Callable<Integer> {
   }
 
   /**
-   * Prints the most requests in a period: a burst of 10 with 5 a minute is often read as "at most
-   * 10 a minute", and allows 15.
+   * Prints for each default the most requests in any period. A burst of 10 with 5 per minute is
+   * often read as "at most 10 a minute", but allows 15.
    */
   private void sayWorstPeriods(Limits limits) {
     for (LimitName name : limits.catalogue().names()) {

@@ -20,6 +20,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.DateTimeException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.LocalDateTime;
+import java.time.OffsetDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
@@ -32,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options of commands that read access logs, and the logs. */
+/** The options of commands that read access logs; opens and reads the logs. */
 final class LogOptions {
 
   private static final String STANDARD_INPUT = "-";
@@ -106,10 +109,10 @@ final class LogOptions {
         || proxyHeader != null;
   }
 
-  /** The limits, with their rules. */
+  /** Returns the limits, with the rule book or the limits of {@code --count}. */
   Limits limits(LimitFileOptions files) {
     if (rules.file() != null && !counts.isEmpty()) {
-      throw new InputException("found --rules and --count, expected one of them");
+      throw new InputException("found both --rules and --count, expected one or the other");
     }
     Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
     if (counts.isEmpty() && !RuleBook.of(limits).hasRequestRules()) {
@@ -121,8 +124,7 @@ final class LogOptions {
   }
 
   /** Runs a replay with these options. */
-  ReplayResult run(
-      Replay.Builder replay, @Nullable String format, List<Source> sources, Console console) {
+  ReplayResult run(Replay replay, @Nullable String format, List<Source> sources, Console console) {
     ProgressLine progress = new ProgressLine(console.err());
     long startNanos = System.nanoTime();
     try {
@@ -154,6 +156,34 @@ final class LogOptions {
           "--zone: found %s, expected a zone such as Europe/Berlin or +01:00"
               .formatted(SafeText.quote(zone)));
     }
+  }
+
+  /**
+   * The time of an option, in nanoseconds since the epoch; in the zone of the log if it has none.
+   */
+  long nanos(String option, String text) {
+    try {
+      Instant instant =
+          text.matches(".*T.*(Z|[+-][0-9:]+)")
+              ? OffsetDateTime.parse(text).toInstant()
+              : LocalDateTime.parse(text).atZone(zone()).toInstant();
+      return Math.addExact(
+          Math.multiplyExact(instant.getEpochSecond(), 1_000_000_000L), instant.getNano());
+    } catch (DateTimeException | ArithmeticException e) {
+      throw new InputException(
+          "%s: found %s, expected a time such as 2026-11-26T10:31:00Z"
+              .formatted(option, SafeText.quote(text)));
+    }
+  }
+
+  /** Opens logs. */
+  static List<Source> sources(List<String> names, Console console) {
+    List<Source> sources = new ArrayList<>();
+    for (String name : names) {
+      InputStream in = name.equals(STANDARD_INPUT) ? console.in() : InputFiles.open(Path.of(name));
+      sources.add(new Source(name, in));
+    }
+    return sources;
   }
 
   private Duration window() {
@@ -202,7 +232,7 @@ final class LogOptions {
     return String.format(Locale.ROOT, "%,.0f lines/s", lines / seconds) + left;
   }
 
-  /** A file or standard input, which counts what is read of it. */
+  /** A log: a file or standard input. Counts the bytes read so far, for the progress line. */
   static final class Source implements LogSource {
 
     private final String name;
@@ -231,12 +261,12 @@ final class LogOptions {
       };
     }
 
-    /** How many bytes were read so far. */
+    /** Returns the number of bytes read so far. */
     long read() {
       return read;
     }
 
-    /** The size in bytes; 0 where it is not known. */
+    /** Returns the size in bytes; 0 if it is not known. */
     long size() {
       Path file = Path.of(name);
       try {

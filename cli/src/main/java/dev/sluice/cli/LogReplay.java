@@ -2,32 +2,43 @@
 package dev.sluice.cli;
 
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.ClientNames;
 import dev.sluice.replay.DenialsCsv;
 import dev.sluice.replay.FailIf;
+import dev.sluice.replay.LevelOverTime;
+import dev.sluice.replay.LogException;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayJson;
 import dev.sluice.replay.ReplayPage;
 import dev.sluice.replay.ReplayResult;
 import dev.sluice.replay.ReplayText;
+import dev.sluice.replay.Shards;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.io.Writer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The part of {@code sluice replay} that reads access logs: its options, and the run. */
 final class LogReplay {
+
+  private static final Pattern SHARD = Pattern.compile("([0-9]{1,6})/([0-9]{1,6})");
 
   @Mixin private LogOptions log = new LogOptions();
 
@@ -67,14 +78,43 @@ final class LogReplay {
       description = "Writes a page with charts that needs no network and no script.")
   private @Nullable Path report;
 
+  @Option(
+      names = "--watch",
+      paramLabel = "LIMIT=ID",
+      description = "Adds a chart of the tokens in this bucket over time to the report.")
+  private @Nullable String watched;
+
+  @Option(
+      names = "--shard",
+      paramLabel = "N/OF",
+      description =
+          "Decides only the requests whose ids belong to this shard, such as 3/16. Clients are ids"
+              + " then. --merge joins the results.")
+  private @Nullable String shard;
+
+  @Option(
+      names = "--merge",
+      description = "Joins the results of all shards, which --shard and --json printed into FILEs.")
+  private boolean merge;
+
+  @Mixin private ShadowComparison comparison = new ShadowComparison();
+
+  boolean isMerge() {
+    return merge;
+  }
+
   /** Whether an option was given that only logs have. */
   boolean isAskedFor() {
     return log.isAskedFor()
+        || merge
+        || shard != null
+        || comparison.isAskedFor()
         || against != null
         || !failIf.isEmpty()
         || ids != null
         || json
         || csv != null
+        || watched != null
         || report != null;
   }
 
@@ -84,30 +124,118 @@ final class LogReplay {
       @Nullable String format,
       List<LogOptions.Source> sources,
       Console console) {
-    List<FailIf> conditions = conditions();
+    List<FailIf> conditions = conditions(against != null);
     ClientNames names = names();
     if (report != null) {
       SimulateCommand.requireWritable(report);
     }
     Limits limits = log.limits(files);
-    Replay.Builder replay =
-        Replay.of(limits, sources).against(against == null ? null : candidate(against, files));
+    Map<String, ShadowComparison.Counts> atServer = comparison.ask(console);
+    Replay replay =
+        Replay.of(limits, sources)
+            .against(against == null ? null : candidate(against, files, limits));
+    LevelOverTime level = watch(replay, limits, names);
+    int[] part = shard();
+    if (part.length > 0) {
+      replay.shard(part[0], part[1]);
+    }
     if (csv == null) {
-      return print(log.run(replay, format, sources, console), conditions, names, console);
+      return print(
+          log.run(replay, format, sources, console), conditions, names, level, atServer, console);
     }
     try (Writer table = Files.newBufferedWriter(csv)) {
       replay.denials(new DenialsCsv(table, names));
-      return print(log.run(replay, format, sources, console), conditions, names, console);
+      return print(
+          log.run(replay, format, sources, console), conditions, names, level, atServer, console);
     } catch (IOException | UncheckedIOException e) {
       throw new InputException("--csv: %s: can't be written: %s".formatted(csv, e.getMessage()));
     }
   }
 
-  private int print(
-      ReplayResult result, List<FailIf> conditions, ClientNames names, Console console) {
-    String candidate = against == null ? "" : String.valueOf(against.getFileName());
+  private @Nullable LevelOverTime watch(Replay replay, Limits limits, ClientNames names) {
+    if (watched == null) {
+      return null;
+    }
+    int equals = watched.indexOf('=');
+    if (equals < 1 || report == null) {
+      throw new InputException(
+          report == null
+              ? "--watch requires --report FILE"
+              : "--watch: found %s, expected LIMIT=ID such as CallsPerClient=203.0.113.7"
+                  .formatted(SafeText.quote(watched)));
+    }
+    String limit = watched.substring(0, equals);
+    String id = watched.substring(equals + 1);
+    LevelOverTime level =
+        new LevelOverTime(
+            "%s of %s".formatted(limit, names.of(id)), WhyCommand.quota(limits, limit, id));
+    replay.watch(limit, id, level);
+    return level;
+  }
+
+  /** Joins the results of shards; returns the exit code. */
+  int merge(LimitFileOptions files, List<String> results, Console console) {
+    if (log.isAskedFor()
+        || against != null
+        || shard != null
+        || comparison.isAskedFor()
+        || csv != null
+        || !files.none()) {
+      throw new InputException(
+          "--merge: found options that read logs, expected only results of shards, --json, --report,"
+              + " --fail-if and --ids");
+    }
+    Shards shards = new Shards();
+    ReplayResult joined;
+    try {
+      for (String result : results) {
+        try (InputStream in =
+            result.equals("-") ? console.in() : InputFiles.open(Path.of(result))) {
+          shards.add(result, new String(in.readAllBytes(), StandardCharsets.UTF_8));
+        } catch (IOException e) {
+          throw new InputException("%s: can't be read: %s".formatted(result, e.getMessage()));
+        }
+      }
+      joined = shards.joined();
+    } catch (LogException e) {
+      throw new InputException("--merge: " + e.getMessage());
+    }
+    List<FailIf> conditions = conditions(joined.change() != null);
     if (report != null) {
-      write(report, ReplayPage.html(result, candidate, names));
+      SimulateCommand.requireWritable(report);
+    }
+    return print(joined, conditions, names(), null, null, console);
+  }
+
+  /** The number of the shard, and how many there are; empty for all requests. */
+  private int[] shard() {
+    if (shard == null) {
+      return new int[0];
+    }
+    Matcher parts = SHARD.matcher(shard);
+    int number = parts.matches() ? Integer.parseInt(parts.group(1)) : 0;
+    int of = parts.matches() ? Integer.parseInt(parts.group(2)) : 0;
+    if (number < 1 || number > of) {
+      throw new InputException(
+          "--shard: found %s, expected N/OF such as 3/16, with N from 1 to OF"
+              .formatted(SafeText.quote(shard)));
+    }
+    return new int[] {number, of};
+  }
+
+  private int print(
+      ReplayResult result,
+      List<FailIf> conditions,
+      ClientNames names,
+      @Nullable LevelOverTime level,
+      @Nullable Map<String, ShadowComparison.Counts> atServer,
+      Console console) {
+    String candidate =
+        against != null
+            ? String.valueOf(against.getFileName())
+            : result.change() == null ? "" : "the candidate";
+    if (report != null) {
+      write(report, ReplayPage.html(result, candidate, names, level));
       console.err().println("report: " + report);
     }
     if (json) {
@@ -116,6 +244,15 @@ final class LogReplay {
       ReplayText.lines(result, candidate, names).forEach(console::line);
     }
     int code = Exit.DONE;
+    if (atServer != null) {
+      List<String> lines = new ArrayList<>();
+      code = comparison.compare(result, atServer, lines) ? Exit.DONE : Exit.NO;
+      if (json) {
+        lines.forEach(console.err()::println);
+      } else {
+        lines.forEach(console::line);
+      }
+    }
     for (FailIf condition : conditions) {
       if (condition.isMet(result)) {
         console.flush();
@@ -135,8 +272,8 @@ final class LogReplay {
     }
   }
 
-  /** The candidate, whose names may be declared by the files of the limits in force. */
-  private static Limits candidate(Path file, LimitFileOptions files) {
+  /** The candidate, which has the names of the limits in force unless it declares its own. */
+  private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
     InputFiles.require("--against", file);
     var candidate = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);
     Path overrides = files.overrides();
@@ -144,13 +281,15 @@ final class LogReplay {
       candidate.overrides(overrides);
     }
     Path names = files.names();
-    if (names != null) {
+    if (!LimitFileOptions.declaresNames(file)) {
+      candidate.catalogue(inForce.catalogue()).samples(Catalogue.of());
+    } else if (names != null) {
       candidate.names(names);
     }
     return candidate.companion(RuleBook.reader()).build().load();
   }
 
-  private List<FailIf> conditions() {
+  private List<FailIf> conditions(boolean hasCandidate) {
     List<FailIf> conditions = new ArrayList<>();
     for (String text : failIf) {
       FailIf condition;
@@ -159,7 +298,7 @@ final class LogReplay {
       } catch (IllegalArgumentException e) {
         throw new InputException("--fail-if: " + e.getMessage());
       }
-      if (condition.needsCandidate() && against == null) {
+      if (condition.needsCandidate() && !hasCandidate) {
         throw new InputException("--fail-if: " + condition.metric() + " requires --against FILE");
       }
       conditions.add(condition);

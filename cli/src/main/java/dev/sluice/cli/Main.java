@@ -42,7 +42,7 @@ public final class Main {
    * @param args the command and its arguments
    */
   public static void main(String[] args) {
-    // First of all: with too few file descriptors not even the classes of a command load.
+    // Checked first, because with too few file descriptors no further class can be loaded.
     if (args.length > 0 && args[0].equals("serve")) {
       OpenFileLimit.tooFew()
           .ifPresent(
@@ -51,7 +51,7 @@ public final class Main {
                 System.exit(Exit.BROKEN_INPUT);
               });
     }
-    // Not System.out, which hides that the reader is gone.
+    // Writes to the file descriptor, since System.out hides that the reader has closed the pipe.
     int code;
     try {
       code =
@@ -75,7 +75,7 @@ public final class Main {
       code = commandLine(console, args).execute(args);
     } catch (OutOfMemoryError e) {
       throw e;
-    } catch (Error e) { // the library catches exceptions only
+    } catch (Error e) { // picocli catches only exceptions
       code = bug(e, console);
     }
     try {
@@ -86,7 +86,7 @@ public final class Main {
     return code;
   }
 
-  /** Returns the commands that the arguments need; help, completion and suggestions need all. */
+  /** Returns the names of the commands to load; all for help, completion and suggestions. */
   private static Collection<String> needed(Set<String> all, String... args) {
     String first = args.length == 0 ? "" : args[0];
     if (args.length == 1 && first.equals("--version")) {
@@ -97,8 +97,8 @@ public final class Main {
   }
 
   /**
-   * Returns the command line with the commands that the arguments need. Reading the annotations of
-   * a command is most of the time of a short one.
+   * Returns the command line with only the commands that the arguments need. Reading the
+   * annotations of all commands would take most of the time of a short command.
    */
   static CommandLine commandLine(Console console, String... args) {
     CommandLine root = new CommandLine(new SluiceCommand());
@@ -127,6 +127,7 @@ public final class Main {
     all.put("certify", () -> new CommandLine(new CertifyCommand(console)));
     all.put("covering", () -> new CommandLine(new CoveringCommand(console)));
     all.put("replay", () -> new CommandLine(new ReplayCommand(console)));
+    all.put("fit", () -> new CommandLine(new FitCommand(console)));
     all.put("why", () -> new CommandLine(new WhyCommand(console)));
     all.put("simulate", () -> new CommandLine(new SimulateCommand(console)));
     all.put("check", () -> ActCommand.commandLine(Act.CHECK, console));
@@ -135,6 +136,7 @@ public final class Main {
     all.put("reset", () -> ActCommand.commandLine(Act.RESET, console));
     all.put("overrides", () -> OverridesCommand.commandLine(console));
     all.put("penalty", () -> PenaltyCommand.commandLine(console));
+    all.put("store", () -> StoreCommand.commandLine(console));
     all.put("token", () -> TokenCommand.commandLine(console));
     all.put("completion", () -> new CommandLine(new CompletionCommand(console, root)));
     all.put("help", () -> new CommandLine(new HelpCommand(console, root)));
@@ -153,7 +155,7 @@ public final class Main {
     }
     if (e instanceof LimitFilesException files) {
       files.problems().forEach(console.err()::println);
-      console.err().println("sluice: the files have mistakes; nothing of them was applied");
+      console.err().println("sluice: the files have mistakes; nothing was applied");
       return Exit.BROKEN_INPUT;
     }
     if (e instanceof InputException input) {

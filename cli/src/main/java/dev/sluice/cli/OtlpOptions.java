@@ -57,7 +57,7 @@ final class OtlpOptions {
               + ": only those that do).")
   private @Nullable String traced;
 
-  /** Returns checks of single values, which throw for a wrong one. */
+  /** Returns the checks of these options. Each throws for a wrong value. */
   List<Supplier<?>> each() {
     return List.of(this::every, this::share);
   }
@@ -109,7 +109,7 @@ final class OtlpOptions {
         return share;
       }
     } catch (NumberFormatException e) {
-      // reported below
+      // The exception below reports the wrong number.
     }
     throw new InputException(
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
@@ -128,8 +128,8 @@ final class OtlpOptions {
   }
 
   /**
-   * Parses the pairs of an OpenTelemetry variable, with percent-encoded values. Messages never
-   * repeat them.
+   * Parses the pairs of an OpenTelemetry variable, whose values are percent-encoded. Messages never
+   * show the values, which may be secret.
    */
   private static Map<String, String> pairs(String place, String text) {
     Map<String, String> pairs = new LinkedHashMap<>();

@@ -15,8 +15,8 @@ import java.util.concurrent.TimeUnit;
  * fails, the heap is exhausted, even if a library has caught every earlier error.
  *
  * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. It ends the process with code 3, and
- * writes nothing to standard error. It also does so where the memory store could not grow and has
- * already refused the one request for it.
+ * writes nothing to standard error. It would also end the process if the memory store cannot grow,
+ * where it is enough to refuse one request.
  */
 
 /**
@@ -52,15 +52,15 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     Runtime.getRuntime().removeShutdownHook(hook);
   }
 
-  @SuppressWarnings("ReachabilityFenceUsage") // only keeps the allocation
+  @SuppressWarnings("ReachabilityFenceUsage") // the fence only keeps the allocation
   private void watch() {
     try {
       while (true) {
-        Reference.reachabilityFence(new byte[CANARY_BYTES]); // or it is optimized away
+        Reference.reachabilityFence(new byte[CANARY_BYTES]); // stops the JIT removing it
         TimeUnit.MILLISECONDS.sleep(CANARY_EVERY_MILLIS);
       }
     } catch (InterruptedException e) {
-      // nobody does that
+      // cannot happen: nothing interrupts this thread
     } catch (OutOfMemoryError e) {
       end();
     }
@@ -80,13 +80,13 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     try {
       err.write(LINE);
     } catch (IOException | OutOfMemoryError e) {
-      // the exit code says it too
+      // Writing failed; the exit code still shows why the process ended.
     }
     while (true) {
       try {
-        Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // shutdown hooks would need memory
+        Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // exit() would need memory for hooks
       } catch (OutOfMemoryError e) {
-        // again, or the process stays and serves nobody
+        // Tries again; otherwise the process would stay alive without serving requests.
       }
     }
   }

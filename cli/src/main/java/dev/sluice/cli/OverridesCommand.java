@@ -34,7 +34,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice overrides}: what can be done with overrides. */
+/** {@code sluice overrides}: the group of commands on overrides. */
 @Command(
     name = "overrides",
     description = {
@@ -108,7 +108,7 @@ final class OverridesCommand implements Runnable {
     public Integer call() {
       boolean fromTable = spec.commandLine().getParseResult().hasMatchedOption("--db");
       if (files.overrides() != null && fromTable) {
-        throw new InputException("found --overrides and --db, expected one or the other");
+        throw new InputException("found both --overrides and --db, expected one or the other");
       }
       if (files.overrides() != null || (files.limits() != null && database.none())) {
         print(files.files(Strictness.LENIENT).load());
@@ -143,7 +143,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides migrate}: makes or updates the table. */
+  /** {@code sluice overrides migrate}: creates the table, or updates its schema. */
   @Command(
       name = "migrate",
       description = "Creates the table of overrides, or updates it to the schema of this version.",
@@ -167,7 +167,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides import}: a file of overrides into the table. */
+  /** {@code sluice overrides import}: writes a file of overrides into the table. */
   @Command(
       name = "import",
       description = {
@@ -209,7 +209,7 @@ final class OverridesCommand implements Runnable {
       }
       LimitFiles read = files.files(strict ? Strictness.STRICT : Strictness.LENIENT);
       Limits limits = read.load();
-      read.lint().forEach(console.err()::println); // warnings: a mistake ended the load
+      read.lint().forEach(console.err()::println); // only warnings; a mistake would have thrown
       List<LimitOverride> overrides =
           limits.catalogue().names().stream()
               .flatMap(name -> limits.overridesOf(name).stream())
@@ -219,7 +219,7 @@ final class OverridesCommand implements Runnable {
       console
           .err()
           .printf(
-              "%s added, %s that were there written again%s%n",
+              "%s added, %s replaced%s%n",
               written.added(),
               written.again(),
               written.disabled() == 0
@@ -229,7 +229,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides add}: one override into the table. */
+  /** {@code sluice overrides add}: writes one override into the table. */
   @Command(
       name = "add",
       description = {
@@ -281,14 +281,14 @@ final class OverridesCommand implements Runnable {
           .err()
           .printf(
               "%s %s%s%n",
-              written.added() == 1 ? "added" : "written again",
+              written.added() == 1 ? "added" : "replaced",
               made.name().bucketKey(id),
               written.disabled() == 1 ? ", which is disabled: see sluice overrides enable" : "");
       return Exit.DONE;
     }
   }
 
-  /** {@code sluice overrides set}. */
+  /** {@code sluice overrides set}: sets one override on a running server. */
   @Command(
       name = "set",
       description = {
@@ -328,7 +328,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides remove}. */
+  /** {@code sluice overrides remove}: removes one override on a running server. */
   @Command(
       name = "remove",
       description = "Removes the override of one id that was set on a running server.",
@@ -341,7 +341,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides list}. */
+  /** {@code sluice overrides list}: prints the overrides of a running server. */
   @Command(
       name = "list",
       description = "Prints the overrides that are in force on a running server, one a line.",
@@ -354,7 +354,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides enable} and {@code disable}: whether an override holds. */
+  /** {@code sluice overrides enable} and {@code disable}: turns one override on or off. */
   @Command
   private static final class SwitchOverride implements Callable<Integer> {
 
@@ -402,7 +402,7 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** Which override is meant; the same for every command on one. */
+  /** The parameters that name one override, shared by the commands on one override. */
   private static final class OverrideIdOptions {
 
     @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
@@ -424,14 +424,14 @@ final class OverridesCommand implements Runnable {
       return limit;
     }
 
-    /** The id that requests are counted under, in canonical form; refused if it is none. */
+    /** Returns the canonical id, under which requests are counted; throws for an invalid id. */
     String canonical(Catalogue catalogue, Strictness strictness) {
       IdFormat format = catalogue.get(limit).overrideId();
       return format.widened(format.canonical(id, strictness));
     }
   }
 
-  /** The options that say how much an override allows. */
+  /** The options for the quota of an override. */
   private static final class QuotaOptions {
 
     @Option(
@@ -463,15 +463,15 @@ final class OverridesCommand implements Runnable {
       return count;
     }
 
-    /** As it was typed: a server reads it itself. */
+    /** Returns the period as the user typed it, since the server parses it. */
     String period() {
       return period;
     }
 
     /**
-     * The quota.
+     * Returns the quota.
      *
-     * @throws InputException if there is no such quota
+     * @throws InputException if burst, count and period make no valid quota
      */
     Quota quota() {
       try {

@@ -13,7 +13,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice penalty}: what can be done with penalties. */
+/** {@code sluice penalty}: the group of commands on penalties. */
 @Command(
     name = "penalty",
     description = {
@@ -48,7 +48,7 @@ final class PenaltyCommand implements Runnable {
     throw UsageErrors.commandMissing(spec);
   }
 
-  /** How long a penalty holds: one of the three. */
+  /** The options for the end of a penalty, of which exactly one is given. */
   private static final class PenaltyEnd {
 
     @Option(
@@ -73,7 +73,7 @@ final class PenaltyCommand implements Runnable {
     private @Nullable Long owe;
   }
 
-  /** {@code sluice penalty set}. */
+  /** {@code sluice penalty set}: sets a penalty on a running server. */
   @Command(
       name = "set",
       description = "Sets the penalty on one id, in place of one that is there, and prints it.",
@@ -105,7 +105,7 @@ final class PenaltyCommand implements Runnable {
     }
   }
 
-  /** {@code sluice penalty remove}. */
+  /** {@code sluice penalty remove}: removes a penalty on a running server. */
   @Command(
       name = "remove",
       description = "Removes the penalty on one id; what is left of a debt is given back.",
@@ -118,7 +118,7 @@ final class PenaltyCommand implements Runnable {
     }
   }
 
-  /** {@code sluice penalty list}. */
+  /** {@code sluice penalty list}: prints the penalties of a running server. */
   @Command(
       name = "list",
       description = "Prints the penalties in force on a running server, one a line.",

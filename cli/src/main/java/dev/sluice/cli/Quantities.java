@@ -62,7 +62,7 @@ final class Quantities {
     if (seconds < SECONDS_PER_HOUR) {
       return two(seconds, SECONDS_PER_MINUTE, "min", 1, "s");
     }
-    // By the minutes that would be shown: 23 h 59 min 56 s is 1 d, not 24 h.
+    // Rounds up to minutes before the unit is chosen: 23 h 59 min 56 s is 1 d, not 24 h.
     long minutes = roundedUp(seconds, SECONDS_PER_MINUTE);
     return minutes * SECONDS_PER_MINUTE < SECONDS_PER_DAY
         ? two(seconds, SECONDS_PER_HOUR, "h", SECONDS_PER_MINUTE, "min")
@@ -81,7 +81,7 @@ final class Quantities {
     return value / unit + (value % unit == 0 ? 0 : 1);
   }
 
-  /** Whether a text is a quota: the name of a limit has no slash. */
+  /** Whether a text is a quota and not the name of a limit, which has no slash. */
   static boolean isQuota(String text) {
     return text.indexOf('/') >= 0;
   }

@@ -20,10 +20,10 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The recording has a clock of its own, exact to the nanosecond, which a running limiter cannot be
- * given. From a full bucket and at one moment, though, a decision depends on the burst and the costs
- * alone, and its waits are whole numbers of emission intervals. So these parts can be replayed with
- * any limit of the same burst.
+ * The recording has its own clock, exact to the nanosecond, but a running limiter uses the real
+ * time. If a bucket is full at first and all spends happen at one moment, decisions depend only on
+ * the burst and the costs, and waits are whole numbers of emission intervals. So such runs can be
+ * replayed with any limit of the same burst.
  */
 /**
  * The parts of the recorded vectors that can be replayed on a running limiter: spends at one
@@ -54,14 +54,14 @@ final class RecordedSteps {
    * The recording.
    *
    * @param acts how many acts were recorded
-   * @param runs those that can be replayed
+   * @param runs the runs of spends that can be replayed
    */
   record Recording(int acts, List<Run> runs) {}
 
-  /** What the recording says of a bucket. */
+  /** The state of a bucket while the recording is read. */
   private static final class Bucket {
     final Quota quota;
-    long fullAt; // Long.MAX_VALUE if the recording does not say it
+    long fullAt; // Long.MAX_VALUE if it cannot be known
     long runAt;
     @Nullable Run run;
 
@@ -97,13 +97,13 @@ final class RecordedSteps {
     long at = number(act, "at");
     String op = String.valueOf(act.get("op"));
     if (op.equals("reset") || op.equals("batchSpend")) {
-      // The decision on a batch does not say the state of each bucket.
+      // After a batch, the state of each bucket is unknown: its decision has only the strictest.
       bucket.fullAt = op.equals("reset") ? at : Long.MAX_VALUE;
       bucket.run = null;
       return;
     }
     if (op.equals("check")) {
-      return; // changes nothing, and its decision is that of a spend
+      return; // a check changes no bucket, and decides like a spend
     }
     ActAnswer decision = ActAnswer.parse(recorded);
     if (op.equals("refund") || at != bucket.runAt) {

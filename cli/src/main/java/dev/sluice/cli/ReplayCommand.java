@@ -68,7 +68,7 @@ final class ReplayCommand implements Callable<Integer> {
 
   private static final String STANDARD_INPUT = "-";
   private static final String TRACE = "trace";
-  private static final int HEAD = 1 << 17; // more than the format is recognised by
+  private static final int HEAD = 1 << 17; // enough bytes to recognize the format
 
   private final Console console;
 
@@ -110,6 +110,9 @@ final class ReplayCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     requireFormat();
+    if (log.isMerge()) {
+      return log.merge(files, recordings, console);
+    }
     if (files.limits() == null && files.overrides() == null) {
       throw new InputException("the option --limits FILE is missing: the limits to decide by");
     }
@@ -119,7 +122,7 @@ final class ReplayCommand implements Callable<Integer> {
       if (isTrace(in)) {
         if (!isOne || log.isAskedFor()) {
           throw new InputException(
-              "%s: found a trace, expected access logs for these options; --format names the format of a log"
+              "%s: found a trace, but the options given are for access logs; if it is a log, name its format with --format"
                   .formatted(first));
         }
         replayTrace(in, first.equals(STANDARD_INPUT) ? "standard input" : first);
@@ -128,9 +131,7 @@ final class ReplayCommand implements Callable<Integer> {
       requireMemory();
       List<LogOptions.Source> sources = new ArrayList<>();
       sources.add(new LogOptions.Source(first, in));
-      recordings.stream()
-          .skip(1)
-          .forEach(name -> sources.add(new LogOptions.Source(name, opened(name))));
+      sources.addAll(LogOptions.sources(recordings.subList(1, recordings.size()), console));
       return log.run(files, format, sources, console);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -150,7 +151,7 @@ final class ReplayCommand implements Callable<Integer> {
     try {
       isLog = Replay.isLog(in);
     } catch (IOException e) {
-      // the reader of the trace meets it again, after the lines before it
+      // The replay reports the broken line, after it has decided the lines before it.
     }
     in.reset();
     return !isLog;
@@ -169,7 +170,7 @@ final class ReplayCommand implements Callable<Integer> {
   private void requireMemory() {
     if (!store.equals(Stores.MEMORY)) {
       throw new InputException(
-          "--store: found a store, expected none: the buckets of a log are kept in memory");
+          "--store is only for a trace: the buckets of access logs are always kept in memory; remove it");
     }
   }
 
@@ -191,8 +192,8 @@ final class ReplayCommand implements Callable<Integer> {
   }
 
   /**
-   * Repeats the acts of a trace and prints each decision. Holds only one line and the buckets at a
-   * time. For one thread; blocks if its streams block.
+   * Repeats the acts of a trace and prints each decision. Keeps only the current line and the
+   * buckets in memory. For one thread; blocks if its streams block.
    */
   private static final class TraceReplay {
 
@@ -211,7 +212,7 @@ final class ReplayCommand implements Callable<Integer> {
       this.limits = limits;
     }
 
-    /** Replays all lines; decisions before a broken line are printed before it is refused. */
+    /** Replays all lines. At a broken line, prints the decisions before it, then throws. */
     void run(ByteLines lines, String source, Console console) {
       try {
         while (lines.next(console::flush)) {
@@ -277,7 +278,7 @@ final class ReplayCommand implements Callable<Integer> {
       }
     }
 
-    /** Returns when the act was recorded; 0 after a mistake, which the request throws later. */
+    /** Returns when the act was recorded; 0 for a wrong time, which is added to the mistakes. */
     private long at(WireRequest act) {
       Long at = act.at();
       if (at == null || at < 0) {
@@ -291,7 +292,7 @@ final class ReplayCommand implements Callable<Integer> {
       if (stepNanos > Stores.REPLAY_STEPS_BACK.toNanos()) {
         act.add(
             "at",
-            "found %s before the latest act so far, expected at most %s: buckets that were full then are forgotten; sort the trace by \"at\""
+            "found an act %s before the latest act so far, expected at most %s, since buckets of earlier times are no longer kept; sort the trace by \"at\""
                 .formatted(Duration.ofNanos(stepNanos), Stores.REPLAY_STEPS_BACK));
       }
       latestNanos = Math.max(latestNanos, at);
@@ -396,7 +397,7 @@ final class ReplayCommand implements Callable<Integer> {
       return true;
     }
 
-    /** Moves the incomplete line to the front; returns the distance. */
+    /** Moves the incomplete line to the start of the buffer; returns by how many bytes. */
     private int makeRoom() {
       int moved = start;
       if (moved > 0) {

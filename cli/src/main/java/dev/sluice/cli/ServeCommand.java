@@ -152,10 +152,10 @@ final class ServeCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     OutOfMemoryExit.install();
     Settings settings = Settings.of(spec.commandLine().getParseResult(), config, environment);
-    boolean printsOnly = printConfig; // the second reading forgets it
+    boolean printsOnly = printConfig; // parseArgs below resets the field
     if (printsOnly) {
       SettingsPage.lines(settings).forEach(console::line);
-      console.flush(); // the page comes first, then the mistakes
+      console.flush(); // standard output must come before the mistakes on standard error
     }
     spec.commandLine().parseArgs(settings.arguments().toArray(String[]::new));
     List<Supplier<?>> checks = withoutFiles();
@@ -169,13 +169,13 @@ final class ServeCommand implements Callable<Integer> {
     Service service;
     try {
       service = start(config());
-    } catch (UnknownLimitException e) { // a line for each limit
+    } catch (UnknownLimitException e) { // its message has a line for each unknown limit
       refuse(settings, String.valueOf(e.getMessage()).lines().map(settings::placed).toList());
       throw e;
     } catch (InputException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
-    // Before the line that says that it listens: a signal sent then must not end the process.
+    // Added before the line "listening on": a signal after that line must stop the server cleanly.
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service), "sluice-shutdown"));
     boolean ignoresHangUp = SighupReload.run(service::reload);
     log.say(
@@ -185,10 +185,10 @@ final class ServeCommand implements Callable<Integer> {
                 doors.addresses(service),
                 storage.shown(),
                 files.none() ? "sample limits" : "watching the limit files"));
-    if (ignoresHangUp) { // behind the first line, which programs read
+    if (ignoresHangUp) { // printed after the line "listening on", which programs read first
       log.warn(
           console,
-          "warning: SIGHUP is ignored, since the process was started so (nohup does that); to"
+          "warning: SIGHUP is ignored, since the process was started that way (as by nohup); to"
               + " reload at once, send POST /v1/admin/reload");
     }
     doors.insecure().ifPresent(warning -> log.warn(console, warning));
@@ -221,7 +221,7 @@ final class ServeCommand implements Callable<Integer> {
   /** Returns the checks that may read files. */
   private List<Supplier<?>> withFiles() {
     List<Supplier<?>> checks = new ArrayList<>();
-    if (!limitsCopy.startsWithLastGood()) { // then files that are missing are broken limits, too
+    if (!limitsCopy.startsWithLastGood()) { // otherwise a missing file counts as a broken one
       checks.addAll(files.each());
     }
     checks.addAll(
@@ -239,7 +239,7 @@ final class ServeCommand implements Callable<Integer> {
     return checks;
   }
 
-  /** Finds every key and every value that is wrong, not only the first. */
+  /** Reports all wrong keys and values together, not only the first. */
   private static void requireValid(Settings settings, List<Supplier<?>> checks) {
     Set<String> mistakes = new LinkedHashSet<>(settings.mistakes());
     for (Supplier<?> check : checks) {
@@ -271,8 +271,8 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   /**
-   * Returns the limit files; with a copy of the last good load, missing files count as mistakes of
-   * the limits.
+   * Returns the limit files. If the server may start with the last good copy, a missing file counts
+   * as a mistake in the limits, and does not end the command here.
    */
   private ServerConfig.Files limitFiles() {
     boolean lastGood = limitsCopy.startsWithLastGood();
@@ -312,10 +312,10 @@ final class ServeCommand implements Callable<Integer> {
     }
   }
 
-  /** Warns the operator at the start if the store is away and the failure rules decide. */
+  /** Warns the operator at the start if the store does not answer, so that failure rules decide. */
   private void sayIfAway(Service service) {
     String failure = "";
-    for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first ping may take longer than a time-out
+    for (int i = 0; i < PINGS_AT_THE_START; i++) { // the first ping may time out
       try {
         service.ping();
         return;
@@ -428,9 +428,9 @@ final class ServeCommand implements Callable<Integer> {
   }
 
   /*
-   * The JDK has no supported way to receive a signal, and the compiler warns of sun.misc.Signal
-   * whatever one does. The class has been there, exported by jdk.unsupported, in every JDK; it is
-   * looked up, so that a runtime without that module still starts the server.
+   * The JDK has no supported way to receive a signal, and a compiler warning about sun.misc.Signal
+   * cannot be suppressed. Every JDK has this class, in the module jdk.unsupported. It is looked up
+   * by reflection, so that the server also starts in a runtime without that module.
    */
   /** Handles the signal SIGHUP, on which a server reads its files again. */
   private static final class SighupReload {
@@ -440,8 +440,8 @@ final class ServeCommand implements Callable<Integer> {
     /**
      * Runs a task at each SIGHUP, in a thread of its own.
      *
-     * @return whether the process was started to ignore that signal, as by nohup: then the task is
-     *     never run, since the JVM leaves such a signal alone
+     * @return whether the process was started to ignore SIGHUP, as by nohup; the JVM then keeps
+     *     ignoring it, and the task never runs
      */
     static boolean run(Runnable task) {
       try {
@@ -476,7 +476,7 @@ final class ServeCommand implements Callable<Integer> {
             && !(e.getCause() instanceof IllegalArgumentException)) {
           throw new IllegalStateException(e);
         }
-        return false; // the system has no such signal, such as Windows
+        return false; // Windows has no SIGHUP
       }
     }
   }
@@ -504,10 +504,10 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     /**
-     * Applies the format to the lines to come.
+     * Sets the format of all log lines from now on.
      *
-     * @return the format
-     * @throws InputException if there is no such format
+     * @return the format of {@code --log-format}
+     * @throws InputException if the option names no format
      */
     LogFormat apply() {
       LogFormat used = parsed();
@@ -516,14 +516,14 @@ final class ServeCommand implements Callable<Integer> {
     }
 
     /**
-     * Prints a line for people. If the log is JSON, the line becomes an entry of the log: then all
+     * Prints a line for people. If the log is JSON, the line becomes a log entry, so that all
      * output is JSON.
      */
     void say(Console console, String line) {
       say(console, line, Level.INFO);
     }
 
-    /** Prints a warning for people, in the same way. */
+    /** Prints a warning as {@link #say} prints a line, with the level WARN in a JSON log. */
     void warn(Console console, String line) {
       say(console, line, Level.WARN);
     }
@@ -563,12 +563,12 @@ final class ServeCommand implements Callable<Integer> {
       return broken.equals(LAST_GOOD);
     }
 
-    /** Returns the copy, null for none. */
+    /** Returns the settings of the copy; null without {@code --limits-copy}. */
     @Nullable Copy copy() {
       return file == null ? null : new Copy(file, startsWithLastGood());
     }
 
-    /** Returns the copy for certain limit files, without reading any file. */
+    /** Checks these options together with the limit files; returns the same as {@link #copy}. */
     @Nullable Copy settings(LimitFileOptions files) {
       if (!broken.equals(REFUSE) && !startsWithLastGood()) {
         throw new InputException(
@@ -584,7 +584,7 @@ final class ServeCommand implements Callable<Integer> {
       return copy();
     }
 
-    /** Requires that the copy can be written. */
+    /** Requires that the folder of the copy is writable, and that the copy is not a folder. */
     @CanIgnoreReturnValue
     boolean requireFolder() {
       Path folder = file == null ? null : file.toAbsolutePath().getParent();

@@ -42,14 +42,14 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** A client of a running server. Blocks, within a bound. */
+/** A client of a running server. Each request blocks until its answer or a time-out. */
 final class ServerClient {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
-   * The time-out for headers and body, slightly longer so that a time-out of the connection is
-   * reported as such.
+   * The time-out for the whole answer. It is slightly longer than the time-out for a connection, so
+   * that a failed connection is reported as one.
    */
   private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
 
@@ -61,8 +61,8 @@ final class ServerClient {
   private static final JsonFactory JSON = new JsonFactory();
 
   /**
-   * The JDK's words for a handshake that failed because of the client's certificate; the first
-   * alternative is an alert of the server.
+   * Matches the JDK's messages for a TLS alert by which the server refuses the client's
+   * certificate.
    */
   private static final Pattern OF_CLIENT_CERTIFICATE =
       Pattern.compile("fatal alert: (.*certificate.*|unknown_ca|handshake_failure)");
@@ -70,10 +70,10 @@ final class ServerClient {
   private static final Pattern NO_TLS = Pattern.compile("(?i)unrecognized SSL message");
   private static final String UNTRUSTED = "PKIX path";
 
-  /** In words that depend on which of the client's threads sees the end first. */
+  /** Matches both messages of the JDK for a connection that the server closed during TLS. */
   private static final Pattern CLOSED = Pattern.compile("Remote host (terminated|closed) the ");
 
-  /** Ids that a path cannot hold, since a server refuses such segments in any spelling. */
+  /** Matches ids that no URL path can hold: empty ones, and those with a segment "." or "..". */
   private static final Pattern NO_PATH = Pattern.compile("(^|[/\\\\])\\.\\.?($|[/\\\\])|^$");
 
   private final URI server;
@@ -105,7 +105,7 @@ final class ServerClient {
     return new ServerClient(server, token, tls);
   }
 
-  /** Warns of a token that leaves this machine unencrypted. */
+  /** Warns if the token would be sent unencrypted to another machine. */
   static void warnOfToken(URI server, String encrypted, Console console) {
     if (!isLoopback(server.getHost())) {
       console
@@ -132,7 +132,7 @@ final class ServerClient {
         return uri;
       }
     } catch (URISyntaxException e) {
-      // Falls through, and does not show a text that may hold a password.
+      // The message below does not show the text, which may contain a password.
     }
     throw new InputException("--server: expected http://host:port, such as http://127.0.0.1:8080");
   }
@@ -141,24 +141,28 @@ final class ServerClient {
    * Sends one act.
    *
    * @param cost null for the default
+   * @param upTo whether a spend takes as many tokens as there are, up to the cost
    * @throws InputException if the server refused the request
-   * @throws ExitException if there was no answer, or none to rely on
+   * @throws ExitException if no answer came, or one that cannot be parsed
    */
-  ActAnswer ask(Act act, String limit, String id, @Nullable Long cost) {
+  ActAnswer ask(Act act, String limit, String id, @Nullable Long cost, boolean upTo) {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("limit", limit);
     fields.put("id", id);
     if (cost != null) {
       fields.put("cost", cost);
     }
+    if (upTo) {
+      fields.put("upTo", true);
+    }
     return decided(pathOf(act), fields);
   }
 
   /**
-   * Spends one token of each of several ids, or none.
+   * Spends one token of each of several ids; none at all if one of them is denied.
    *
    * @throws InputException if the server refused the request
-   * @throws ExitException if there was no answer, or none to rely on
+   * @throws ExitException if no answer came, or one that cannot be parsed
    */
   ActAnswer spendAll(String limit, List<String> ids) {
     List<Map<String, Object>> all =
@@ -180,13 +184,14 @@ final class ServerClient {
   }
 
   /**
-   * Puts a setting for an id of a limit.
+   * Sets the override or the penalty of an id of a limit.
    *
-   * @param path the path of the setting
+   * @param path the path of the resource, without limit and id
    * @return the answer, as JSON
    * @param force whether the current setting may be lowered
    * @throws InputException if the server refused the request
-   * @throws ExitException if it would lower what is there, or there was no answer to rely on
+   * @throws ExitException if the current setting would be lowered without {@code force}, or no
+   *     answer came
    */
   String put(String path, String limit, String id, Map<String, Object> fields, boolean force) {
     String where = path(path, limit, id);
@@ -195,12 +200,12 @@ final class ServerClient {
   }
 
   /**
-   * Removes a setting of an id of a limit.
+   * Removes the override or the penalty of an id of a limit.
    *
-   * @param path the path of the setting
+   * @param path the path of the resource, without limit and id
    * @return the answer, as JSON
    * @throws InputException if the server refused the request
-   * @throws ExitException if there was no answer, or none to rely on
+   * @throws ExitException if no answer came
    */
   String delete(String path, String limit, String id) {
     return send("DELETE", path(path, limit, id), null);
@@ -211,9 +216,9 @@ final class ServerClient {
    *
    * @param field the list's name in the answers
    * @param limit the limit, null for all
-   * @param each takes an item, as JSON
+   * @param each receives each item of the list, as JSON
    * @throws InputException if the server refused the request
-   * @throws ExitException if there was no answer, or none to rely on
+   * @throws ExitException if no answer came, or one that cannot be parsed
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -230,7 +235,9 @@ final class ServerClient {
   }
 
   /**
-   * Passes on the items of a page, and returns where the next page begins; empty for the last page.
+   * Passes each item of a page to a consumer.
+   *
+   * @return the value of {@code after} for the next page; empty after the last page
    */
   private String page(String answer, String field, Consumer<String> each) {
     String next = "";
@@ -264,8 +271,8 @@ final class ServerClient {
   }
 
   /**
-   * Puts the id into the query only if the path cannot hold it, since older servers know only the
-   * path.
+   * Returns the path for an id. The id is in the query only if a path cannot hold it, since older
+   * servers read the id only from the path.
    */
   private static String path(String path, String limit, String id) {
     String before = path + "/" + encoded(limit);
@@ -274,6 +281,17 @@ final class ServerClient {
 
   private static String encoded(String text) {
     return URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20");
+  }
+
+  /**
+   * Reads the metrics.
+   *
+   * @return in the text format of Prometheus
+   * @throws InputException if the server refused the request
+   * @throws ExitException if there was no answer
+   */
+  String metrics() {
+    return send("GET", "/metrics", null);
   }
 
   /** Sends a request, and returns the body of a good answer. */
@@ -306,8 +324,8 @@ final class ServerClient {
   }
 
   /**
-   * Returns the status once the whole body has arrived. The request's own time-out covers only the
-   * headers.
+   * Returns the status once the whole body has arrived. This needs a time-out of its own, since the
+   * request's time-out covers only the headers.
    */
   private int answer(HttpRequest request, ByteArrayOutputStream body)
       throws IOException, InterruptedException {
@@ -318,7 +336,7 @@ final class ServerClient {
     try {
       return answer.get(ANSWER_PATIENCE.toMillis(), TimeUnit.MILLISECONDS).statusCode();
     } catch (TimeoutException e) {
-      throw new HttpTimeoutException("the answer did not end");
+      throw new HttpTimeoutException("the answer was not complete in time");
     } catch (ExecutionException e) {
       throw e.getCause() instanceof IOException failure ? failure : new IOException(e.getCause());
     } finally {
@@ -331,7 +349,7 @@ final class ServerClient {
     try (JsonGenerator json = JSON.createGenerator(text)) {
       write(fields, json);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: a StringWriter does not throw
     }
     return text.toString();
   }
@@ -394,7 +412,8 @@ final class ServerClient {
   }
 
   /**
-   * Rewords a message about a field for the command line, where it is an option of the same name.
+   * Rewords a message about a field of the request, since the user typed that field as an option of
+   * the same name.
    */
   private static String asOption(@Nullable String field, String detail, Set<String> sent) {
     if (field == null || sent.contains("limit") || !sent.contains(field)) {
@@ -403,7 +422,7 @@ final class ServerClient {
     return detail.startsWith(field + ": ") ? "--" + detail : "--%s: %s".formatted(field, detail);
   }
 
-  /** Returns a text field of a problem, safe to print; null if there is none. */
+  /** Returns a text field of an RFC 9457 problem, safe to print; null if it has no such field. */
   private static @Nullable String field(String body, String wanted) {
     try (JsonParser parser = JSON.createParser(body)) {
       if (parser.nextToken() != JsonToken.START_OBJECT) {
@@ -422,7 +441,7 @@ final class ServerClient {
     return null;
   }
 
-  /** Returns all mistakes of a request with several, safe to print. */
+  /** Returns the list {@code errors} of a problem, safe to print; empty if it has none. */
   private static List<String> errors(String body) {
     List<String> errors = new ArrayList<>();
     try (JsonParser parser = JSON.createParser(body)) {
@@ -442,7 +461,7 @@ final class ServerClient {
     return errors;
   }
 
-  /** Returns what is unknown after a lost answer. */
+  /** Says what the server may have done before its answer was lost. */
   private static String lost(String method, String path) {
     if (method.equals("GET") || path.equals(pathOf(Act.CHECK))) {
       return "nothing was charged";
@@ -474,7 +493,7 @@ final class ServerClient {
           ? "connection refused; is the server running?"
           : "no connection (%s)".formatted(why);
     }
-    // In TLS 1.3, a client's certificate is refused after the client's side of the handshake.
+    // In TLS 1.3, the server refuses a certificate after the client has finished the handshake.
     return "https".equals(server.getScheme())
         ? "the server closed the connection (%s); it may not accept the certificate of --cert; %s"
             .formatted(e.getMessage(), lost)
@@ -482,7 +501,7 @@ final class ServerClient {
             .formatted(e.getMessage(), lost);
   }
 
-  /** Returns the message, which the JDK's client may leave to a cause. */
+  /** Returns the first message of the exception and its causes, since the JDK's may have none. */
   private static String message(IOException e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (cause.getMessage() != null) {
@@ -502,14 +521,14 @@ final class ServerClient {
   }
 
   /**
-   * Returns the reason: an alert comes from the server, about our certificate; the rest is about
-   * the server's.
+   * Returns why TLS failed. An alert from the server is about the client's certificate; other
+   * failures are about the server's certificate, or a server without TLS.
    */
   private static String reason(SSLException e) {
     String message = String.valueOf(e.getMessage());
     String advice = "";
     if (OF_CLIENT_CERTIFICATE.matcher(message).find()) {
-      advice = "; --cert FILE --key FILE show a certificate that the server accepts";
+      advice = "; give a certificate that the server accepts, with --cert FILE --key FILE";
     } else if (NO_TLS.matcher(message).find()) {
       advice = "; if the server has no TLS, use http://";
     } else if (message.contains(UNTRUSTED)) {

@@ -56,7 +56,7 @@ final class ServerClientOptions {
       description = "The key of that certificate, as PEM without a password.")
   private @Nullable Path key;
 
-  /** Returns an option that is set, for a message; null if none is. */
+  /** Returns the name of an option that was given, for a message; null if none was. */
   @Nullable String given() {
     return token != null
         ? TOKEN
@@ -97,7 +97,7 @@ final class ServerClientOptions {
             new SecureRandom());
         return context;
       } catch (GeneralSecurityException e) {
-        throw new IllegalStateException(e); // each Java has TLS
+        throw new IllegalStateException(e); // cannot happen: every JDK has TLS
       }
     }
   }

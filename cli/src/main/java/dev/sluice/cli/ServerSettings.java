@@ -19,7 +19,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Base classes of commands on the overrides and penalties of a running server. */
+/** The base classes of the commands on overrides and penalties of a running server. */
 final class ServerSettings {
 
   private ServerSettings() {}
@@ -54,7 +54,7 @@ final class ServerSettings {
       return json.isForPeople(console);
     }
 
-    /** Prints a setting in the wanted form; as JSON if it cannot be parsed. */
+    /** Prints a setting as JSON or as a sentence; as JSON if the answer cannot be parsed. */
     final void print(String answer) {
       SettingText setting = toPeople() ? SettingText.parse(answer) : null;
       if (setting == null) {
@@ -63,7 +63,7 @@ final class ServerSettings {
       }
       console.line(setting.text());
       if (!setting.warnings().isEmpty()) {
-        console.flush(); // before standard error
+        console.flush(); // the warnings on standard error come after it
         setting
             .warnings()
             .forEach(one -> console.err().println("warning: " + SafeText.printable(one)));
@@ -244,7 +244,7 @@ final class ServerSettings {
       try {
         return Quantities.brief(GoDuration.parse(field("period")));
       } catch (IllegalArgumentException e) {
-        return SafeText.printable(field("period")); // from a newer server
+        return SafeText.printable(field("period")); // a newer server may have another form
       }
     }
 

@@ -31,13 +31,13 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.ParseResult;
 
 /*
- * The command's options define all names: a flag without its hyphens is the key in a file, and in
- * capitals the name of the variable. So a new option works in all three at once.
+ * The command's options define all names: the flag --http is the key http in a file and the
+ * variable SLUICE_HTTP. So a new option works in all three places at once.
  *
  * Values of files and variables become arguments of the command line, which is then parsed again.
  * So one parser converts and checks every value, wherever it comes from. A default-value provider
- * of the library would not work: it replaces ${…} in a value, and it turns an option off that is on
- * in the file and also given as a flag.
+ * of picocli would not work: it replaces ${…} in a value, and a switch that is on in the file and
+ * is also given as a flag would be turned off.
  */
 /**
  * The settings of a command, each with its source: a flag, else an environment variable, else the
@@ -61,12 +61,12 @@ final class Settings {
           "SLUICE_OTLP_HEADERS",
           "SLUICE_TOKEN_KEY");
 
-  /** Variables of the launcher and of other commands. */
+  /** Variables that the launcher or other commands read, and this one ignores. */
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
-   * Variables that Kubernetes sets in each container for a service whose name starts with "sluice",
-   * and those that tests of Sluice set.
+   * Matches variables that are never settings: Kubernetes sets some in each container for a service
+   * whose name starts with "sluice", and Sluice's tests set others.
    */
   private static final Pattern FOREIGN =
       Pattern.compile(
@@ -119,7 +119,7 @@ final class Settings {
     return PREFIX + key(option).toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
-  /** Returns the key for the name of a variable, which may be any text. */
+  /** Returns the key of the option that a variable would set; the option may not exist. */
   static String keyOfVariable(String variable) {
     return variable.startsWith(PREFIX)
         ? variable.substring(PREFIX.length()).toLowerCase(Locale.ROOT).replace('_', '-')
@@ -139,7 +139,7 @@ final class Settings {
    * Collects the settings.
    *
    * @param flags the command line
-   * @param config the configuration file, null for the one that a variable names, or none
+   * @param config the configuration file; null for the file in SLUICE_CONFIG, if that is set
    * @param environment all variables of the process
    * @return the settings, without those that have a mistake
    */
@@ -213,7 +213,7 @@ final class Settings {
           Files.readString(file).lines().map(String::strip).filter(one -> !one.isEmpty()).toList();
       return !lines.isEmpty() && lines.stream().allMatch(one -> one.startsWith("#"));
     } catch (IOException e) {
-      return false; // reported by the code that reads it
+      return false; // the code that reads the file reports the mistake
     }
   }
 
@@ -239,7 +239,7 @@ final class Settings {
       return new Setting(option, inFile.texts(), inFile.place());
     }
     String usual = option.defaultValue();
-    if (usual == null || usual.startsWith("__")) { // the library's mark for no default
+    if (usual == null || usual.startsWith("__")) { // picocli's marker for "no default"
       return new Setting(option, isSwitch(option) ? List.of("false") : List.of(), DEFAULT);
     }
     return new Setting(option, List.of(usual), DEFAULT);
@@ -293,8 +293,9 @@ final class Settings {
   /**
    * Returns the default of an option that depends on other options.
    *
-   * @param key of an option that has no value
-   * @return the default; null for an option that is off, or has no effect without another one
+   * @param key the key of an option without a value
+   * @return the default as text; null if the option is off, or has no effect because another option
+   *     is not set
    */
   @Nullable String dependentDefault(String key) {
     return switch (key) {
@@ -330,7 +331,7 @@ final class Settings {
     return secrets;
   }
 
-  /** Whether the password for the address of an option is set elsewhere. */
+  /** Whether the password of the store or database in an option comes from a file or variable. */
   boolean passwordIsApart(String key) {
     return switch (key) {
       case "store" -> has("--store-password-file") || secrets.contains("SLUICE_STORE_PASSWORD");
@@ -409,7 +410,7 @@ final class Settings {
         String place = "%s:%s:%s".formatted(file, key.line(), key.column());
         List<String> texts = texts(option, entry.value(), problems);
         if (texts.isEmpty() && !option.isMultiValue()) {
-          continue; // already reported
+          continue; // the mistake was already reported
         }
         Value first = values.putIfAbsent(key.text(), new Value(texts, place));
         if (first != null) {

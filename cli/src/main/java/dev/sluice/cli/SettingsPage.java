@@ -30,8 +30,8 @@ final class SettingsPage {
   private SettingsPage() {}
 
   /**
-   * Returns the lines, sorted by name. Options that are not set are comments. So are defaults that
-   * depend on other options: as values of a file, they would no longer follow those options.
+   * Returns the lines, sorted by name. An option that is not set is a comment. So is a default that
+   * depends on other options: as a value in a file, it would no longer change with them.
    */
   static List<String> lines(Settings settings) {
     List<String[]> rows = new ArrayList<>();
@@ -78,9 +78,10 @@ final class SettingsPage {
   }
 
   /**
-   * Returns an address without passwords; only the scheme if it is not clear what is a password.
+   * Returns an address without passwords; only the scheme if a part of it may be a password.
    *
-   * @param passwordIsApart whether a login without a colon is a user; otherwise it is a password
+   * @param passwordIsApart whether the text before "@" is a user if it has no colon; otherwise it
+   *     may be a password
    */
   static String withoutSecrets(String value, boolean passwordIsApart) {
     Matcher address = ADDRESS.matcher(value);

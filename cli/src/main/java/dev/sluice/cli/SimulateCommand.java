@@ -74,7 +74,7 @@ final class SimulateCommand implements Callable<Integer> {
 
   private static final List<Algorithm> OF_THE_ESSAY =
       List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
-  private static final int USUAL_FILLS = 4; // shows three resets
+  private static final int USUAL_FILLS = 4; // a run this long shows three resets of fixed windows
 
   private final Console console;
 
@@ -176,7 +176,7 @@ final class SimulateCommand implements Callable<Integer> {
     return subjects.stream().distinct().toList();
   }
 
-  /** Several limits are compared with each other, so each needs only the product's algorithm. */
+  /** Returns the algorithms to run; if several limits are compared, only Sluice's by default. */
   private List<Algorithm> kinds(int limitCount) {
     if (algorithms.isEmpty()) {
       return limitCount > 1 ? List.of(Algorithm.GCRA) : OF_THE_ESSAY;
@@ -236,7 +236,7 @@ final class SimulateCommand implements Callable<Integer> {
     return outcomes;
   }
 
-  /** Runs work of the lab, whose messages use the names of the options. */
+  /** Runs a call of the lab module, and reports its exception as wrong input for an option. */
   private static <T> T orRefused(String option, Supplier<T> work) {
     try {
       return work.get();
@@ -245,7 +245,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** Requires that a page can be written, before a long run. */
+  /** Requires that the report can be written, so that a long run is not lost. */
   static void requireWritable(Path file) {
     Path folder = file.toAbsolutePath().getParent();
     if (Files.isDirectory(file)) {
@@ -268,7 +268,7 @@ final class SimulateCommand implements Callable<Integer> {
     console.err().println("report: " + file);
   }
 
-  /** Returns the command for a shell. */
+  /** Returns this command as text that a shell can run again. */
   private String asTyped() {
     return spec.root().commandLine().getParseResult().originalArgs().stream()
         .map(
@@ -276,7 +276,7 @@ final class SimulateCommand implements Callable<Integer> {
         .collect(Collectors.joining(" ", "sluice ", ""));
   }
 
-  /** For help and completion. */
+  /** The names of the algorithms, for help and completion. */
   private static final class Names implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
@@ -284,7 +284,7 @@ final class SimulateCommand implements Callable<Integer> {
     }
   }
 
-  /** For completion. */
+  /** The kinds of traffic, for completion. */
   private static final class Kinds implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
@@ -314,7 +314,7 @@ final class SimulateCommand implements Callable<Integer> {
         description = "When it does not run: 1h+30m is half an hour, from the first hour on.")
     private List<String> stalls = List.of();
 
-    /** Refuses these options without the only algorithm that has such a process. */
+    /** Refuses these options if no leaky bucket is simulated. */
     void requireLeakyBucket(boolean isThere) {
       if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
         throw new InputException(
@@ -395,7 +395,7 @@ final class SimulateCommand implements Callable<Integer> {
       return texts.stream().map(text -> quota(text, known)).toList();
     }
 
-    /** Refuses a limit file if no limit is taken from it. */
+    /** Refuses {@code --limits} and {@code --names} if no {@code --limit} is a name. */
     private void requireNoFileForNothing(boolean named) {
       if (file != null && !named) {
         throw new InputException(
@@ -472,7 +472,7 @@ final class SimulateCommand implements Callable<Integer> {
       this.err = err;
       this.watched = watched;
       this.ticker = ticker;
-      // As if drawn a moment ahead: the first line comes when patience is at an end.
+      // Makes the first call of at() that prints come only after PATIENCE_NANOS.
       this.drawnNanos = ticker.getAsLong() + PATIENCE_NANOS - BETWEEN_NANOS;
     }
 

@@ -35,8 +35,9 @@ final class StorageOptions {
       paramLabel = "STORE",
       defaultValue = Stores.MEMORY,
       description =
-          "The store of the buckets: memory (if not given), or redis://host:port/db. Its options,"
-              + " such as ?timeout=200ms, are in docs/stores.md.")
+          "The store of the buckets: memory (if not given), redis://host:port/db or"
+              + " postgresql://host/db. Its options, such as ?timeout=200ms, are in"
+              + " docs/stores.md.")
   private String store = Stores.MEMORY;
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
@@ -101,7 +102,7 @@ final class StorageOptions {
   }
 
   /**
-   * Returns checks of single values, which throw for a wrong one and read no file.
+   * Returns the checks of these options. Each throws for a wrong value, and reads no file.
    *
    * @param environment all variables of the process
    */
@@ -119,7 +120,7 @@ final class StorageOptions {
     return passwords.access(store);
   }
 
-  /** Returns the key of reservation tokens; a random one if none is given. */
+  /** Returns the key that signs reservation tokens; a random one if none is given. */
   TokenKey tokenKey() {
     String secret = InputFiles.secret(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
     try {
@@ -149,7 +150,7 @@ final class StorageOptions {
     return new ServerConfig.Snapshot(snapshot, every);
   }
 
-  /** The limits that are named, which should not be missing. */
+  /** Returns the limits that options name, as required limits. */
   List<Requirement> requirements(MissingDefault onMissing) {
     return onFailure.stream()
         .filter(option -> option.indexOf('=') > 0)
@@ -166,9 +167,9 @@ final class StorageOptions {
   }
 
   /**
-   * The rules by limit; that of all others has the empty name.
+   * Returns the failure rules by the limit's name; the empty name stands for all other limits.
    *
-   * @throws InputException if one is none, or stands there twice
+   * @throws InputException if a rule is not valid, or a limit has two rules
    */
   private Map<String, FailureRule> rules() {
     Map<String, FailureRule> rules = new LinkedHashMap<>();

@@ -17,7 +17,7 @@ final class StorePasswordOptions {
   private static final String STORE_VARIABLE = "SLUICE_STORE_PASSWORD";
   private static final String SENTINEL_VARIABLE = "SLUICE_SENTINEL_PASSWORD";
 
-  /** In place of the password in a file that is not read. */
+  /** Stands for the password in a file that a check must not read. */
   private static final String UNREAD = "unread";
 
   @Option(
@@ -37,7 +37,7 @@ final class StorePasswordOptions {
     return store == null && sentinel == null;
   }
 
-  /** The address, with the passwords for it. */
+  /** Returns the store's address with the passwords from files and variables. */
   StoreAccess access(String address) {
     return access(
         address,
@@ -46,7 +46,7 @@ final class StorePasswordOptions {
   }
 
   /**
-   * Requires an address and passwords that fit together, without a look at any file.
+   * Requires that address and passwords fit together. Reads no file.
    *
    * @param environment all variables of the process
    */
@@ -84,7 +84,10 @@ final class StorePasswordOptions {
     return password == null || password.isEmpty() ? null : password;
   }
 
-  /** A variable may be there for another command; an option is meant for this one. */
+  /**
+   * Refuses an option whose password the store does not use. A variable is not refused, since it
+   * may be set for another command.
+   */
   private static void refuse(String option, @Nullable Path file, boolean useless, String address) {
     if (file != null && useless) {
       throw new InputException(

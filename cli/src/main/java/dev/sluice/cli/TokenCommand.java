@@ -12,7 +12,7 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** {@code sluice token}: what can be done with tokens. */
+/** {@code sluice token}: the group of commands on tokens. */
 @Command(
     name = "token",
     description = {
@@ -38,7 +38,7 @@ final class TokenCommand implements Runnable {
     throw UsageErrors.commandMissing(spec);
   }
 
-  /** {@code sluice token new}: a fresh token. */
+  /** {@code sluice token new}: makes a new token. */
   @Command(
       name = "new",
       description = {
@@ -107,7 +107,7 @@ final class TokenCommand implements Runnable {
       if (!limits.isEmpty()) {
         console.err().printf("    limits: [\"%s\"]%n", String.join("\", \"", limits));
       }
-      // Last, as it must not be missing: an entry that was cut is a mistake, and grants nothing.
+      // The roles come last: if the user copies only a part, the entry is a mistake, not a grant.
       console.err().printf("    roles: [%s]%n", String.join(", ", roles));
       return Exit.DONE;
     }

@@ -19,12 +19,12 @@ import picocli.CommandLine.OverwrittenOptionException;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.UnmatchedArgumentException;
 
-/** The messages for mistakes on the command line, instead of the library's own. Stateless. */
+/** The messages for mistakes on the command line, instead of those of picocli. Stateless. */
 final class UsageErrors {
 
   private UsageErrors() {}
 
-  /** Thrown by a command that is not complete without one of its subcommands. */
+  /** Returns the exception for a command that was called without one of its subcommands. */
   static ParameterException commandMissing(CommandSpec command) {
     return mistake(
         command, command.qualifiedName() + " needs one of " + String.join(", ", names(command)));
@@ -42,7 +42,7 @@ final class UsageErrors {
         .toList();
   }
 
-  /** A mistake whose message is shown as it is. */
+  /** An exception whose message is shown unchanged. */
   private static final class OwnWords extends ParameterException {
 
     private static final long serialVersionUID = 1;
@@ -52,7 +52,7 @@ final class UsageErrors {
     }
   }
 
-  /** Says what was found and what was expected, on one line. */
+  /** Returns the message for a mistake, on one line. */
   static String of(ParameterException e) {
     CommandSpec command = e.getCommandLine().getCommandSpec();
     if (e instanceof UnmatchedArgumentException unmatched && !unmatched.getUnmatched().isEmpty()) {
@@ -104,8 +104,8 @@ final class UsageErrors {
   }
 
   /**
-   * Returns the first unknown option; null if there is none. The library would instead report what
-   * is missing, perhaps because of the misspelling.
+   * Returns the first unknown option; null if there is none. picocli would instead report a missing
+   * option, which may only be misspelled.
    */
   private static @Nullable String unknownOption(CommandSpec command) {
     boolean isValue = false;
@@ -122,7 +122,7 @@ final class UsageErrors {
     return null;
   }
 
-  /** The library's message has the options that were found, in its own words. */
+  /** Returns the message for options that exclude each other; picocli's message names them. */
   private static String exclusive(String message, CommandSpec command) {
     for (ArgGroupSpec group : command.argGroups()) {
       List<ArgSpec> found =
@@ -148,7 +148,7 @@ final class UsageErrors {
     if (first.isOption() && isWithoutValue(first, command)) {
       return "%s: the value is missing, expected %s".formatted(name(first), first.paramLabel());
     }
-    // The library names the first missing argument only; those behind it are missing too.
+    // picocli names only the first missing argument; all later ones are missing too.
     String labels =
         first.isOption()
             ? labels(missing.stream())
@@ -156,7 +156,7 @@ final class UsageErrors {
     return "%s needs %s".formatted(command.qualifiedName(), labels);
   }
 
-  /** Whether the option stands there as the last word, or with an option behind it. */
+  /** Whether an option was given without a value: as the last word, or before another option. */
   private static boolean isWithoutValue(ArgSpec option, CommandSpec command) {
     List<String> words = command.root().commandLine().getParseResult().originalArgs();
     List<String> names = Arrays.asList(((OptionSpec) option).names());
@@ -217,12 +217,12 @@ final class UsageErrors {
     return argument instanceof OptionSpec option ? option.longestName() : argument.paramLabel();
   }
 
-  /** Quoted, and without what may be a password: a word in the wrong place may be an address. */
+  /** Quotes a word. Hides a password, since a misplaced word may be an address with one. */
   private static String shown(String word) {
     return SafeText.quote(word.replaceAll("(?s)//.*@", "//…@"));
   }
 
-  /** Where more is to be read. */
+  /** Returns the line that points to the command's help. */
   static String advice(CommandLine command) {
     return "Try: %s --help".formatted(command.getCommandSpec().qualifiedName());
   }

@@ -10,12 +10,8 @@ import dev.sluice.limit.Limits;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.Replay.Step;
 import dev.sluice.replay.ReplayResult;
-import java.io.InputStream;
-import java.nio.file.Path;
-import java.time.DateTimeException;
 import java.time.Instant;
 import java.time.LocalDateTime;
-import java.time.OffsetDateTime;
 import java.time.ZoneId;
 import java.time.format.DateTimeFormatter;
 import java.util.ArrayDeque;
@@ -99,17 +95,14 @@ final class WhyCommand implements Callable<Integer> {
   @Override
   public Integer call() {
     if (files.limits() == null) {
-      throw new InputException("the option --limits FILE is missing: the limits to decide by");
+      throw new InputException(
+          "the option --limits FILE is missing: it has the limits by which the requests are decided");
     }
-    long until = at == null ? Long.MAX_VALUE : nanos(at);
+    long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
     Limits limits = log.limits(files);
-    Quota quota = quota(limits);
-    List<LogOptions.Source> sources = new ArrayList<>();
-    for (String name : logs) {
-      InputStream in = name.equals("-") ? console.in() : InputFiles.open(Path.of(name));
-      sources.add(new LogOptions.Source(name, in));
-    }
-    Replay.Builder replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
+    Quota quota = quota(limits, limit, id);
+    List<LogOptions.Source> sources = LogOptions.sources(logs, console);
+    Replay replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
     ReplayResult result = log.run(replay, format, sources, console);
     if (charged == 0) {
       console.line(
@@ -131,7 +124,8 @@ final class WhyCommand implements Callable<Integer> {
         .formatted(quota.count(), Quantities.brief(quota.period()), quota.burst());
   }
 
-  private Quota quota(Limits limits) {
+  /** The quota of an id, which must be limited. */
+  static Quota quota(Limits limits, String limit, String id) {
     try {
       LimitName name = limits.configured(limit);
       String canonical = name.id().canonical(id, Strictness.LENIENT);
@@ -146,7 +140,7 @@ final class WhyCommand implements Callable<Integer> {
     }
   }
 
-  /** Keeps the last requests up to the time, or up to the last denial, and a few after it. */
+  /** Keeps the last requests up to {@code --at} or the last denial, and a few after it. */
   private void take(Step step, long until) {
     charged++;
     denied += step.denied() ? 1 : 0;
@@ -184,20 +178,5 @@ final class WhyCommand implements Callable<Integer> {
         what,
         step.status() < 0 ? "" : ", answered " + step.status(),
         SafeText.printable(step.request()));
-  }
-
-  private long nanos(String text) {
-    try {
-      Instant instant =
-          text.matches(".*T.*(Z|[+-][0-9:]+)")
-              ? OffsetDateTime.parse(text).toInstant()
-              : LocalDateTime.parse(text).atZone(log.zone()).toInstant();
-      return Math.addExact(
-          Math.multiplyExact(instant.getEpochSecond(), 1_000_000_000L), instant.getNano());
-    } catch (DateTimeException | ArithmeticException e) {
-      throw new InputException(
-          "--at: found %s, expected a time such as 2026-11-26T10:31:00Z"
-              .formatted(SafeText.quote(text)));
-    }
   }
 }

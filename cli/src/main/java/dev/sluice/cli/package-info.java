@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The command {@code sluice}: arguments in, text and an exit code out. Thin. */
+/** The command {@code sluice}, which turns arguments into calls of the other modules. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.cli;

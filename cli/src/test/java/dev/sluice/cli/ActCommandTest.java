@@ -76,6 +76,25 @@ final class ActCommandTest {
     }
   }
 
+  @Test
+  void spendUpTo_takesWhatIsThere() throws IOException {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      String store = redis.uri() + "?timeout=10s";
+      String[] act = {"spend", "NewOrdersPerAccount", "17", "--cost", "9", "--up-to"};
+      Cli took = run(store, act);
+      assertThat(took.code()).isZero();
+      assertThat(took.out()).startsWith("{\"taken\":3,\"allowed\":true,");
+      Cli none = run(store, act);
+      assertThat(none.code()).isEqualTo(Exit.NO);
+      assertThat(none.out()).startsWith("{\"taken\":0,\"allowed\":false,");
+    }
+    String nobody = "redis://127.0.0.1:1";
+    assertThat(run(nobody, "spend", "NewOrdersPerAccount", "17", "--up-to").err())
+        .contains("--up-to requires --cost, the most tokens to spend");
+    assertThat(run(nobody, "check", "NewOrdersPerAccount", "17", "--cost", "2", "--up-to").err())
+        .contains("--up-to is for sluice spend");
+  }
+
   /** Each run is a process of its own: a debt forgiven by each would be tokens without bound. */
   @Test
   void spend_underASmallerTolerance_forgivesNoDebt() throws IOException {
@@ -622,7 +641,7 @@ final class ActCommandTest {
             "17",
             "--store-password-file",
             pipe.toString());
-    assertThat(run.err()).contains("the file does not answer (given up after 2 s)");
+    assertThat(run.err()).contains("could not be opened within 2 s");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 }

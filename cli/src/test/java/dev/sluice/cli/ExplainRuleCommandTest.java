@@ -156,7 +156,12 @@ final class ExplainRuleCommandTest {
   @Test
   void methodThatARequestAsksFor_isExplainedToo() throws IOException {
     rules = rulesForPaths();
-    Cli run = explain("post", "//x/y", "--client", "192.0.2.7", "--header", "X-HTTP-Method: put");
+    String[] put = {"post", "//x/y", "--client", "192.0.2.7", "--header", "X-HTTP-Method: put"};
+    assertThat(explain(put).out())
+        .as("no rule uses the method")
+        .startsWith("the path can be read in 2 ways: ");
+    Files.writeString(Path.of(rules), "rules:\n  - {path: /x, methods: PUT, unlimited: true}\n");
+    Cli run = explain(put);
     assertThat(run.out())
         .startsWith("the request can be read in 4 ways: ")
         .contains("read as POST /x/y:\n", "read as PUT /x/y:\n", "read as PUT /y:\n");
@@ -227,7 +232,7 @@ final class ExplainRuleCommandTest {
     Cli tooMuch = explain("GET", "/tried", "--header", "X-Cost: 11");
     assertThat(tooMuch.out())
         .endsWith(
-            ": this rule\n  ApiCallsPerKey in shadow, left out:"
+            ": this rule\n  ApiCallsPerKey in shadow, not charged:"
                 + " cost 11 exceeds the burst (10) of ApiCallsPerKey\n");
     assertThat(tooMuch.code()).isEqualTo(Exit.DONE);
     assertThat(explain("GET", "/tried", "--header", "X-Cost: 10").out())
@@ -238,7 +243,7 @@ final class ExplainRuleCommandTest {
             explain("GET", "/both", "--header", "X-Address: lol"),
             explain("--domain", "edge", "--entry", "both=lol"))) {
       assertThat(noId.out())
-          .contains(": this rule\n  LoginsPerIPAddress in shadow, left out: ")
+          .contains(": this rule\n  LoginsPerIPAddress in shadow, not charged: ")
           .contains("lol")
           .endsWith("\n  ApiCallsPerKey both (bucket 104:both), cost 1: burst 10, then 5 per 1m\n");
       assertThat(noId.code()).isEqualTo(Exit.DONE);

@@ -49,7 +49,8 @@ final class LintCommandTest {
         .isEqualTo(
             now
                 + ":1:1: warning: the bucket keys of Own change from \"1007:…\" to \"Own:…\": all its"
-                + " buckets become full once\n");
+                + " buckets become full once, and its overrides and penalties in a PostgreSQL table"
+                + " do not apply until they are set again\n");
     assertThat(Cli.run("lint", old, "--against", old).out()).isEmpty();
     Cli broken = Cli.run("lint", now, "--against", write("broken.yml", "Own: {id: string}\n"));
     assertThat(broken.out() + broken.err()).contains("broken.yml:1:1: the field burst is missing");
@@ -173,7 +174,7 @@ final class LintCommandTest {
     assertThat(unknown.out()).contains("found the name \"WidgetsPerUser\"");
     Cli twice = Cli.run("lint", defaults, "--limits", defaults);
     assertThat(twice.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(twice.err()).contains("found two files of defaults", "one by one");
+    assertThat(twice.err()).contains("found two files with defaults", "one by one");
     assertThat(Cli.run("lint", folder + "/nope.yml").err()).contains("there is no such file");
   }
 
@@ -194,7 +195,7 @@ final class LintCommandTest {
     assertThat(given.code()).isEqualTo(Exit.NO);
     assertThat(Cli.run("lint", "--limits", limits, "--rules", rules).out()).isEqualTo(found);
     assertThat(Cli.run("lint", rules).err()).contains("--rules requires --limits FILE");
-    assertThat(Cli.run("lint", limits, rules, rules).err()).contains("two files of rules");
+    assertThat(Cli.run("lint", limits, rules, rules).err()).contains("two files with rules");
   }
 
   private static final String ONE_FILE =

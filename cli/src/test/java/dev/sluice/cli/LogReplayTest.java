@@ -143,12 +143,12 @@ final class LogReplayTest {
         "--count=Logins={ip} | Logins",
         "--count=LoginsPerClient={ipp} | {ip",
         "--count=LoginsPerClient={ip} --format=haproxy --strict | access.log:1: ",
-        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | access.log:1: this is no line of",
+        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | which is not a line of the format haproxy: it has no accept_date",
         "--count=LoginsPerClient={ip} --cost-field=tokns | \"tokns\"",
         "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts of LoginsPerClient",
         "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
         "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
-        "--count=LoginsPerClient={ip} --store=redis://localhost | --store: "
+        "--count=LoginsPerClient={ip} --store=redis://localhost | --store is only for a trace"
       })
   void misuse_isRefused(String options, String message) {
     List<String> all = new ArrayList<>(List.of(options.split(" ", -1)));
@@ -195,6 +195,129 @@ final class LogReplayTest {
     Cli run = replay("--count", "LoginsPerClient={ip}", packed.toString());
     assertThat(run.err()).contains("cut.gz");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
+  void watchedBucket_isOnThePage() throws IOException {
+    Path page = folder.resolve("r.html");
+    String count = "--count=LoginsPerClient={ip}";
+    String watch = "--watch=LoginsPerClient=203.0.113.7";
+    Cli run = replay(count, watch, "--ids", "mask", "--report", page.toString(), log);
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+    assertThat(Files.readString(page))
+        .contains(
+            "Tokens in LoginsPerClient of 203.0.113.x", "5 requests charged to the bucket, 3");
+    assertThat(replay(count, watch, log).err()).contains("--watch requires --report FILE");
+    assertThat(replay(count, "--watch=x", "--report", page.toString(), log).err())
+        .contains("--watch: found \"x\", expected LIMIT=ID");
+    assertThat(replay(count, "--watch=LoginsPerClient=x", "--report", page.toString(), log).code())
+        .isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
+  void shards_areMerged() throws IOException {
+    String candidate = write("candidate.yml", LIMITS.replace("burst: 2", "burst: 1"));
+    String count = "--count=LoginsPerClient={ip}";
+    List<String> args = new ArrayList<>(List.of("replay", "--merge"));
+    for (int i = 1; i <= 3; i++) {
+      Cli shard = replay(count, "--json", "--against", candidate, "--shard", i + "/3", log);
+      assertThat(shard.err()).isEmpty();
+      args.add(write(i + ".json", shard.out()));
+    }
+    Cli whole = replay(count, "--against", candidate, log);
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .isEqualTo(whole.out().replace("candidate.yml", "the candidate"));
+    args.add("--json");
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .isEqualTo(replay(count, "--json", "--against", candidate, log).out());
+    args.addAll(List.of("--fail-if", "newly-denied-requests > 0"));
+    assertThat(Cli.run(args.toArray(String[]::new)).code()).isEqualTo(Exit.NO);
+
+    Cli one = Cli.run("replay", "--merge", args.get(2), args.get(3));
+    assertThat(one.err()).contains("--merge: the shard 3 of 3 is missing");
+    assertThat(one.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(Cli.run("replay", "--merge", "--limits", limits, args.get(2)).err())
+        .contains("--merge: found options that read logs");
+    assertThat(replay(count, "--shard", "4/3", log).err()).contains("--shard: found \"4/3\"");
+  }
+
+  @Test
+  void fit_printsALimit_thatIsACandidate() throws IOException {
+    Cli run = fit("--never-deny", "50%", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out())
+        .startsWith("# 10 lines, 2026-11-26 10:00:00 to 10:02:44 +0100, 2 clients\n")
+        .contains("# Each of these quotas never denies 50 % of the 2 clients of LoginsPerClient:")
+        .containsPattern("#  +2 +1 +1 +3 +<- chosen\n")
+        .endsWith("limits:\n  LoginsPerClient: {burst: 1, count: 2, period: 1m}\n");
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+
+    String candidate = write("candidate.yml", run.out()); // without the section of names
+    Cli replayed = replay("--count", "LoginsPerClient={ip}", "--against", candidate, log);
+    assertThat(replayed.out()).contains("+1, as many clients");
+
+    Cli all = fit("--never-deny", "100 %", "--prefer", "burst", "--rates", "10,20,60", log);
+    assertThat(all.out()).endsWith("{burst: 1, count: 60, period: 1m}\n");
+    Cli attacked =
+        fit("--attack", "2026-11-26T10:00..2026-11-26T10:00:04", "--zone", "+01:00", log);
+    assertThat(attacked.out())
+        .contains(
+            "# Requests of the attack do not count for that. 1 heavy client sent half of them.")
+        .endsWith("{burst: 1, count: 2, period: 1m}\n");
+  }
+
+  @Test
+  void fit_takesCostsFromRules_andLeavesOutClientsWithAnOverride() throws IOException {
+    String rules =
+        write(
+            "rules.yml",
+            "rules:\n  - path: /login\n    limits: [{limit: LoginsPerClient, id: '{ip}', cost: 2}]\n");
+    String overrides =
+        write(
+            "overrides.yml",
+            "- LoginsPerClient:\n    burst: 9\n    count: 9\n    period: 1m\n    ids: [203.0.113.7]\n");
+    List<String> args =
+        List.of("fit", "--limits", limits, "--limit=LoginsPerClient", "--rules", rules, log);
+    assertThat(Cli.run(args.toArray(String[]::new)).out())
+        .contains("the 2 clients of LoginsPerClient")
+        .endsWith("{burst: 10, count: 1, period: 1m}\n");
+    List<String> more = new ArrayList<>(args);
+    more.addAll(List.of("--overrides", overrides));
+    assertThat(Cli.run(more.toArray(String[]::new)).out())
+        .contains("the 1 client of LoginsPerClient")
+        .endsWith("{burst: 2, count: 5, period: 1m}\n");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "--never-deny=99.9 | --never-deny: found \"99.9\", expected a percentage",
+        "--never-deny=0% | --never-deny: found",
+        "--never-deny=101% | --never-deny: found",
+        "--prefer=small | --prefer: found \"small\", expected worst, burst, rate or strict",
+        "--attack=x | --attack: found \"x\", expected FROM..TO",
+        "--attack=2026-11-26T10:00..x | --attack: found \"x\", expected a time",
+        "--attack=2026-11-26T10:00..2026-11-26T09:00 | whose end is not after its beginning",
+        "--attack=2000-01-01T00:00..2100-01-01T00:00 | no request is charged to LoginsPerClient outside",
+        "--rates=0 | --rates: found 0, expected a whole number > 0",
+        "--limit=Logins | --limit: ",
+        "--skip-status=200 | no request is charged to LoginsPerClient",
+      })
+  void mistakesInTheOptionsOfFit_areRefused(String option, String message) {
+    Cli run = fit(option, log);
+    assertThat(run.err()).contains(message);
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  private Cli fit(String... args) {
+    List<String> all = new ArrayList<>(List.of("fit", "--limits", limits));
+    if (!String.join(" ", args).contains("--limit=")) {
+      all.addAll(List.of("--limit", "LoginsPerClient"));
+    }
+    all.addAll(List.of("--count", "LoginsPerClient={ip}"));
+    all.addAll(List.of(args));
+    return Cli.run(all.toArray(String[]::new));
   }
 
   @Test

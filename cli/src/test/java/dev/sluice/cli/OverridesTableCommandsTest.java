@@ -41,7 +41,7 @@ final class OverridesTableCommandsTest {
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(add("CertificatesPerDomain", "example.com").err())
-        .isEqualTo("written again 5:example.com, which is disabled: see sluice overrides enable\n");
+        .isEqualTo("replaced 5:example.com, which is disabled: see sluice overrides enable\n");
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(on("enable", "CertificatesPerDomain", "EXAMPLE.com").code()).isEqualTo(Exit.DONE);
@@ -58,6 +58,25 @@ final class OverridesTableCommandsTest {
     assertThat(add("ExportsPerUser", "42", of).err()).isEqualTo("added ExportsPerUser:42\n");
     assertThat(Cli.run("overrides", "dump", "--db", db, of[0], of[1]))
         .isEqualTo(new Cli(Exit.DONE, HEADER + "ExportsPerUser,42,600,300,3h0m0s,\n", ""));
+  }
+
+  /** The checks of the table before limits without a number. */
+  @Test
+  void limitWithoutANumber_inATableOfAnOlderVersion_saysWhatToDo() throws Exception {
+    try (var connection =
+            DriverManager.getConnection("jdbc:" + db.replace("postgres@", ""), "postgres", "");
+        var statement = connection.createStatement()) {
+      statement.execute("ALTER TABLE rate_limit_overrides ADD CHECK (limit_number > 0)");
+    }
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            "ExportsPerUser: {id: string, burst: 10, count: 10, period: 1m}\n");
+    Cli run = add("ExportsPerUser", "42", "--limits", limits.toString());
+    assertThat(run.code()).isEqualTo(Exit.UNREACHABLE);
+    assertThat(run.err())
+        .startsWith("sluice: database error: ")
+        .endsWith("; bring the table up to date with: sluice overrides migrate --db URL\n");
   }
 
   @Test
@@ -101,12 +120,12 @@ final class OverridesTableCommandsTest {
             - CertificatesPerFQDNSet: {burst: 4, count: 4, period: 168h, ids: ["b.example.com,a.example.com"]}
             """);
     Cli run = Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db);
-    assertThat(run).isEqualTo(new Cli(Exit.DONE, "", "4 added, 0 that were there written again\n"));
+    assertThat(run).isEqualTo(new Cli(Exit.DONE, "", "4 added, 0 replaced\n"));
     assertThat(dump().out())
         .isEqualTo(Cli.run("overrides", "dump", "--overrides", file.toString()).out())
         .contains("NewOrdersPerAccount,87654321,600,300,3h0m0s,Foo");
     assertThat(Cli.run("overrides", "import", "--overrides", file.toString(), "--db", db).err())
-        .isEqualTo("0 added, 4 that were there written again\n");
+        .isEqualTo("0 added, 4 replaced\n");
   }
 
   @Test
@@ -133,7 +152,7 @@ final class OverridesTableCommandsTest {
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.err())
         .contains("overrides.yml:1:", "warning: found \"www.example.com\", which no request")
-        .endsWith("1 added, 1 that were there written again, of which 1 disabled\n");
+        .endsWith("1 added, 1 replaced, of which 1 disabled\n");
   }
 
   @Test

@@ -261,8 +261,8 @@ final class SettingsTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--resp 127.0.0.1:8080 | --resp: found port 8080, which --http has already; give each door",
-        "--http :9090 --resp :6380 --grpc 0.0.0.0:6380 | --grpc: found port 6380, which --resp has",
+        "--resp 127.0.0.1:8080 | --resp: found port 8080, which --http uses already; give each door",
+        "--http :9090 --resp :6380 --grpc 0.0.0.0:6380 | --grpc: found port 6380, which --resp uses already",
         "--overrides-interval 5s | --overrides-interval requires --overrides-db URL",
         "--otlp collector:4318 | --otlp: found collector:4318, expected a URL such as",
         "--otlp http://c:4318 --otlp-traced 2 | --otlp-traced: found \"2\", expected a number from 0",
@@ -336,7 +336,7 @@ final class SettingsTest {
             "--near-limit: found \"2\", expected a share from 0 to 1, such as 0.8",
             "--rls-header-names: found \"A,B,a\", expected three different names");
     Cli others = Cli.run("serve", "--rls-headers", "ietf", "--rls-header-names", "A,B,C");
-    assertThat(others.err()).contains("expected --rls-headers legacy, whose headers it renames");
+    assertThat(others.err()).contains("requires --rls-headers legacy, whose headers it renames");
   }
 
   /** Kubernetes tells each container of the services around it in variables like these. */
@@ -383,7 +383,7 @@ final class SettingsTest {
     assertThat(several.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(several.out()).containsPattern("(?m)^resp: \":81\" +# --resp$");
     assertThat(several.err())
-        .contains("--resp: found port 81, which --http has already")
+        .contains("--resp: found port 81, which --http uses already")
         .contains("--override-store and --overrides-db both keep overrides");
   }
 
@@ -422,7 +422,7 @@ final class SettingsTest {
         .containsExactly(
             file + ":1:1: unknown option \"tokens-file\"; did you mean \"tokens\"?",
             file + ":2:1: unknown option \"store-password\"; did you mean \"store-password-file\"?",
-            file + ":3:1: unknown option (not shown, as the file may be another one)");
+            file + ":3:1: unknown option (not shown, because this may be the wrong file)");
   }
 
   @Test

@@ -259,7 +259,7 @@ public interface IdFormat {
     }
   }
 
-  /** The id formats that a names file may use, by name. Immutable. */
+  /** The id formats that files may use, by name. Immutable. */
   final class Registry {
 
     private static final String RANGE = "ipv6RangeCIDR";
@@ -302,8 +302,8 @@ public interface IdFormat {
     }
 
     /**
-     * Reads a format as a names file writes it: a name, {@code ipv6RangeCIDR/56} for a mask other
-     * than /48, or several joined with ":".
+     * Reads a format as files write it: a name, {@code ipv6RangeCIDR/56} for a mask other than /48,
+     * or several joined with ":".
      *
      * @param text the format's name
      * @return the format

@@ -20,12 +20,15 @@ import org.jspecify.annotations.Nullable;
  * The declaration of a limit: its name, perhaps a number, the format of its ids, and the message
  * for denied clients.
  *
- * <p>The bucket keys of a limit begin with its number, or with its name if it has no number. A
- * limit whose number or name changes has new buckets, which are all full.
+ * <p>The bucket keys of a limit begin with its number, or with its name if it has no number. If
+ * that number or name changes, the limit has new buckets, which are all full.
  *
  * <p>Immutable and thread-safe. Two names are equal if number and name are.
  */
 public final class LimitName {
+
+  /** The start of the bucket keys of trials, before the key of the bucket on trial. */
+  private static final String START_OF_TRIALS = "shadow-";
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");
   private static final Pattern PLACEHOLDER = Pattern.compile("\\{([^{}]*)}");
@@ -70,7 +73,8 @@ public final class LimitName {
    * Returns a builder for the name of a limit without a number: its bucket keys begin with the
    * name.
    *
-   * @param name a letter, then up to 99 letters, digits, "_", "." or "-"; must never change
+   * @param name a letter, then up to 99 letters, digits, "_", "." or "-"; must never change, and
+   *     must not begin with {@code shadow-}
    * @return a builder
    * @throws IllegalArgumentException for a name that breaks these rules
    */
@@ -360,6 +364,11 @@ public final class LimitName {
         throw new IllegalArgumentException(
             "name: found %s, expected a letter, then up to 99 letters, digits, \"_\", \".\" or \"-\""
                 .formatted(SafeText.quote(name)));
+      }
+      if (number == 0 && name.startsWith(START_OF_TRIALS)) {
+        throw new IllegalArgumentException(
+            "name: found %s, but the buckets of trials begin with \"%s\"; give the limit a number, or choose another name"
+                .formatted(SafeText.quote(name), START_OF_TRIALS));
       }
       this.number = number;
       this.name = name;

@@ -58,6 +58,18 @@ class LimitNameTest {
         .isNotEqualTo(LimitName.builder(7, "PerUser").build());
   }
 
+  /** The keys of trials begin so: the bucket of a trial of X would be that of shadow-X. */
+  @Test
+  void builder_nameWithoutNumberThatBeginsLikeATrialsBucket_isRefused() {
+    assertThatThrownBy(() -> LimitName.builder("shadow-Calls"))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "name: found \"shadow-Calls\", but the buckets of trials begin with \"shadow-\";"
+                + " give the limit a number, or choose another name");
+    assertThat(LimitName.builder(7, "shadow-Calls").build().bucketKey("a")).isEqualTo("7:a");
+    assertThat(LimitName.builder("shadow").build().bucketKey("a")).isEqualTo("shadow:a");
+  }
+
   @Test
   void message_unknownPlaceholder_isRefused() {
     for (String template : List.of("{brust}", "{}", "{id.0}", "{id.10}", "{ id }")) {

@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
-/** One of the four applications in a process of its own, asked as a proxy would ask it. */
+/** One of the applications in a process of its own, asked as a proxy would ask it. */
 final class Application implements AutoCloseable {
 
   /** Longer than a login may take; for an answer that never comes. */

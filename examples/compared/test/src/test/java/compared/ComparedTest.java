@@ -19,7 +19,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** The same logins for all four applications; docs/compared.md has the table that comes of it. */
+/** The same logins for all applications; docs/compared.md has the table that comes of it. */
 class ComparedTest {
 
   private static final Path DOCS = Path.of("../../../docs/compared.md");
@@ -33,6 +33,7 @@ class ComparedTest {
   static {
     NAMES.put("sluice", "Sluice");
     NAMES.put("bucket4j", "Bucket4j");
+    NAMES.put("bucket4j-starter", "Bucket4j's starter");
     NAMES.put("resilience4j", "Resilience4j");
     NAMES.put("gateway", "Spring Cloud Gateway");
   }

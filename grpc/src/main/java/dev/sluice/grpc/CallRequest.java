@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** A call as rules see it: the POST request that it is in HTTP/2. As thread-safe as the call. */
+/** Adapts a call to rules, as the POST request that it is in HTTP/2. As thread-safe as the call. */
 final class CallRequest implements WebRequest {
 
   private final ServerCall<?, ?> call;
@@ -37,7 +37,7 @@ final class CallRequest implements WebRequest {
   public List<String> headers(String name) {
     String key = name.toLowerCase(Locale.ROOT);
     if (key.equals("host")) {
-      String authority = call.getAuthority(); // which HTTP/2 has in its place
+      String authority = call.getAuthority(); // HTTP/2 has it instead of the header Host
       return authority == null ? List.of() : List.of(authority);
     }
     return values(metadata, key);
@@ -74,7 +74,7 @@ final class CallRequest implements WebRequest {
       InetAddress address = peer.getAddress();
       return address == null ? peer.getHostString() : address.getHostAddress();
     }
-    return null; // in this process, or over a Unix socket
+    return null; // an in-process call, or a Unix socket
   }
 
   @Override

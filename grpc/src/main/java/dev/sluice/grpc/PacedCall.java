@@ -24,8 +24,9 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client call that is sent only when its turn comes. Methods called before are recorded, and run
- * afterwards in order. Until then the call is not ready, so a stream is not asked for messages.
+ * A client call that is started only when its turn comes. Methods that are called before are
+ * recorded, and run afterwards in order. Until then the call is not ready, so gRPC does not ask the
+ * application for messages.
  */
 final class PacedCall<Q, A> extends ClientCall<Q, A> {
 
@@ -39,9 +40,9 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
   private final Context.CancellationListener onCancel =
       cancelled -> cancel("the context was cancelled", cancelled.cancellationCause());
 
-  private final Queue<Consumer<ClientCall<Q, A>>> later = new ArrayDeque<>(); // under the lock
-  private @Nullable CompletableFuture<Void> admission; // under the lock
-  private volatile @Nullable ClientCall<Q, A> sent; // set once nothing is left to be done later
+  private final Queue<Consumer<ClientCall<Q, A>>> later = new ArrayDeque<>(); // guarded by this
+  private @Nullable CompletableFuture<Void> admission; // guarded by this
+  private volatile @Nullable ClientCall<Q, A> sent; // set when all calls in `later` have run
 
   PacedCall(Pacer pacer, URI uri, CallOptions options, Supplier<ClientCall<Q, A>> call) {
     this.pacer = pacer;
@@ -78,7 +79,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
         : Duration.ofNanos(deadline.timeRemaining(TimeUnit.NANOSECONDS));
   }
 
-  /** Sends the call; if that throws, closes it, since nothing else would notify its caller. */
+  /** Starts the call. If that throws, closes it, since nothing else would notify its caller. */
   private void leave(Listener<A> listener, Metadata headers) {
     Context before = context.attach();
     try {
@@ -93,7 +94,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     }
   }
 
-  /** Runs the recorded methods in order; those called meanwhile run last. */
+  /** Runs the recorded methods in order, then those that are called meanwhile. */
   private void drain(ClientCall<Q, A> made) {
     while (true) {
       Consumer<ClientCall<Q, A>> next;
@@ -121,7 +122,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
   }
 
   private void close(Listener<A> listener, Status status) {
-    Executor executor = options.getExecutor(); // a blocking stub waits on one of its own
+    Executor executor = options.getExecutor(); // a blocking stub has its own executor
     Runnable end = () -> listener.onClose(status, new Metadata());
     if (executor == null) {
       end.run();

@@ -10,17 +10,17 @@ import io.grpc.MethodDescriptor;
 import java.net.URI;
 
 /**
- * An interceptor for gRPC clients: calls wait for a {@link Pacer} before they leave. The pacer
- * learns when the other side wants to be left alone, from {@code google.rpc.RetryInfo} and from
- * rate limit fields in metadata.
+ * An interceptor for gRPC clients. Calls wait for a {@link Pacer} before they leave. The pacer
+ * pauses calls when the server asks for that, by {@code google.rpc.RetryInfo} or by rate limit
+ * fields in metadata.
  *
  * <p>A call that would have to wait for longer than the pacer or its own deadline allows fails at
- * once, without having left. Its status is {@code RESOURCE_EXHAUSTED}, with a {@link
+ * once, and is not sent. Its status is {@code RESOURCE_EXHAUSTED}, with a {@link
  * dev.sluice.outbound.RefusedRequestException} as the cause. A call that is cancelled while it
  * waits gives up its turn.
  *
- * <p>The pacer's id is made of the URI {@code grpc://authority/package.Service/Method}; by default
- * it is the host. Stateless and thread-safe; never blocks.
+ * <p>The pacer derives its id from the URI {@code grpc://authority/package.Service/Method}; by
+ * default the id is the host. Stateless and thread-safe; never blocks.
  */
 public final class PacedGrpc {
 
@@ -29,8 +29,8 @@ public final class PacedGrpc {
   /**
    * Returns an interceptor.
    *
-   * @param pacer says when calls may leave
-   * @return to be given to {@code ManagedChannelBuilder.intercept}
+   * @param pacer decides when calls may leave
+   * @return the interceptor, for {@code ManagedChannelBuilder.intercept}
    */
   public static ClientInterceptor interceptor(Pacer pacer) {
     return new ClientInterceptor() {

@@ -14,33 +14,38 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
-import java.time.Duration;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A gRPC server interceptor that passes calls within their limits, by the same rules as the filters
- * for HTTP: a call is a POST request to {@code /package.Service/Method} with its metadata as
- * headers.
+ * A gRPC server interceptor that passes calls within their limits. It uses the same rules as the
+ * filters for HTTP: a call is a POST request to {@code /package.Service/Method} with its metadata
+ * as headers.
  *
  * <p>A denial is {@code RESOURCE_EXHAUSTED} with the wait, to the nanosecond, in a {@code
  * google.rpc.RetryInfo}, and in milliseconds for the retries of gRPC's own channels. If the store
  * fails, the limiter's {@link dev.sluice.FailureRule} decides; a refusal is then {@code
- * UNAVAILABLE}. A call without a value that a rule needs gets {@code INVALID_ARGUMENT}. A stream is
- * one call: it is charged when it begins.
+ * UNAVAILABLE}. A call without a value that a rule needs gets {@code INVALID_ARGUMENT}, and one
+ * whose quota the application could not supply gets {@code INTERNAL}. A stream is one call: it is
+ * charged when it begins.
+ *
+ * <p>Of a {@link dev.sluice.web.RefusalHook}'s answer, only the HTTP status counts, and only where
+ * nobody could decide: 401 is {@code UNAUTHENTICATED}, 403 {@code PERMISSION_DENIED}.
  *
  * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by the HTTP
  * status that {@code google.rpc.Code} names for the status of the call: {@code UNAUTHENTICATED} is
- * 401. An exception of the handler is {@code UNKNOWN}, a 500. A call that its client cancels leaves
- * the tokens spent.
+ * 401. An exception of the handler counts as {@code UNKNOWN}, which is 500. If the client cancels a
+ * call, the tokens stay spent.
  *
- * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store does, which suits
- * the threads that gRPC has by default; use a store in memory with a {@code directExecutor}.
+ * <p>Thread-safe. Blocks the thread of the call as long as the limiter's store blocks. This is fine
+ * on gRPC's default threads; with a {@code directExecutor}, use a store in memory.
  */
 public final class RateLimitServerInterceptor implements ServerInterceptor {
 
   /** The decision that let the current call pass; absent if no rule matched it. */
   public static final Context.Key<Decision> DECISION = Context.key("dev.sluice.grpc.decision");
+
+  private static final String NOT_ASKED = "the rate limiter could not be asked";
 
   private final RequestLimiter limiter;
 
@@ -51,8 +56,9 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   /**
    * Makes an interceptor.
    *
-   * @param limiter has the rules; to be closed by the caller, after the server
-   * @return to be given to {@code ServerBuilder.intercept} or {@code ServerInterceptors.intercept}
+   * @param limiter the limiter with the rules; the caller closes it after the server
+   * @return the interceptor, for {@code ServerBuilder.intercept} or {@code
+   *     ServerInterceptors.intercept}
    */
   public static RateLimitServerInterceptor of(RequestLimiter limiter) {
     return new RateLimitServerInterceptor(limiter);
@@ -85,21 +91,32 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   }
 
   private static void refuse(ServerCall<?, ?> call, Refusal refusal, @Nullable Decision decision) {
-    Status status =
-        switch (refusal.status()) {
-          case 429 -> Status.RESOURCE_EXHAUSTED;
-          case 503 -> Status.UNAVAILABLE.withDescription("the rate limiter could not be asked");
-          default ->
-              Status.INVALID_ARGUMENT.withDescription("the call lacks what its rate limit needs");
-        };
+    Status status = decision == null ? status(refusal) : status(decision);
     if (decision == null) {
       call.close(status, new Metadata());
       return;
     }
-    Status told =
-        status.getDescription() == null ? status.withDescription(decision.message()) : status;
-    Duration wait = decision.retryIn();
-    call.close(told, Statuses.waitFor(wait, told));
+    call.close(status, Statuses.waitFor(decision.retryIn(), status));
+  }
+
+  private static Status status(Decision denial) {
+    return denial.decidedBy().knowsBucket()
+        ? Status.RESOURCE_EXHAUSTED.withDescription(denial.message())
+        : Status.UNAVAILABLE.withDescription(NOT_ASKED);
+  }
+
+  private static Status status(Refusal refusal) {
+    return switch (refusal.status()) {
+      case 401 -> Status.UNAUTHENTICATED;
+      case 403 -> Status.PERMISSION_DENIED;
+      case 429 -> Status.RESOURCE_EXHAUSTED;
+      case 500 -> Status.INTERNAL.withDescription("the quota of the call is unknown");
+      case 503 -> Status.UNAVAILABLE.withDescription(NOT_ASKED);
+      default ->
+          refusal.status() < 500
+              ? Status.INVALID_ARGUMENT.withDescription("the call lacks what its rate limit needs")
+              : Status.INTERNAL;
+    };
   }
 
   /** Adds rate limit headers to the answer, and ends the admission with the call. */
@@ -135,8 +152,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   }
 
   /**
-   * The ends of a call that its handler does not close. One is a call that the client cancels,
-   * where nobody knows how the work ends. The other is an exception, which gRPC answers with {@code
+   * Settles a call that its handler does not close. Either the client cancels the call, and the end
+   * of the work is unknown, or the handler throws an exception, which gRPC answers with {@code
    * UNKNOWN}.
    */
   private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {

@@ -10,7 +10,7 @@ import io.grpc.protobuf.StatusProto;
 import java.time.Duration;
 import java.util.Objects;
 
-/** Maps gRPC statuses to HTTP, and reads and writes the waits in them. */
+/** Maps gRPC statuses to HTTP statuses, and reads and writes waits in gRPC metadata. */
 final class Statuses {
 
   /** The metadata key of the wait for gRPC's own retries, in milliseconds. */
@@ -60,7 +60,7 @@ final class Statuses {
     return trailers;
   }
 
-  /** Converts a wait to milliseconds, rounded up: a client that retries too early is refused. */
+  /** Converts a wait to milliseconds, rounded up: a retry that is too early would be denied. */
   private static long millis(Duration wait) {
     return wait.plusNanos(NANOS_PER_MILLI - 1).toMillis();
   }
@@ -74,7 +74,7 @@ final class Statuses {
           com.google.protobuf.Duration delay = detail.unpack(RetryInfo.class).getRetryDelay();
           return Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
         } catch (InvalidProtocolBufferException | ArithmeticException e) {
-          return Duration.ZERO; // ignore malformed trailers of the server
+          return Duration.ZERO; // malformed trailers of the server are ignored
         }
       }
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * For gRPC: a server that keeps calls to limits, by the rules that the filters for HTTP use, and a
- * client that waits for its turn.
+ * Limits for gRPC: a server interceptor that uses the same rules as the filters for HTTP, and a
+ * client interceptor whose calls wait for their turn.
  */
 @NullMarked
 @CheckReturnValue

@@ -18,6 +18,7 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.web.RefusalHook;
 import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
@@ -37,6 +38,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** Calls over real gRPC, on a clock that the test moves. */
 class RateLimitServerInterceptorTest {
@@ -53,6 +56,11 @@ class RateLimitServerInterceptorTest {
   private Echo echo;
   private ManagedChannel channel;
   private RequestLimiter limiter;
+  private RefusalHook hook = (request, decision, prepared) -> prepared;
+
+  private void changeStatusTo(int status) {
+    hook = (request, decision, prepared) -> prepared.withStatus(status);
+  }
 
   private void start(Rule... rules) throws Exception {
     start(BucketStore.inMemory(time), rules);
@@ -71,7 +79,7 @@ class RateLimitServerInterceptorTest {
     for (Rule rule : rules) {
       builder.rule(rule);
     }
-    limiter = builder.build();
+    limiter = builder.onDenied(hook).onError(hook).build();
     echo = new Echo(RateLimitServerInterceptor.of(limiter));
     channel = echo.channel(MetadataUtils.newCaptureMetadataInterceptor(headers, trailers));
   }
@@ -207,6 +215,48 @@ class RateLimitServerInterceptorTest {
 
     assertThat(code(() -> say("one", key("ann")))).isEqualTo(Status.Code.UNAVAILABLE);
     assertThat(echo.heard()).isZero();
+  }
+
+  @Test
+  void quotaFunction_thatFails_isInternal() throws Exception {
+    start(
+        Rule.on("/test.Echo/*")
+            .limit(
+                "CallsPerKey",
+                request -> {
+                  throw new IllegalStateException("the database is away");
+                },
+                VaryBy.header("X-Api-Key"))
+            .build());
+
+    assertThatThrownBy(() -> say("one", key("ann")))
+        .isInstanceOfSatisfying(
+            StatusRuntimeException.class,
+            refused -> {
+              assertThat(refused.getStatus().getCode()).isEqualTo(Status.Code.INTERNAL);
+              assertThat(refused.getStatus().getDescription())
+                  .isEqualTo("the quota of the call is unknown");
+            });
+  }
+
+  /** The status of an HTTP response does not change what a client of gRPC retries after. */
+  @Test
+  void denial_whoseHookChoosesAnotherStatus_isExhausted() throws Exception {
+    changeStatusTo(403);
+    start(perKey("/test.Echo/*").cost(2).build());
+    assertThat(say("one", key("ann"))).isEqualTo("one");
+
+    assertThat(code(() -> say("two", key("ann")))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"400, INVALID_ARGUMENT", "401, UNAUTHENTICATED", "403, PERMISSION_DENIED"})
+  void error_whoseHookChoosesAnotherStatus_hasItsCode(int status, Status.Code code)
+      throws Exception {
+    changeStatusTo(status);
+    start(perKey("/test.Echo/*").build());
+
+    assertThat(code(() -> say("one"))).isEqualTo(code);
   }
 
   @Test

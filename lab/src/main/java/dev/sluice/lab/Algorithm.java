@@ -176,8 +176,8 @@ public enum Algorithm {
   }
 
   /**
-   * A counter with a time to live: the first request sets it to the burst, each request counts it
-   * down, and after one window it is gone.
+   * A counter with a time to live. The first request sets it to the burst, each request counts it
+   * down, and after one window it expires.
    */
   private static final class TimeBucket implements SimulatedLimiter {
 
@@ -323,8 +323,8 @@ public enum Algorithm {
   }
 
   /**
-   * The admitted requests of the last window. No window, wherever it begins, admits more than the
-   * burst; the price is one entry per admitted request.
+   * A log of the requests admitted in the last window. No window, wherever it begins, admits more
+   * than the burst, but the log needs one entry for each admitted request.
    */
   private static final class SlidingLog implements SimulatedLimiter {
 
@@ -341,7 +341,7 @@ public enum Algorithm {
 
     private static final class Log {
       private final Deque<Admission> admissions = new ArrayDeque<>();
-      private long taken; // the sum of their costs
+      private long taken; // the sum of the costs in the log
     }
 
     @Override
@@ -392,7 +392,7 @@ public enum Algorithm {
     }
 
     private static final class Windows {
-      private long number; // of the current window
+      private long number; // the index of the current window
       private long current;
       private long previous;
 

@@ -22,7 +22,7 @@ import java.util.regex.Pattern;
  */
 public final class ClientGroup {
 
-  /** A run with more clients than this is taken for a typing error. */
+  /** The most clients of a run; a larger number is treated as a typing error. */
   static final int MOST_CLIENTS = 1_000_000;
 
   /**
@@ -85,7 +85,7 @@ public final class ClientGroup {
    * @param description the kind and its settings
    * @param quota the limit from which default values are derived
    * @param length the length of the run
-   * @return the group
+   * @return the group of clients
    * @throws IllegalArgumentException if the description is not understood; the message says why
    */
   public static ClientGroup parse(String description, Quota quota, Duration length) {
@@ -105,7 +105,7 @@ public final class ClientGroup {
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    group.addTo(new ArrayList<>(), 0); // reports wrong values now
+    group.addTo(new ArrayList<>(), 0); // called only to report wrong values early
     return group;
   }
 
@@ -236,7 +236,7 @@ public final class ClientGroup {
     return behaviour;
   }
 
-  /** Sets the bursts so far apart that the mean rate is the one of the settings. */
+  /** Returns bursts that are so far apart that their mean rate is the rate in the settings. */
   private Client.Bursty bursty(double defaultGap, Client.Chance chance) {
     long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
     double cycle = settings.gapNanos("rate", defaultGap) * size;
@@ -321,7 +321,7 @@ public final class ClientGroup {
       try {
         nanos = GoDuration.parse(text).toNanos();
       } catch (IllegalArgumentException e) {
-        // Reported below, with the key.
+        // The exception below reports the wrong value, with its key.
       }
       if (nanos < leastNanos || nanos > Scenario.LONGEST.toNanos()) {
         throw wrong(
@@ -346,7 +346,7 @@ public final class ClientGroup {
             return gapNanos;
           }
         } catch (IllegalArgumentException e) {
-          // Reported below, with the key.
+          // The exception below reports the wrong value, with its key.
         }
       }
       throw wrong(key, "COUNT/PERIOD such as 30/1m, at most one request per nanosecond");

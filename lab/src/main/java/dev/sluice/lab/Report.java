@@ -30,7 +30,7 @@ public final class Report {
    * @param scenario the scenario that was simulated
    * @param results the results that are compared, at least one
    * @param command the command that makes the page again
-   * @return HTML
+   * @return the page as HTML text
    */
   public static String html(Scenario scenario, List<RunResult> results, String command) {
     return new Report(scenario, results).html(command);

@@ -10,8 +10,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A file may have thousands of limits, and a limit has up to 42 series. So each meter is bound when
- * it is first needed, and limits beyond a number share one histogram. Counters come in pairs: a
- * rate sees the first denial only where there was a 0 before it.
+ * it is first needed, and limits beyond MOST_TIMED share one histogram. The counters for allowed
+ * and denied are bound together, because a rate includes the first denial only if the series was 0
+ * before.
  *
  * Two threads may bind the same meter at once. The registry returns the same meter to both.
  */
@@ -31,11 +32,11 @@ final class LimitMeters {
   private volatile @Nullable Counter degraded;
   private volatile @Nullable Counter newBuckets;
 
-  /** Counters of the same kind of decision. */
+  /** The two counters of one kind of decision, such as decisions in shadow. */
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
-   * Binds nothing yet.
+   * Makes the meters. Each is bound to the registry when it is first needed.
    *
    * @param timedAs the label of the histograms: the limit's name, or one that several limits share
    */
@@ -93,7 +94,7 @@ final class LimitMeters {
     (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
-  /** Counts spends that were decided on together; none is in shadow. */
+  /** Counts several spends that were decided together; none of them is in shadow. */
   void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
     Decisions counters = decisions(/* isShadow= */ false);

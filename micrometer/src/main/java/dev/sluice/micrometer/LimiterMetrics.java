@@ -25,7 +25,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts and times a limiter. Prometheus sees, under Boulder's names:
+ * Counts and times a limiter's calls. Prometheus gets these metrics, with Boulder's names:
  *
  * <ul>
  *   <li>{@code ratelimits_spend_latency{limit,decision}}, a histogram in seconds. The first 1,000
@@ -35,32 +35,33 @@ import org.jspecify.annotations.Nullable;
  *       ratelimits_overrides_active{limit}}; these concern the overrides alone
  * </ul>
  *
- * <p>and besides {@code ratelimits_decisions_total{limit,decision}} with shadow rules apart, {@code
- * ratelimits_not_limited_total{limit,reason}}, {@code ratelimits_new_buckets_total{limit}}, {@code
- * ratelimits_missing_defaults}, {@code ratelimits_overrides_age_seconds}, {@code
- * ratelimits_live_buckets}, and of the limit files {@code
- * ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and {@code
- * ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total} counts
- * reservations that stay spent because too many are open, {@code
- * ratelimits_quota_failures_total{limit}} requests whose quota the application could not supply.
- * Limits that callers may wait for have {@code ratelimits_waiting{limit}}, {@code
+ * <p>It also gets {@code ratelimits_decisions_total{limit,decision}}, with other decisions for
+ * shadow rules, {@code ratelimits_not_limited_total{limit,reason}}, {@code
+ * ratelimits_new_buckets_total{limit}}, {@code ratelimits_missing_defaults}, {@code
+ * ratelimits_overrides_age_seconds} and {@code ratelimits_live_buckets}. The limit files have
+ * {@code ratelimits_limit_files_timestamp_seconds}, {@code …_age_seconds}, {@code …_errors} and
+ * {@code ratelimits_limit_files_broken_total}. {@code ratelimits_reservations_settled_early_total}
+ * counts reservations that stay spent because too many are open. {@code
+ * ratelimits_quota_failures_total{limit}} counts requests whose quota the application could not
+ * supply. Limits that callers may wait for have {@code ratelimits_waiting{limit}}, {@code
  * ratelimits_wait_duration{limit,ending}}, a histogram in seconds, and {@code
  * ratelimits_waits_refused_total{limit}}.
  *
  * <p>A label is a limit's name or a word of a closed set, never an id or a quota. The series of a
- * limit appear with its first use, those of its overrides and penalties when there are some. So the
- * number of series is bounded by the number of names that are used.
+ * limit appear with its first use, and the series for its overrides and penalties when there are
+ * some. So the number of series is bounded by the number of used names.
  *
  * <p>Thread-safe; no method blocks.
  */
 public final class LimiterMetrics implements LimiterObserver {
 
   /**
-   * How many limits have histograms of their own: 2 KB of heap and 36 lines of a scrape for each.
+   * The most limits with their own histograms. Each of them takes 2 KB of heap and 36 lines of a
+   * scrape.
    */
   static final int MOST_TIMED = 1_000;
 
-  /** Not the name of a limit: these have no parentheses. */
+  /** The label of all further limits; no limit has this name, since names have no parentheses. */
   static final String OTHERS = "(others)";
 
   private final MeterRegistry registry;
@@ -75,14 +76,14 @@ public final class LimiterMetrics implements LimiterObserver {
   private final LoadMeters overrides;
   private final Counter filesBroken;
   private final Counter settledEarly;
-  private volatile Limits bound; // those whose overrides have their gauges
+  private volatile Limits bound; // the limits whose overrides and penalties have gauges
 
   /**
    * Binds the meters.
    *
-   * @param registry where they go
-   * @param limits the limits of the limiter that is watched, whose names become labels
-   * @param store the store of that limiter
+   * @param registry the registry to which the meters are added
+   * @param limits the limits of the observed limiter; their names become labels
+   * @param store the store of the observed limiter
    */
   public LimiterMetrics(MeterRegistry registry, CurrentLimits limits, BucketStore store) {
     this.registry = registry;
@@ -160,7 +161,7 @@ public final class LimiterMetrics implements LimiterObserver {
   /** Binds the gauges of a limit once. */
   private void bindGauges(LimitName name) {
     if (!gauged.add(name.name())) {
-      return; // the registry warns of a second one
+      return; // the registry would warn of a gauge that is bound twice
     }
     Gauge.builder("ratelimits.overrides.active", limits, now -> now.get().overridesOf(name).size())
         .description("Overrides in force")
@@ -174,7 +175,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
-    if (!limits.isStill(bound)) { // overrides were set at run time
+    if (!limits.isStill(bound)) { // the limits were replaced, perhaps with new overrides
       bindOverrides();
     }
     Transaction transaction = decision.transaction();
@@ -205,7 +206,7 @@ public final class LimiterMetrics implements LimiterObserver {
     meters.startedBuckets(started);
   }
 
-  /** Whether the bucket was full, so that the store had to store a new bucket. */
+  /** Whether the bucket was full before the spend, so that the store had to add a bucket. */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
     Quota quota = transaction.quota();
     return quota != null
@@ -214,7 +215,9 @@ public final class LimiterMetrics implements LimiterObserver {
         && decision.remaining() == quota.burst() - transaction.cost();
   }
 
-  /** Counts a decision without a limit; these are rare, so the counter is looked up each time. */
+  /**
+   * Counts a decision for which no limit applies. The counter is looked up, since these are rare.
+   */
   private void notLimited(LimitName name, Coverage coverage) {
     Counter.builder("ratelimits.not.limited")
         .description("Checks and spends that were allowed because nothing limits the id")
@@ -226,7 +229,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
-    Objects.requireNonNull((failure == null ? successes : errors).get(act)) // each has one
+    Objects.requireNonNull((failure == null ? successes : errors).get(act)) // has every act
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }
 
@@ -254,7 +257,7 @@ public final class LimiterMetrics implements LimiterObserver {
     waitMeters(limit).ended(ending, waitedNanos);
   }
 
-  /** Every act has its series from the start, so that a rate over the first error is right. */
+  /** Binds a series for every act at the start, so that a rate includes the first error. */
   private static Map<Act, DistributionSummary> calls(MeterRegistry registry, String result) {
     Map<Act, DistributionSummary> calls = new EnumMap<>(Act.class);
     for (Act act : Act.values()) {
@@ -273,7 +276,7 @@ public final class LimiterMetrics implements LimiterObserver {
    * Records that the limit files were loaded and are in force; to be called after each load,
    * including the first.
    *
-   * @param at when
+   * @param at when the files were loaded
    */
   public void filesLoaded(Instant at) {
     files.loaded(at);
@@ -301,7 +304,7 @@ public final class LimiterMetrics implements LimiterObserver {
    * Records that the overrides were loaded from their source, a table or the file of overrides, and
    * are in force. To be called after each load, including the first.
    *
-   * @param at when
+   * @param at when the overrides were loaded
    */
   public void overridesLoaded(Instant at) {
     overrides.loaded(at);
@@ -311,7 +314,7 @@ public final class LimiterMetrics implements LimiterObserver {
   /**
    * Records that the overrides, or some of them, could not be loaded; the others stay in force.
    *
-   * @param mistakes how many mistakes were found; 0 if there was only nothing to load
+   * @param mistakes how many mistakes were found; 0 if the source had no overrides
    */
   public void overridesFailed(int mistakes) {
     overrides.failed(mistakes);

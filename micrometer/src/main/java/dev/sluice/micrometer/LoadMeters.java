@@ -6,7 +6,7 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
 
-/** The meters of one source of limits: when it was last loaded, and what was wrong. Thread-safe. */
+/** The meters of one source of limits: the last load and its mistakes. Thread-safe. */
 final class LoadMeters {
 
   private static final double MILLIS_PER_SECOND = 1e3;

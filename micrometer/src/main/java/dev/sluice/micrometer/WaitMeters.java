@@ -10,12 +10,12 @@ import io.micrometer.core.instrument.MeterRegistry;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The meters of those who wait for one limit. Thread-safe. */
+/** The meters of the callers that wait for one limit. Thread-safe. */
 final class WaitMeters {
 
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
-  /** From the next tick of a fast limit to the patience of a batch job. */
+  /** The histogram's buckets, from the emission interval of a fast limit to a batch job's wait. */
   private static final double[] BUCKETS_SECONDS = {
     0.001, 0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300
   };

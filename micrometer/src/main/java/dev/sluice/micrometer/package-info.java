@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The work of a limiter as Micrometer meters; ids never become labels. */
+/** Micrometer meters of a limiter and of a store in Redis; ids never become labels. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.micrometer;

@@ -26,7 +26,7 @@ final class WatchedRedis implements AutoCloseable {
           .connectTimeout(Duration.ofSeconds(10))
           .failures(2)
           .probe(Duration.ofMillis(50))
-          .observer(new RedisMetrics(registry))
+          .observer(new StoreMetrics(registry, "redis"))
           .open();
   private final CurrentLimits limits =
       new CurrentLimits(

@@ -25,16 +25,17 @@ import javax.net.ssl.SSLParameters;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A {@link HttpClient} whose requests wait for a {@link Pacer} before they leave, and whose answers
- * it learns from.
+ * An {@link HttpClient} whose requests wait for a {@link Pacer} before they leave. The pacer learns
+ * from the responses when to pause requests.
  *
  * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
- * an {@link IOException}; it was not sent. Nothing is sent twice: a caller that gets a 429 decides
- * what to do, and the next request waits as the answer asked. A redirect that the wrapped client
- * follows counts as one request. The request's own time-out begins when it leaves.
+ * an {@link IOException}; it was not sent. No request is sent again automatically: a caller that
+ * gets a 429 decides what to do, and the next request waits as long as the response asked. A
+ * request and the redirects that the wrapped client follows count as one request. The request's own
+ * time-out begins when the request leaves.
  *
- * <p>Thread-safe. {@link #send} blocks while it waits, {@link #sendAsync} does not; both give up
- * their turn when they are interrupted or cancelled. Close the wrapped client yourself.
+ * <p>Thread-safe. {@link #send} blocks while it waits, {@link #sendAsync} does not. An interrupted
+ * or cancelled request gives up its turn. Close the wrapped client yourself.
  */
 public final class PacedHttpClient extends HttpClient {
 
@@ -49,9 +50,9 @@ public final class PacedHttpClient extends HttpClient {
   /**
    * Wraps a client.
    *
-   * @param client sends the requests
-   * @param pacer says when they may leave
-   * @return a client to be used in its place
+   * @param client the client that sends the requests
+   * @param pacer decides when requests may leave
+   * @return a client to be used instead of the wrapped one
    */
   public static HttpClient of(HttpClient client, Pacer pacer) {
     return new PacedHttpClient(client, pacer);

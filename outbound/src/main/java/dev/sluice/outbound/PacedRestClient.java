@@ -12,8 +12,9 @@ import org.springframework.http.client.ClientHttpRequestInterceptor;
 import org.springframework.http.client.ClientHttpResponse;
 
 /**
- * An interceptor for Spring's {@code RestClient} and {@code RestTemplate}, of Spring 6.2 and 7:
- * requests wait for a {@link Pacer} before they leave, and their answers are learned.
+ * An interceptor for Spring's {@code RestClient} and {@code RestTemplate}, of Spring 6.2 and 7.
+ * Requests wait for a {@link Pacer} before they leave, and the pacer learns from the responses when
+ * to pause requests.
  *
  * <p>A request that would have to wait for too long fails with a {@link RefusedRequestException},
  * which {@code RestClient} wraps into a {@code ResourceAccessException}. An interrupted thread
@@ -29,8 +30,8 @@ public final class PacedRestClient {
   /**
    * Returns an interceptor.
    *
-   * @param pacer says when requests may leave
-   * @return to be given to {@code RestClient.Builder.requestInterceptor}
+   * @param pacer decides when requests may leave
+   * @return the interceptor, for {@code RestClient.Builder.requestInterceptor}
    */
   public static ClientHttpRequestInterceptor interceptor(Pacer pacer) {
     return (request, body, execution) -> intercept(pacer, request, body, execution);
@@ -51,7 +52,7 @@ public final class PacedRestClient {
     return response;
   }
 
-  /** Uses only methods with the same signature in Spring 6.2 and 7. */
+  /** Returns a field's values, by methods that are the same in Spring 6.2 and 7. */
   private static List<String> values(HttpHeaders headers, String name) {
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {

@@ -9,12 +9,12 @@ import org.springframework.web.reactive.function.client.ExchangeFunction;
 import reactor.core.publisher.Mono;
 
 /**
- * A filter for Spring's {@code WebClient}, of Spring 6.2 and 7: requests wait for a {@link Pacer}
- * before they leave, and their answers are learned.
+ * A filter for Spring's {@code WebClient}, of Spring 6.2 and 7. Requests wait for a {@link Pacer}
+ * before they leave, and the pacer learns from the responses when to pause requests.
  *
- * <p>Each subscription is a request of its own; it waits from then on. One that would have to wait
- * for too long fails with a {@link RefusedRequestException}. A subscriber that cancels gives up its
- * turn.
+ * <p>Each subscription is a separate request, and its wait begins with the subscription. A request
+ * that would have to wait for too long fails with a {@link RefusedRequestException}. A subscriber
+ * that cancels gives up its turn.
  *
  * <p>Stateless and thread-safe; never blocks.
  */
@@ -26,8 +26,8 @@ public final class PacedWebClient {
   /**
    * Returns a filter.
    *
-   * @param pacer says when requests may leave
-   * @return to be given to {@code WebClient.Builder.filter}
+   * @param pacer decides when requests may leave
+   * @return the filter, for {@code WebClient.Builder.filter}
    */
   public static ExchangeFilterFunction filter(Pacer pacer) {
     return (request, next) -> exchange(pacer, request, next);

@@ -69,10 +69,10 @@ public final class Pacer {
   /**
    * Returns a builder.
    *
-   * @param limit how many requests may leave for each id; callers must be allowed to wait for it as
-   *     long as {@code maxWait}
-   * @param maxWait how long a request may wait; zero to refuse at once whatever would have to wait
-   * @return a builder
+   * @param limit the limit on requests for each id; its longest wait must be at least {@code
+   *     maxWait}
+   * @param maxWait how long a request may wait; zero refuses every request that would have to wait
+   * @return a builder with default settings
    * @throws IllegalArgumentException if the wait is negative
    */
   public static Builder builder(Limit limit, Duration maxWait) {
@@ -85,9 +85,9 @@ public final class Pacer {
   /**
    * Lets a request wait until it may leave.
    *
-   * @param uri where it goes
-   * @return completes when the request may leave; fails at once with a {@link
-   *     RefusedRequestException} if the wait would be too long; cancel it to give up
+   * @param uri the URI of the request
+   * @return a future that completes when the request may leave, and fails at once with a {@link
+   *     RefusedRequestException} if the wait would be too long; cancel the future to give up
    * @throws IllegalArgumentException if the URI has no host, or if the {@linkplain Builder#id id}
    *     is null; exceptions of the id function are thrown too
    */
@@ -98,9 +98,9 @@ public final class Pacer {
   /**
    * Lets a request with a deadline of its own wait until it may leave.
    *
-   * @param uri where it goes
-   * @param atMost how long it may wait; the pacer's own longest wait applies too
-   * @return as {@link #admit(URI)}
+   * @param uri the URI of the request
+   * @param atMost how long the request may wait; the pacer's own longest wait applies too
+   * @return a future, as from {@link #admit(URI)}
    * @throws IllegalArgumentException as {@link #admit(URI)}
    */
   public CompletableFuture<Void> admit(URI uri, Duration atMost) {
@@ -120,10 +120,10 @@ public final class Pacer {
   }
 
   /**
-   * Reads from a response whether to pause. Never fails, so that the caller can still use the
-   * response: problems, such as a URI without an id, are logged, at most once in ten seconds.
+   * Reads from a response whether to pause requests. Never throws, so that the caller can still use
+   * the response. Problems, such as a URI without an id, are logged at most once in ten seconds.
    *
-   * @param uri where the request went
+   * @param uri the URI to which the request was sent
    * @param status the status code of the response
    * @param fields returns the values of a header field for its name in lower case; empty if missing
    */
@@ -132,12 +132,12 @@ public final class Pacer {
   }
 
   /**
-   * Pauses requests to an id, for protocols in which the remote server asks for it in another way.
-   * A shorter pause does not end a longer one. Like {@link #learn}, it never fails.
+   * Pauses requests to an id, for protocols in which {@link #learn} cannot read the server's wish.
+   * A shorter pause does not end a longer one. Like {@link #learn}, this method never throws.
    *
-   * @param uri where the answered request went
-   * @param pause how long; cut to the {@linkplain Builder#longestPause longest pause}; zero and
-   *     less do nothing
+   * @param uri the URI to which the answered request was sent
+   * @param pause the length of the pause, at most the {@linkplain Builder#longestPause longest
+   *     pause}; zero and negative values do nothing
    */
   public void pause(URI uri, Duration pause) {
     heed(uri, now -> pause);
@@ -150,8 +150,8 @@ public final class Pacer {
       if (!pause.isZero() && !pause.isNegative()) {
         pause(idOf(uri), pause, nowNanos);
       }
-    } catch (Throwable e) { // a missing class must not cost the caller its response
-      tell(failures, "an answer could not be learned from", e);
+    } catch (Throwable e) { // even after a missing class, the caller must get its response
+      tell(failures, "could not read from a response whether to pause requests", e);
     }
   }
 
@@ -161,12 +161,17 @@ public final class Pacer {
     if (pausedUntilNanos.containsKey(paused) || hasRoom(nowNanos)) {
       pausedUntilNanos.merge(paused, untilNanos, Math::max);
     } else {
-      String line = "%s ids are paused; what others ask for is left out".formatted(MOST_PAUSES);
+      String line =
+          "%s ids are paused, the most allowed; pauses of further ids are ignored"
+              .formatted(MOST_PAUSES);
       tell(leftOut, line, null);
     }
   }
 
-  /** Removes ended pauses, at most once a second, since that visits all of them. */
+  /**
+   * Whether another id can be paused. Removes ended pauses first, but at most once a second, since
+   * that visits all pauses.
+   */
   private boolean hasRoom(long nowNanos) {
     long next = nextLookNanos.get();
     if (pausedUntilNanos.size() >= MOST_PAUSES
@@ -184,7 +189,7 @@ public final class Pacer {
         LOG.log(Level.WARNING, line + more, failure);
       }
     } catch (Throwable e) {
-      // The log failed as well: nothing is left to report to.
+      // The logger failed as well, so the failure cannot be reported.
     }
   }
 
@@ -194,8 +199,8 @@ public final class Pacer {
     private final Duration maxWait;
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
-    private int step; // under the lock of this
-    private @Nullable Future<?> waiting; // under the lock of this: awaited by the last step
+    private int step; // guarded by this
+    private @Nullable Future<?> waiting; // guarded by this; the future that this step waits for
 
     Admission(String id, Duration maxWait) {
       this.id = id;
@@ -250,7 +255,7 @@ public final class Pacer {
 
     private void waitFor(Future<?> next, int at) {
       synchronized (this) {
-        if (at == step) { // else the next step has begun
+        if (at == step) { // otherwise the next step has begun, and has its own future
           waiting = next;
         }
       }
@@ -296,7 +301,9 @@ public final class Pacer {
       this.maxWait = maxWait;
     }
 
-    /** Returns the host; also one with an underscore, which {@link URI} itself rejects. */
+    /**
+     * Returns the host of a URI, even if it has an underscore, for which {@link URI} has no host.
+     */
     private static String host(URI uri) {
       String host = uri.getHost();
       if (host == null && uri.getRawAuthority() != null) {
@@ -310,7 +317,7 @@ public final class Pacer {
     }
 
     /**
-     * Sets the id that a request counts under; its host if not called.
+     * Sets the id under which a request is counted; the host of its URI if not called.
      *
      * @param newId returns an id of the limit for the URI of a request, and for the URI of its
      *     response, which may differ after redirects; never null
@@ -325,7 +332,7 @@ public final class Pacer {
     /**
      * Sets the longest pause that a remote server can cause; an hour if not called.
      *
-     * @param longest zero (never) to 10,000 days
+     * @param longest from zero (requests are never paused) to 10,000 days
      * @return this
      * @throws IllegalArgumentException for a duration out of its range
      */
@@ -340,9 +347,10 @@ public final class Pacer {
     }
 
     /**
-     * Sets the clock of pauses; {@link TimeSource#system} if not called. Tests pass the limit's.
+     * Sets the clock of pauses; {@link TimeSource#system} if not called. Tests pass the clock of
+     * the limit.
      *
-     * @param newTime the clock; it must not step
+     * @param newTime the clock, which must be monotonic
      * @return this
      */
     @CanIgnoreReturnValue
@@ -354,7 +362,7 @@ public final class Pacer {
     /**
      * Makes the pacer.
      *
-     * @return the pacer
+     * @return a pacer without any pause
      */
     public Pacer build() {
       return new Pacer(this);

@@ -4,7 +4,7 @@ package dev.sluice.outbound;
 import java.io.IOException;
 import java.time.Duration;
 
-/** Thrown in place of a request that would have had to wait for too long; it has not left. */
+/** Thrown if a request would have to wait for too long; the request was not sent. */
 public final class RefusedRequestException extends IOException {
 
   private static final long serialVersionUID = 1;

@@ -9,7 +9,7 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Threads that wait for a {@link Pacer}. An interrupted or cancelled one gives up its turn. */
+/** Blocks threads until a {@link Pacer} admits them; an interrupted thread gives up its turn. */
 final class Turns {
 
   private static final long LOOK_MILLIS = 50;
@@ -28,10 +28,11 @@ final class Turns {
   }
 
   /**
-   * As {@link #await(CompletableFuture)}, for clients that cancel without an interrupt.
+   * Waits as {@link #await(CompletableFuture)} does, for clients that cancel without an interrupt.
    *
-   * @param isCancelled asked every {@value #LOOK_MILLIS} ms
-   * @throws IOException also if it was cancelled
+   * @param isCancelled returns whether the request was cancelled; called every {@value
+   *     #LOOK_MILLIS} ms
+   * @throws IOException if the request was refused or cancelled
    */
   static void await(CompletableFuture<Void> admission, BooleanSupplier isCancelled)
       throws IOException, InterruptedException {
@@ -44,7 +45,7 @@ final class Turns {
     await(admission);
   }
 
-  /** Waits a little. */
+  /** Waits for a short time; returns whether the admission has completed or failed. */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {
       admission.get(LOOK_MILLIS, TimeUnit.MILLISECONDS);
@@ -54,7 +55,7 @@ final class Turns {
       admission.cancel(false);
       throw e;
     } catch (ExecutionException e) {
-      // It is thrown when the admission is awaited.
+      // The caller gets this exception when it awaits the admission.
     }
     return true;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * For clients: requests wait for a limit, or are refused, before they leave, and leave the other
- * side alone for as long as it asks.
+ * Limits for clients: outgoing requests wait for a limit, or are refused, and are paused for as
+ * long as the remote server asks.
  */
 @NullMarked
 @CheckReturnValue

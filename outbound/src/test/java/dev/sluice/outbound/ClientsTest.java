@@ -131,7 +131,8 @@ class ClientsTest {
 
     try (LoggedLines logged = new LoggedLines(Pacer.class)) {
       assertThat(client.sender(pacer).send(server.uri())).isEqualTo(429);
-      assertThat(logged.lines()).containsExactly("WARNING an answer could not be learned from");
+      assertThat(logged.lines())
+          .containsExactly("WARNING could not read from a response whether to pause requests");
     }
   }
 

@@ -96,8 +96,8 @@ class PacerTest {
 
       assertThat(logged.lines())
           .containsExactly(
-              "WARNING an answer could not be learned from",
-              "WARNING an answer could not be learned from (and 1 more like it since)");
+              "WARNING could not read from a response whether to pause requests",
+              "WARNING could not read from a response whether to pause requests (and 1 more like it since)");
     }
     assertThat(pacer.admit(PARTNER)).isCompleted();
   }
@@ -119,7 +119,8 @@ class PacerTest {
 
       assertThat(pacer.admit(PARTNER)).isCompleted();
       assertThat(logged.lines())
-          .containsExactly("WARNING 10000 ids are paused; what others ask for is left out");
+          .containsExactly(
+              "WARNING 10000 ids are paused, the most allowed; pauses of further ids are ignored");
 
       time.advance(Duration.ofSeconds(1));
       pacer.pause(partner(10_000), HOUR);

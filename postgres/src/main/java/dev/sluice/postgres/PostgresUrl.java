@@ -77,6 +77,9 @@ public final class PostgresUrl {
     if (!known || uri.getHost() == null) {
       throw new IllegalArgumentException(uri.getScheme());
     }
+    if (uri.getRawPath().contains("@") || uri.getRawFragment() != null) {
+      throw new IllegalArgumentException("a password that is cut at its / or #");
+    }
     String port = uri.getPort() < 0 ? "" : ":" + uri.getPort();
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath(); // the user's database
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();

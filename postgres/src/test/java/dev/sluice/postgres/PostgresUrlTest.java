@@ -66,6 +66,25 @@ class PostgresUrlTest {
     }
   }
 
+  @Test
+  void store_ofAUrlWhosePasswordIsNotEncoded_isRefusedWithoutIt() {
+    for (String url :
+        List.of(
+            "postgresql://u:p?hunter2@h/d",
+            "postgresql://u:p?hunter&x=1@h/d",
+            "postgresql://u:12#hunter2@h/d",
+            "postgresql://u:12/hunter2@h/d",
+            "postgresql://u:12?prefix=hunter2@h/d&hunter",
+            "jdbc:postgresql://h/d?user=u&password=a&hunter2=b",
+            "jdbc:postgresql://h/d?user=u&password=a&hunter@b")) {
+      assertThatThrownBy(() -> PostgresStore.builder(url))
+          .as(url)
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageNotContaining("hunter")
+          .hasMessageNotContaining("u:12");
+    }
+  }
+
   private static PGSimpleDataSource source(String url) {
     return (PGSimpleDataSource) PostgresUrl.dataSource(url);
   }

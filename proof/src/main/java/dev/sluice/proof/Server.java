@@ -50,7 +50,7 @@ public final class Server implements AutoCloseable {
   private final Launch launch;
   private final List<Integer> ports;
   private final HttpClient http;
-  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // the first lines
+  private final Queue<String> log = new ConcurrentLinkedQueue<>(); // only the first lines
   private final AtomicInteger logLines = new AtomicInteger(); // since the server began to listen
   private final Thread reader;
 
@@ -72,8 +72,8 @@ public final class Server implements AutoCloseable {
   /**
    * The options with which a server is started.
    *
-   * @param heap such as 256m, with no bound on other memory; null for a server on a machine with
-   *     {@value ServerFlags#SMALL_MIB} MiB
+   * @param heap the heap, such as 256m, with no bound on other memory; null for the flags of a
+   *     machine with {@value ServerFlags#SMALL_MIB} MiB
    * @param trust the certificates that clients trust; null if the server has none
    * @param keys the access tokens of the server
    * @param environment additional environment variables of the process
@@ -229,7 +229,7 @@ public final class Server implements AutoCloseable {
         }
       }
     } catch (IOException e) {
-      // the process ended
+      // The process has ended.
     }
   }
 

@@ -11,9 +11,9 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A client that spends from its own bucket until the server ends the connection. A server that
- * stops closes connections that were idle for a second. If the machine delayed this thread for that
- * long, the end of the connection therefore counts as a goodbye too; the bucket shows whether it
- * was.
+ * stops closes connections that were idle for a second. So if the machine delayed this thread for a
+ * second, the end of the connection also counts as a regular close. The bucket shows later whether
+ * a command was lost.
  *
  * <p>The Redis protocol has no other goodbye. Commands that the server no longer read are not lost;
  * only the time at which they were sent identifies them. After SIGTERM, the server still answers
@@ -26,11 +26,12 @@ public final class Spender {
   private static final long MOST_STOP_MILLIS = 15_000;
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
-  /** For how long after SIGTERM each command must be read; half of the server's promised second. */
+  /** How long after SIGTERM every command must be read: half of the second that is promised. */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
-   * The server keeps a connection without a pending reply for less than this; with one, for 10 s.
+   * The server closes a connection without a pending reply earlier than this; one with a pending
+   * reply stays open for 10 s.
    */
   private static final long MOST_UNREAD_NANOS = TimeUnit.SECONDS.toNanos(4);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.redis.RedisObserver.Result;
-import dev.sluice.redis.RedisObserver.State;
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.Timing;
+import dev.sluice.store.BucketStore.Observer.Result;
+import dev.sluice.store.BucketStore.Observer.State;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -28,11 +30,11 @@ final class BreakerJudge {
   /** The calls to one server since its last answer. */
   private static final class Calls {
     private int failures;
-    private int outages; // failures that are certainly outages
+    private int outages; // the number of failures that are certainly outages
     private long firstFailure;
     private long lastFailure;
     private boolean open;
-    private boolean onTrial; // the next failure opens it
+    private boolean onTrial; // whether the next failure opens the circuit breaker
     // possibly on trial: no probe could be set, or an answer may have ended the trial
     private boolean maybeOnTrial;
 

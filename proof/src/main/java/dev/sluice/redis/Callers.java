@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
 final class Callers {
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
-  private static final int MOST_LOOKED_AFTER = 8; // each costs some calls in each world
+  private static final int MOST_LOOKED_AFTER = 8; // each further one costs calls in every world
   static final int CLOSED_AT_ONCE = -1;
   static final int NEVER_CLOSED = -2;
 
@@ -80,7 +80,7 @@ final class Callers {
     }
   }
 
-  /** Makes a call, and continues with the answer; a failure is recorded in the operation. */
+  /** Makes a call, and passes its answer to an action. Records a failure in the operation. */
   private <T> void whenAnswered(
       Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
     CompletionStage<T> stage = call(operation, asked);
@@ -100,8 +100,8 @@ final class Callers {
   }
 
   /**
-   * Handles an answer. Reports what the action throws as a violation, since the stage would hide
-   * it.
+   * Handles an answer. An exception of the action is reported as a violation, since the stage would
+   * hide the exception.
    */
   private <T> void onEnd(
       Operation operation,
@@ -153,7 +153,7 @@ final class Callers {
         decision -> {
           operation.took(decision, most);
           if (decision.denied() && isOwn(transaction) && !decision.degraded()) {
-            obey(operation, transaction, decision); // it waits for one token
+            obey(operation, transaction, decision); // retryIn is the wait for one token
           }
         });
   }
@@ -187,7 +187,7 @@ final class Callers {
         });
   }
 
-  /** Drops what the process knew before a spend whose answer nobody receives. */
+  /** Marks the process's knowledge of a bucket as outdated after a spend without an answer. */
   private void givesUpSpend(Operation operation, String key) {
     if (!operation.isAlone()) {
       return;
@@ -196,7 +196,7 @@ final class Callers {
     if (made > operation.start()) {
       calls.forgot(key, made);
     }
-    // else a spend without a caller may still forgive a debt, which costs nothing
+    // If debts appear, a spend without a caller may still forgive a debt, and charge nothing.
     if (!calls.conditions.debtsAppear()) {
       calls.takesBack(operation, key);
     }
@@ -251,7 +251,7 @@ final class Callers {
         || calls.conditions.clientClocks()
         || decision.retryIn().toMillis() > LONGEST_WAIT_MILLIS
         || fleet.clocksWereStepped()
-        || reference.tatNanos(key) != nanos(decision.tat())) { // changed since
+        || reference.tatNanos(key) != nanos(decision.tat())) { // the TAT has changed since
       return;
     }
     long version = reference.version(key);
@@ -269,7 +269,7 @@ final class Callers {
   private boolean isUntouched(String key, long version) {
     return reference.version(key) == version
         && !fleet.clocksWereStepped()
-        && !fleet.failedOverLately(); // a replaced master does not count
+        && !fleet.failedOverLately(); // which may change the bucket
   }
 
   private void requireLetIn(
@@ -408,7 +408,7 @@ final class Callers {
   /**
    * Reserves, and cancels later.
    *
-   * @param millis the time until then, {@link #CLOSED_AT_ONCE}, or {@link #NEVER_CLOSED}
+   * @param millis the time until the cancellation; {@link #CLOSED_AT_ONCE} or {@link #NEVER_CLOSED}
    * @param cancel carries out the cancellation
    */
   void reserve(List<Transaction> transactions, int millis, Consumer<Held> cancel) {
@@ -420,7 +420,7 @@ final class Callers {
           operation.decided(reservation.decision(), true);
           if (millis == CLOSED_AT_ONCE) {
             reservation.close();
-            cancelOnceMore(reservation); // too late: it stays spent
+            cancelOnceMore(reservation); // settled before, so the tokens stay spent
           } else if (millis == NEVER_CLOSED) {
             neverClosed.add(new Held(operation, reservation));
           } else {
@@ -476,7 +476,7 @@ final class Callers {
           operation.requireGivenBack(held.made, granted);
         });
     cancelOnceMore(held.reservation);
-    held.reservation.close(); // as a try block does
+    held.reservation.close(); // as a try-with-resources block does
   }
 
   /**
@@ -535,9 +535,7 @@ final class Callers {
     }
   }
 
-  /**
-   * Reserves, and lets another process cancel by the receipt, as with a token that a client holds.
-   */
+  /** Reserves, and lets another process cancel with the receipt, like a client that has a token. */
   void reserveFor(Callers elsewhere, Transaction transaction, int millis) {
     Operation operation = calls.begin("reserve", List.of(transaction));
     whenAnswered(
@@ -622,7 +620,7 @@ final class Callers {
             .distinct()
             .toList();
     if (open > MOST_LOOKED_AFTER
-        || calls.conditions.hasFaults() // a failed refund is followed for long
+        || calls.conditions.hasFaults() // the limiter tracks a failed refund for a long time
         || again.stream().anyMatch(one -> Reference.isFresh(one.bucketKey()))) {
       return false;
     }

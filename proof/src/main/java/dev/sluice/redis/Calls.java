@@ -189,7 +189,7 @@ final class Calls {
     if (!givingBack.remove(operation)) {
       return;
     }
-    if (conditions.hasFaults()) { // a request that was given up may arrive later
+    if (conditions.hasFaults()) { // an abandoned request may still arrive later
       world.after(LATE_NANOS, new Actor("observer"), () -> over(operation));
     } else {
       over(operation);

@@ -2,8 +2,8 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.Fleet.Topology;
-import dev.sluice.redis.RedisObserver.Result;
-import dev.sluice.redis.RedisObserver.State;
+import dev.sluice.store.BucketStore.Observer.Result;
+import dev.sluice.store.BucketStore.Observer.State;
 import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ConnectionJudge {
 
-  private static final int PLACES = 2; // of calls in a queue
-  private static final int MOST_REQUESTS = 128; // that share a call
+  private static final int PLACES = 2; // the places for calls in a queue
+  private static final int MOST_REQUESTS = 128; // the most requests that share a call
 
   /** The stages that lead to a connection, a probe every half second, and a ping. */
   private static final int FEW = 9;

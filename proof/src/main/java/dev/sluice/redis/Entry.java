@@ -18,9 +18,9 @@ final class Entry {
   boolean counts;
   boolean cancelled;
   boolean outdated;
-  boolean stale; // made by a master that was replaced
+  boolean stale; // whether a replaced master made this entry
   int lowerings; // of its bucket, before this entry
-  boolean wasQuiet; // nothing lowered its bucket lately
+  boolean wasQuiet; // whether nothing had lowered the bucket's TAT recently
 
   /** The kind of event. */
   enum Kind {

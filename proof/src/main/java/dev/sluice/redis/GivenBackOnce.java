@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class GivenBackOnce {
 
-  private long spentNanos; // by servers, whether or not a caller received them
-  private long heldNanos; // by callers that received them and have not cancelled
+  private long spentNanos; // spent on servers, whether or not a caller received the tokens
+  private long heldNanos; // held by callers that received tokens and have not cancelled
   private long givenNanos;
 
   /** Records a spend of a server. */

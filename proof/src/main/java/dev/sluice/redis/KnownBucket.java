@@ -26,13 +26,13 @@ final class KnownBucket {
   private static final long SETTLED_NANOS = 3_000_000_000L;
 
   final List<Entry> entries = new ArrayList<>();
-  final Map<Integer, Long> loosened = new HashMap<>(); // last moment, by process
-  final Map<Integer, Long> lostSight = new HashMap<>(); // last moment, by process
-  final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process
-  final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process, a debt, when last
-  final Map<Integer, Long> resetAt = new HashMap<>(); // by process, when last
-  final List<Shown> receipts = new ArrayList<>(); // not used yet by other processes
-  final Map<Integer, Long> askedAt = new HashMap<>(); // last time, by process and its clock
+  final Map<Integer, Long> loosened = new HashMap<>(); // by process: when it last lowered the TAT
+  final Map<Integer, Long> lostSight = new HashMap<>(); // by process: when a give-back last failed
+  final Map<Integer, Integer> spendsBy = new HashMap<>(); // by process: the number of spends
+  final Map<Integer, Long> forgaveAt = new HashMap<>(); // by process: when it last forgave a debt
+  final Map<Integer, Long> resetAt = new HashMap<>(); // by process: when it last reset the bucket
+  final List<Shown> receipts = new ArrayList<>(); // other processes may still use these
+  final Map<Integer, Long> askedAt = new HashMap<>(); // by process: the last time of its clock
   final GivenBackOnce givenBackOnce = new GivenBackOnce();
   long tatNanos;
   long version;
@@ -40,14 +40,14 @@ final class KnownBucket {
   @Nullable String promise; // the answer that promised that nothing was charged
   @Nullable SimulatedServer server;
   private final Map<Integer, Alone> alone = new HashMap<>(); // by process
-  private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process
-  private final Deque<Given> givenBack = new ArrayDeque<>(); // the last ones
-  private long forgottenUntil = Long.MIN_VALUE; // by the bucket's time
+  private final Map<Integer, Deque<Long>> spentAt = new HashMap<>(); // by process: when it spent
+  private final Deque<Given> givenBack = new ArrayDeque<>(); // the latest refunds
+  private long forgottenUntil = Long.MIN_VALUE; // in the bucket's time
   int lowerings;
-  @Nullable Lowered lowered; // the last one
+  @Nullable Lowered lowered; // the latest reduction
   private final World world;
   private final long timeoutNanos;
-  private int forgotten; // entries
+  private int forgotten; // number of dropped entries
   private final Deque<Change> changes = new ArrayDeque<>();
   private final Map<Integer, Long> outdatedNanos = new HashMap<>(); // by process
   private final Deque<Allowance> allowances = new ArrayDeque<>();
@@ -93,7 +93,7 @@ final class KnownBucket {
   /** The calls of a process that spend from this bucket only. */
   private static final class Alone {
     private int underWay;
-    private long ended = Long.MIN_VALUE / 2; // moment of the world
+    private long ended = Long.MIN_VALUE / 2; // the moment of the world at which the last one ended
   }
 
   /** Records the begin of a call that spends from this bucket only. */
@@ -320,7 +320,7 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // Others may come in the same tick.
+    // Other changes may happen in the same tick of the clock.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;
@@ -377,7 +377,7 @@ final class KnownBucket {
    *
    *        W ≤ t + τ + D,      and what is allowed besides.
    *
-   * How long a call was on its way is a part of D: its clock was read when it left.
+   * D includes the travel time of a call, because the client's clock is read when the call is sent.
    */
 
   /** Returns the violation where the bucket uses client clocks, null for none. */
@@ -405,7 +405,7 @@ final class KnownBucket {
     if (entries.size() < ENTRIES_BEFORE_PRUNING) {
       return;
     }
-    long most = Gcra.NO_TAT; // if all counted
+    long most = Gcra.NO_TAT; // the TAT if all entries counted
     int keepFrom = 0;
     for (int i = 0; i < entries.size(); i++) {
       Entry entry = entries.get(i);

@@ -12,9 +12,9 @@ import java.util.Set;
 /** The callers that wait for buckets, over all processes. For one thread. */
 final class KnownLines {
 
-  private final Map<String, Integer> underWay = new HashMap<>(); // calls, by bucket key
-  private final Set<String> disturbed = new HashSet<>(); // bucket keys
-  private final Set<Integer> fixed = new HashSet<>(); // entries that buckets share
+  private final Map<String, Integer> underWay = new HashMap<>(); // calls in flight, by bucket key
+  private final Set<String> disturbed = new HashSet<>(); // the keys of disturbed buckets
+  private final Set<Integer> fixed = new HashSet<>(); // the table entries that buckets share
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
   private final Map<String, List<Long>> begun = new HashMap<>(); // moments, by bucket key

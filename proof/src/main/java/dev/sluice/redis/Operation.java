@@ -23,7 +23,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** One call of a caller, and the invariants of its answer. For one thread. */
+/** One call of a caller; checks the invariants of the call's answer. For one thread. */
 final class Operation {
 
   private static final Set<String> GIVING_BACK =
@@ -38,11 +38,12 @@ final class Operation {
           "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
   private static final Set<String> ASKING = Set.of("spend", "reserve", "refund", "reset");
-  private static final int FAIL = 0; // the failure rules of a plan
+  private static final int FAIL = 0; // first of the numbers of failure rules in a plan
   private static final int DENY = 2;
   private static final int LOCAL = 3;
   private static final long AT_ONCE_NANOS = 200_000;
-  private static final long MOST_ESTIMATE_NANOS = 50_000_000; // of a round trip, by the store
+  private static final long MOST_ESTIMATE_NANOS =
+      50_000_000; // the store's largest estimate of a round trip
   private static final long SLACK_NANOS = 2_000_000;
   private static final Set<String> KEEPING_LINES =
       Set.of(
@@ -63,21 +64,22 @@ final class Operation {
   private final long waitNanos;
   private final long start;
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
-  private final Map<String, Penalty> penalties = new HashMap<>(); // at the begin, by bucket key
-  // by other calls in flight, by bucket key
+  private final Map<String, Penalty> penalties = new HashMap<>(); // in force at the start
+  // by bucket key: since when another call in flight may lower the TAT
   private final Map<String, Long> loweredSince = new HashMap<>();
-  private final Map<String, Long> aloneSince = new HashMap<>(); // a spend in flight, by bucket key
+  private final Map<String, Long> aloneSince = new HashMap<>(); // start of a spend, by bucket key
   private final Set<String> untouched = new HashSet<>(); // bucket keys that only this call uses
   private final boolean overServers;
   private final boolean givesBack;
-  private final long begun; // calls of this process that give back
+  private final long begun; // number of give-backs of this process that had begun
   private final boolean besideOthers;
   private final boolean mustBeRefused;
   private final boolean startedAlone;
-  private final int countsThen; // calls of this process for the first key
+  private final int countsThen; // number of calls of this process for the first key at the start
   private boolean met;
   private boolean ended;
   private boolean disturbed;
+  private boolean forgivesApart; // as a spend up to a number does: another process may come between
 
   /**
    * Begins a call.
@@ -121,7 +123,7 @@ final class Operation {
       reference.beginsAlone(calls.process, transactions.get(0).bucketKey());
     }
     world.log(this::toString);
-    if (!givesUp()) { // giving up ends when the store answers earlier calls
+    if (!givesUp()) { // a caller that gives up ends when the store answers earlier calls
       requireEndInTime();
     }
   }
@@ -151,7 +153,7 @@ final class Operation {
     return givesBack;
   }
 
-  /** Returns whether this is a caller that gives up waiting. */
+  /** Returns whether this call is a caller that stops waiting. */
   boolean givesUp() {
     return verb.equals("give up");
   }
@@ -209,7 +211,7 @@ final class Operation {
 
   // How it ends
 
-  /** Ends the call; {@code how} becomes text only if the history is kept. */
+  /** Ends the call. {@code how} is converted to text only if the history is kept. */
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
@@ -314,6 +316,7 @@ final class Operation {
 
   /** Judges the answer to a spend of as many tokens as there are. */
   void took(Decision decision, long most) {
+    forgivesApart = true;
     decided(decision, true);
     Quota quota = quotaOf(transactions.get(0).bucketKey());
     if (quota != null && !decision.degraded() && decision.penalty() == null) {
@@ -398,7 +401,7 @@ final class Operation {
       return;
     }
     if (!spends && mayBeAsForgiven(part, transaction, quota)) {
-      return; // such a TAT was never stored
+      return; // the check answered as if the debt were forgiven; no server stored that TAT
     }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
@@ -413,7 +416,7 @@ final class Operation {
     }
   }
 
-  /** Whether a check may already count the debt as forgiven, as a spend would. */
+  /** Whether a check may decide as if the debt were forgiven, as a spend would forgive it. */
   private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
     return conditions.debtsAppear()
         && transactions.size() == 1
@@ -435,8 +438,8 @@ final class Operation {
   }
 
   /**
-   * Judges the answer to a refund. The answer does not say how much was given back, but what is
-   * there, and whether anything was given back.
+   * Judges the answer to a refund. The answer has the tokens in the bucket and whether anything was
+   * given back, but not how much.
    */
   void refunded(Decision decision) {
     end(decision);
@@ -479,7 +482,7 @@ final class Operation {
     }
   }
 
-  /** Requires that an unlimited id is not limited. */
+  /** Requires that an unlimited id passes without a limit. */
   private void requireUnlimited(Decision part, boolean asUsual) {
     boolean right = asUsual && part.remaining() == Long.MAX_VALUE && part.retryInNanos() == 0;
     requireStatement(right ? null : "was limited where nothing limits", part);
@@ -644,7 +647,7 @@ final class Operation {
   private long knownSince(String key) {
     long since = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
     if (conditions.callsOvertake()) {
-      return since; // what was asked for later may have been decided on earlier
+      return since; // calls may overtake each other, so a later call may be decided earlier
     }
     long hasEnded = start - conditions.latestEndNanos();
     return Math.max(since, reference.spentBefore(calls.process, key, hasEnded));
@@ -661,7 +664,7 @@ final class Operation {
         nanos(part.decidedAt()) <= latestNanos ? null : "was told of a time that is to come", part);
   }
 
-  /** Requires that a server soon gets back what a batch took that another server denied. */
+  /** Requires that tokens of a batch which another server denied soon come back to this server. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
     if (!overServers || calls.gaveUpOn(transaction.bucketKey()) || mayBeWaitedFor(transaction)) {
       return; // nothing was taken, or its owner is unknown
@@ -702,6 +705,7 @@ final class Operation {
     if (!met
         && !calls.gaveUpOn(key)
         && !mayBeWaitedFor(transaction)
+        && !forgivesApart
         && reference.forgaveSince(calls.process, key, start)) {
       world.violated(() -> this + " tells a debt that it has forgiven: " + part);
     }
@@ -720,7 +724,7 @@ final class Operation {
     String key = transaction.bucketKey();
     if (calls.fleet.clocksWereStepped()
         || calls.fleet.failedOverLately()
-        || conditions.clientClocks()) { // the clock was read when the call left
+        || conditions.clientClocks()) { // a client's clock is read when the call is sent
       return;
     }
     long since = trueSince(key);
@@ -739,7 +743,7 @@ final class Operation {
   private long trueSince(String key) {
     long since = start - conditions.driftNanos();
     if (calls.fleet.topology.isSeveralServers()) {
-      return since; // nothing is remembered
+      return since; // this process remembers no denials
     }
     if (reference.wasLoosened(key, calls.process, start - Conditions.DENIALS_NANOS)) {
       return since - Conditions.DENIALS_NANOS; // the process notices another process's refund later
@@ -759,7 +763,7 @@ final class Operation {
 
   private void requireNoTrace(boolean spends) {
     if (overServers) {
-      return; // such a batch leaves a trace for a moment
+      return; // a denied batch on several servers changes buckets for a moment
     }
     for (Transaction transaction : transactions) {
       String key = transaction.bucketKey();

@@ -22,8 +22,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
 
   private static final String PROCESSES = "processes";
   private static final String LATENCY = "latencyMicros";
-  static final String TIMEOUT = "timeoutMillis"; // 0: the default
-  static final String LINGERS = "lingers"; // runs longer than anything is remembered
+  static final String TIMEOUT = "timeoutMillis"; // 0 for the default time-out
+  static final String LINGERS = "lingers"; // whether the run outlasts all memories of processes
   private static final long MILLI = 1_000_000;
   private static final int PARTNERS = 4; // buckets that stay empty
   private static final int EMPTY_FOR_LONG = 2; // a limit whose denials are remembered for long
@@ -42,15 +42,16 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     Map<String, Integer> settings = new TreeMap<>();
     settings.put(PROCESSES, processes);
     settings.put(LATENCY, dice.one(20, 100, 100, 500, 5_000));
-    boolean sameLimits = dice.chance(50); // the same in all processes, all the time
+    boolean sameLimits = dice.chance(50); // in all processes, without changes
     settings.put("limitsDiffer", !sameLimits && dice.chance(60) ? 1 : 0);
     settings.put("onFailure", dice.below(4)); // fail, allow, deny, local
     settings.put("clocksDiffer", dice.below(2));
     boolean byClients = sameLimits && dice.chance(20);
-    settings.put("clientClocks", byClients ? 1 : 0); // in place of the servers'
-    settings.put("pacesDiffer", dice.below(2)); // of the processes' own clocks
+    settings.put("clientClocks", byClients ? 1 : 0); // instead of the servers' clocks
+    settings.put(
+        "pacesDiffer", dice.below(2)); // whether the processes' clocks run at different paces
     boolean waiting = dice.chance(40);
-    settings.put("overtaking", dice.below(2)); // whether calls change places on their way
+    settings.put("overtaking", dice.below(2)); // whether calls may overtake each other
     boolean leases = settings.get("onFailure") == 0 && !byClients && dice.chance(50);
     settings.put("leases", leases ? 1 : 0);
     if (settings.get("onFailure") < 3 && !leases && dice.chance(30)) {
@@ -315,7 +316,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
     steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
     long then = at + dice.between(100 * MILLI, 250 * MILLI);
-    // most requests have arrived, and none is answered
+    // By then most requests have arrived, and no answer has come back.
     int micros = latencyMicros * (3 + dice.below(2)) / 2;
     steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
     steps.add(Step.of(then + micros * 1_000L, Kind.CUT, process, server, dice.one(1, 3)));

@@ -214,7 +214,7 @@ final class Reference {
     if (charge.op() != Op.RESET && charge.op() != Op.FORGIVE && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
     }
-    // Nothing after a withdrawal can move, unless the TAT was the same by chance.
+    // After a withdrawal, the TAT cannot change again, unless it had the same value by chance.
     boolean isLast = charge.op() == Op.WITHDRAW && !bucket.cameBackTo(tatNanos);
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
       bucket.outdate(process);
@@ -313,14 +313,14 @@ final class Reference {
     KnownBucket bucket = bucket(charge.key());
     bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
-      // It does not count, but a lease may hand out the tokens that it took here.
+      // This grant does not count, but a lease may hand out the tokens that it took here.
       Entry grant = entry(Kind.SPEND, process, charge, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
       bucket.entries.add(grant);
       bucket.givenBackOnce.spent(charge.incrementNanos());
     }
-    // delayed calls may still arrive
+    // Delayed calls may still arrive at the replaced master for a while.
     boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS;
     if (!late
         && Long.compareUnsigned(afterNanos, found.tatNanos()) > 0
@@ -354,7 +354,7 @@ final class Reference {
         bucket.lowered(Entry.NOBODY, 0, 0);
         bucket.clockChanged();
         bucket.allow(Math.abs(nanos));
-        if (nanos < 0) { // later reductions seem to precede the spends
+        if (nanos < 0) { // after a step back, later reductions seem to precede the spends
           bucket.outdate(Entry.NOBODY);
         }
       }
@@ -380,7 +380,7 @@ final class Reference {
 
   // Reported by processes
 
-  /** A spend that its caller knows of, or that a denied batch made in vain. */
+  /** A spend whose answer its caller received, or that a denied batch made in vain. */
   static final class Granted {
     private final String key;
     private final Entry entry;
@@ -451,7 +451,7 @@ final class Reference {
     Entry whole = taken.entry;
     KnownBucket bucket = bucket(taken.key);
     if (whole.outdated) {
-      return; // others gave back or reset, which this process does not see (decision 004)
+      return; // this process does not see give-backs and resets of others (decision 004)
     }
     int at = bucket.entries.indexOf(whole);
     boolean asTaken = isFirst || bucket.clockChangedSince(whole.moment);
@@ -481,7 +481,7 @@ final class Reference {
           || clientClocks
           || failedOverLately()
           || bucket(granted.key).clockChangedSince(granted.entry.moment)) {
-        return; // the wait uses another clock
+        return; // unlimited, another clock or a failover: not judged
       }
       requireThere(caller, granted, quota.offsetNanos());
       lastMoment = Math.max(lastMoment, granted.entry.moment);
@@ -501,7 +501,7 @@ final class Reference {
   private void requireThere(Object caller, Granted granted, long offsetNanos) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
-    // Later refunds may have made room for it, and resets left its turn alone.
+    // Later refunds may let the caller pass earlier. Resets do not change the caller's turn.
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
@@ -587,7 +587,7 @@ final class Reference {
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      // the process does not know the refill to the tick
+      // The process knows the refill only within the drift of the clocks.
       long driftNanos = driftNanos(entry.moment);
       if (last.nanos() > dueNanos || last.nanos() < dueNanos - driftNanos) {
         world.violated(
@@ -672,7 +672,7 @@ final class Reference {
             .filter(one -> one.key.equals(key))
             .mapToInt(one -> one.entry.lowerings)
             .min()
-            .orElse(KnownBucket.UNKNOWN); // by a master that was replaced
+            .orElse(KnownBucket.UNKNOWN); // a replaced master made the spend
     long nanos = part.intervalNanos() * part.transaction().cost();
     bucket(key).receipts.add(new KnownBucket.Shown(process, part.untilNanos(), nanos, lowerings));
   }
@@ -734,7 +734,7 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** Records that a give-back of a process failed, which may still arrive. */
+  /** Records that a give-back of a process failed; the call may still arrive at the server. */
   void lostSight(int process, String key) {
     bucket(key).lostSight.put(process, world.now());
   }

@@ -32,9 +32,9 @@ final class SimulatedConnection implements Connection {
   private final LongSupplier slower;
   private final Consumer<Command> sends;
   private final Set<Sent> outstanding = new LinkedHashSet<>();
-  private boolean open = true; // as far as the client knows
-  private boolean reaches = true; // requests arrive
-  private boolean answers = true; // answers arrive
+  private boolean open = true; // whether the client considers the connection open
+  private boolean reaches = true; // whether requests arrive at the server
+  private boolean answers = true; // whether answers arrive at the client
   private Runnable onBroken = () -> {};
   private long lastToServer;
   private long lastToClient;

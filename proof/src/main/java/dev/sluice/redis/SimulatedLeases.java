@@ -118,7 +118,8 @@ final class SimulatedLeases {
     if (isPlain
         && quota != null
         && reference.version(key) == before.version
-        && !reference.wasLoosened(key, since - Conditions.DENIALS_NANOS) // seen later
+        && !reference.wasLoosened(
+            key, since - Conditions.DENIALS_NANOS) // give-backs of others are seen later
         && !operation.isPenalized(one, before.nowNanos) // a penalty may end on the answer's way
         && !operation.isPenalized(one, reference.nowNanos(key))
         && !reference.denied(key, quota.intervalNanos(), quota.offsetNanos(), since)) {

@@ -209,7 +209,7 @@ final class SimulatedNetwork implements Connector {
     PendingConnection<C> connected = new PendingConnection<>(attempt::waits);
     Consumer<Throwable> fails =
         failure -> {
-          boolean calls = connected.waiting() > 1; // the first stage is the store's own
+          boolean calls = connected.waiting() > 1; // one stage belongs to the store itself
           if (connected.completeExceptionally(failure)) {
             attempt.failed(calls);
           }

@@ -23,14 +23,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class SimulatedProcess {
 
-  private static final int SHORT_QUEUE = 24; // more than ever wait without a fault
+  private static final int SHORT_QUEUE = 24; // enough for all calls that wait without a fault
 
   /** Ids with equal hash codes. */
   private static final List<String> ALIKE = List.of("sAaAa", "sAaBB", "sBBAa");
 
-  private static final int GIVEN_BACK = 16; // no more than fit into a short queue
-  private static final int ASKED = 12; // buckets, some on each server
-  private static final long LONGEST_REFILL_NANOS = 1_000_000_000; // of all limits but Z
+  private static final int GIVEN_BACK = 16; // number of give-backs; they fit into a short queue
+  private static final int ASKED = 12; // number of buckets; each server has some of them
+  private static final long LONGEST_REFILL_NANOS = 1_000_000_000; // of all limits except Z
   private static final long START_NANOS = 1_000_000_000_000L; // of the process
 
   private final int index;
@@ -54,7 +54,7 @@ final class SimulatedProcess {
   private final SimulatedLeases leases;
   private @Nullable Held heldToTheEnd;
   private boolean spentToTheEnd;
-  private boolean forgets; // unclosed reservations, after later calls
+  private boolean forgets; // whether later calls make the limiter forget unclosed reservations
 
   SimulatedProcess(int index, Plan plan, World world, Fleet fleet, Reference reference, Dice dice) {
     this.index = index;
@@ -104,7 +104,7 @@ final class SimulatedProcess {
     this.leases = new SimulatedLeases(calls, limiter, time::nanos);
   }
 
-  /** Returns the machine's clock that never steps, with its own pace. */
+  /** Returns a monotonic clock, which may have a pace of its own. */
   private static SimulatedClock monotonic(boolean pacesDiffer, World world, Dice dice) {
     long most = pacesDiffer ? Fleet.MOST_PACE_PPM : 0;
     return new SimulatedClock(world, START_NANOS, dice.between(-most, most));
@@ -343,7 +343,8 @@ final class SimulatedProcess {
           operation.ended(decision, failure);
           spentToTheEnd = decision != null && !decision.degraded();
         });
-    limits.replace(limits.get().withPenalties(List.of())); // a penalized id reserves nothing
+    limits.replace(
+        limits.get().withPenalties(List.of())); // a penalty would deny the reservations below
     world.after(
         LONGEST_REFILL_NANOS,
         new Actor("caller"),
@@ -362,7 +363,7 @@ final class SimulatedProcess {
     }
   }
 
-  /** Returns whether the limiter remembers more than what is held to the end. */
+  /** Returns whether the limiter tracks more than the reservations that are held to the end. */
   boolean follows() {
     return Insides.buckets(limiter) > (heldToTheEnd == null ? 0 : 1);
   }
@@ -395,7 +396,7 @@ final class SimulatedProcess {
     }
     int open = openStretches();
     require(open == 0, () -> "follows " + open + " reservations that nobody holds");
-    // in a Cluster the client library connects
+    // In a Cluster, the client library makes the connections, not Sluice.
     boolean isOwn = fleet.topology != Fleet.Topology.CLUSTER;
     require(!(isOwn && network.hasTooMany()), () -> "has two connections to a server");
     require(

@@ -39,8 +39,8 @@ final class SimulatedServer {
   private boolean knowsScript;
   private boolean replica;
   private boolean up = true;
-  private int life; // messages to a former life never arrive
-  private int role; // nor do replication messages for a former role
+  private int life; // grows with each restart; messages to a former life never arrive
+  private int role; // grows with each change of role; replication for a former role never arrives
   private long refusesSince;
   private long refusesUntil;
   private String refusal = "";
@@ -51,7 +51,7 @@ final class SimulatedServer {
   private long lastTrouble = Long.MIN_VALUE / 2;
   private @Nullable SimulatedServer follower;
   private long lagNanos;
-  private long lastReplicated; // the moment of arrival
+  private long lastReplicated; // the moment at which the latest replication message arrives
   private Function<byte[], @Nullable String> redirection = key -> null;
 
   SimulatedServer(String name, World world, SimulatedClock clock, Reference reference, Dice dice) {
@@ -225,7 +225,7 @@ final class SimulatedServer {
         thread,
         () -> {
           if (!up || now != life || !client.reachesServer()) {
-            return; // lost on its way
+            return; // the command was lost on its way
           }
           world.block(dice.between(200, 8_000));
           Object result = run(command, client.process());

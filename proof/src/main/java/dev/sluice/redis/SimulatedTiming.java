@@ -2,6 +2,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.redis.World.Actor;
+import dev.sluice.remote.Timing;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.RejectedExecutionException;

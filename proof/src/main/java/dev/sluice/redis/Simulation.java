@@ -16,7 +16,7 @@ final class Simulation {
   private static final long LONGEST_CALL_NANOS = 750 * MILLI; // a reservation is held and cancelled
 
   private static final long LONGEST_MEMORY_NANOS = 61_000 * MILLI;
-  private static final int MOST_ROUNDS = 200; // each call forgets two entries of its part
+  private static final int MOST_ROUNDS = 200; // each call makes a limiter forget only two entries
   private static final long LONGEST_WAIT_NANOS = 1_500 * MILLI; // two round trips, and the wait
 
   private final Plan plan;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.Timing;
+import dev.sluice.store.BucketStore;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -11,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * A store's observer that judges the state of its circuit breakers, and throws where the plan says
  * so, as user code may. For one thread.
  */
-final class StoreWatch implements RedisObserver {
+final class StoreWatch implements BucketStore.Observer {
 
   private static final int MOST_OPENINGS_A_MINUTE = 20;
   private static final long MINUTE_NANOS = 60_000_000_000L;

@@ -142,7 +142,7 @@ final class World {
       event.task.run();
     } catch (InvalidRequestException e) { // a plan may exceed a burst
       log(() -> event.actor + " ended a task with " + e);
-    } catch (Throwable e) { // an executor would swallow it
+    } catch (Throwable e) { // an executor would hide the exception
       violated(() -> event.actor + " ended a task with " + text(e));
     } finally {
       running = before;
@@ -175,7 +175,7 @@ final class World {
     Actor waiting = new Actor("waiting");
     at(moment, waiting, () -> {});
     while (!done.getAsBoolean() && now < moment && step()) {
-      // one event after the other
+      // Runs one event after the other.
     }
   }
 

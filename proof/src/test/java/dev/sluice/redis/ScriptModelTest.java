@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.remote.ClientClock;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalRedis;

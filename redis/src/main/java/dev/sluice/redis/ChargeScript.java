@@ -3,6 +3,9 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.ChargedException;
+import dev.sluice.remote.ClientClock;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
@@ -42,7 +45,7 @@ final class ChargeScript {
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final int MAX_DIGITS = 20;
 
-  /** The server's own words; around them some versions say where in the script they fell. */
+  /** Finds the server's own words; some versions add where in the script the error occurred. */
   private static final Pattern WORDS =
       Pattern.compile("(?s)(?:@user_script: ?\\d+: )?-?(.*?)(?: script: [0-9a-f]{40}, on .*)?");
 

@@ -76,7 +76,7 @@ final class Clients {
   private ClientResources resources() {
     ClientResources resources =
         ClientResources.builder()
-            .threadFactoryProvider(StoreThread::factory)
+            .threadFactoryProvider(RedisThread::factory)
             .commandLatencyRecorder(CommandLatencyRecorder.disabled())
             .reconnectDelay(reconnectDelay())
             .build();
@@ -135,10 +135,10 @@ final class Clients {
   }
 
   /**
-   * Of the kind that is given at once. With any other (so it is with {@code
-   * withAuthentication(user, password)}) Lettuce 7.7 ends the greeting on a thread of some pool. It
-   * hands out a connection that for a moment does not know yet that it is connected, and refuses
-   * commands.
+   * Returns a provider that gives its credentials at once. With any other provider, such as that of
+   * {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a thread of some
+   * pool. It then returns a connection that for a moment does not know that it is connected, and
+   * that refuses commands.
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));

@@ -3,7 +3,14 @@ package dev.sluice.redis;
 
 import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.ClusterConnection.Node;
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.Endpoint;
+import dev.sluice.remote.RequestQueue;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.Topology;
+import dev.sluice.store.BucketStore.Charge;
 import io.lettuce.core.cluster.SlotHash;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -24,6 +31,7 @@ final class ClusterSlots implements Topology {
   private final String name;
   private final Connector connector;
   private final LazyConnection<ClusterConnection> link;
+  private final Scripts scripts;
   private final StoreContext context;
   private final AtomicReferenceArray<@Nullable RequestQueue> queues =
       new AtomicReferenceArray<>(SlotHash.SLOT_COUNT);
@@ -38,6 +46,7 @@ final class ClusterSlots implements Topology {
     this.context = context;
     this.link =
         new LazyConnection<>(connector::connectToCluster, true, context.timing()::elsewhere);
+    this.scripts = new Scripts(link, this::look, context);
     this.beforeItIsKnown =
         context.breaker(name, () -> within(link.connection().thenCompose(Connection::ping)));
   }
@@ -89,10 +98,10 @@ final class ClusterSlots implements Topology {
 
   private CompletionStage<String> runOn(ClusterConnection connection, String nodeId) {
     for (int number = 0; number < MOST_PROBE_KEYS; number++) {
-      byte[][] keys = context.probeKeys(number);
-      Node master = connection.masterOf(SlotHash.getSlot(keys[0]));
+      byte[] key = context.probeKey(number);
+      Node master = connection.masterOf(SlotHash.getSlot(key));
       if (master != null && master.id().equals(nodeId)) {
-        return context.probe(link.call(keys, context.look()));
+        return scripts.probe(key);
       }
     }
     return CompletableFuture.completedFuture("has hardly a slot");
@@ -103,7 +112,7 @@ final class ClusterSlots implements Topology {
    */
   @Override
   public CompletionStage<?> probe() {
-    return context.probe(link.call(context.probeKeys(), context.look()));
+    return scripts.probe(context.probeKey());
   }
 
   /** One look at a time. */
@@ -123,7 +132,7 @@ final class ClusterSlots implements Topology {
 
   @Override
   public CompletionStage<Void> ping() {
-    return Failures.named(name, within(link.connection().thenCompose(this::pingMasters)));
+    return ServerFault.named(name, within(link.connection().thenCompose(this::pingMasters)));
   }
 
   private CompletionStage<Void> pingMasters(ClusterConnection connection) {
@@ -167,13 +176,13 @@ final class ClusterSlots implements Topology {
     }
 
     @Override
-    public void send(ScriptCall call) {
-      link.send(call);
+    public ScriptCall call(List<byte[]> keys, List<List<Charge>> batches) {
+      return scripts.call(keys, batches);
     }
 
     @Override
-    public void renew() {
-      look();
+    public ServerFault fault(@Nullable Throwable failure) {
+      return ServerFault.of(failure);
     }
   }
 }

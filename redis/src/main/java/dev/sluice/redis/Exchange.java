@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.remote.RemoteCall;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 
 /** One command and its answer. Thread-safe; no method blocks. */
-interface Exchange {
+interface Exchange extends RemoteCall.Attempt {
 
   /** Sends the command, once; whatever goes wrong arrives in {@link #answer}. */
   void send();
@@ -15,7 +16,4 @@ interface Exchange {
 
   /** Returns, of an exchange that has ended, whether a byte of the command may have left. */
   boolean wasSent();
-
-  /** Ends the exchange; a command that has not left yet never will. */
-  void cancel();
 }

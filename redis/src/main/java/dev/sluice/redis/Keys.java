@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import java.nio.charset.StandardCharsets;
+import dev.sluice.remote.KeyBytes;
 import java.util.Arrays;
 
 /**
@@ -13,40 +13,7 @@ import java.util.Arrays;
 record Keys(String prefix, HashTag tag) {
 
   byte[] bytes(String key) {
-    return utf8(prefix + tag.apply(key));
-  }
-
-  /**
-   * UTF-8, in which a surrogate without its pair stays what it is, instead of becoming a question
-   * mark: two different keys must never be one bucket.
-   */
-  private static byte[] utf8(String text) {
-    if (!hasLoneSurrogate(text)) {
-      return text.getBytes(StandardCharsets.UTF_8);
-    }
-    byte[] bytes = new byte[text.length() * 3];
-    int length = 0;
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i); // three bytes for each, also for halves of pairs and for letters
-      bytes[length++] = (byte) (0xe0 | (c >> 12));
-      bytes[length++] = (byte) (0x80 | ((c >> 6) & 0x3f));
-      bytes[length++] = (byte) (0x80 | (c & 0x3f));
-    }
-    return Arrays.copyOf(bytes, length);
-  }
-
-  private static boolean hasLoneSurrogate(String text) {
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (Character.isHighSurrogate(c)
-          && i + 1 < text.length()
-          && Character.isLowSurrogate(text.charAt(i + 1))) {
-        i++;
-      } else if (Character.isSurrogate(c)) {
-        return true;
-      }
-    }
-    return false;
+    return KeyBytes.utf8(prefix + tag.apply(key));
   }
 
   /**

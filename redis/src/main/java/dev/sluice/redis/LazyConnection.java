@@ -43,14 +43,10 @@ final class LazyConnection<C extends Connection> {
     this.elsewhere = elsewhere;
   }
 
-  /** Runs the script; its text is sent only if the server does not know its digest. */
-  ScriptCall call(byte[][] keys, byte[] argument) {
-    ScriptCall call = new ScriptCall(keys, argument);
-    send(call);
-    return call;
-  }
-
-  /** Sends a call, and completes it with the result. */
+  /**
+   * Sends a call, and completes it with the result; the text of the script is sent only if the
+   * server does not know its digest.
+   */
   void send(ScriptCall call) {
     attempt(call, heals ? 1 : ATTEMPTS);
   }

@@ -4,6 +4,7 @@ package dev.sluice.redis;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.StoreUri.Host;
 import dev.sluice.redis.StoreUri.Kind;
+import dev.sluice.remote.Timing;
 import io.lettuce.core.RedisChannelHandler;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisException;
@@ -23,7 +24,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
-/** Connects with the client library. Thread-safe. */
+/** Connects to servers by means of Lettuce. Thread-safe. */
 final class LettuceConnector implements Connector {
 
   private static final long SENTINEL_ANSWERS_NANOS = 400_000_000;

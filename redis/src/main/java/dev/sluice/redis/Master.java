@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.StoreUri.Host;
+import dev.sluice.remote.StoreContext;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.RejectedExecutionException;

@@ -6,6 +6,8 @@ import dev.sluice.internal.text.Suggestion;
 import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.redis.RedisStoreBuilder.Verify;
 import dev.sluice.redis.StoreUri.Kind;
+import dev.sluice.remote.ClientClock;
+import dev.sluice.remote.StoreContext;
 import dev.sluice.store.TimeSource;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -24,6 +26,9 @@ final class RedisOptions {
 
   private static final Duration MILLISECOND = Duration.ofMillis(1);
   private static final Duration HOUR = Duration.ofHours(1);
+
+  /** The server works on one call while the answer to the other travels. */
+  private static final int MAX_CALLS = 2;
 
   static final RedisOption<Duration> TIMEOUT =
       RedisOption.duration(MILLISECOND, HOUR).option("timeout", "500ms", "longest time for a call");
@@ -50,7 +55,7 @@ final class RedisOptions {
           .option(
               "verify",
               "full",
-              "check of a server's certificate: authority and host name, authority only, nothing");
+              "what to check of a server's certificate: authority and host name, authority only, nothing");
 
   static final RedisOption<Path> CA =
       RedisOption.file().optional("ca", "those of the JVM", "PEM: trusted authorities");
@@ -229,9 +234,19 @@ final class RedisOptions {
     return asked == null ? uri.kind() == Kind.SINGLE_TLS : asked;
   }
 
-  /** Returns the clock of this process by which the script decides, null for the server's. */
-  @Nullable ClientClock clientClock() {
-    return get(CLOCK).map(time -> new ClientClock(time, get(SKEW))).orElse(null);
+  /** Returns what the store needs besides its servers. */
+  StoreContext.Settings settings() {
+    String prefix = find(PREFIX);
+    return new StoreContext.Settings(
+        "redis",
+        new Keys(prefix == null ? "" : prefix, get(TAG))::bytes,
+        get(TIMEOUT),
+        get(QUEUE),
+        MAX_CALLS,
+        get(FAILURES),
+        get(PROBE),
+        uri.isSeveralServers() ? Duration.ZERO : get(DENIALS),
+        get(CLOCK).map(time -> new ClientClock(time, get(SKEW))).orElse(null));
   }
 
   /**

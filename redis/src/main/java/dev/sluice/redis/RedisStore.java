@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.async.Stages;
+import dev.sluice.remote.RemoteStore;
 import dev.sluice.store.BucketStore;
-import dev.sluice.store.BucketStore.Charge;
-import dev.sluice.store.BucketStore.Reading;
-import dev.sluice.store.BucketStore.Tentative;
-import dev.sluice.store.StoreException;
 import java.net.URI;
-import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
-import java.util.Objects;
 import java.util.OptionalLong;
-import java.util.concurrent.CancellationException;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeoutException;
-import java.util.concurrent.atomic.AtomicLong;
-import java.util.function.Supplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A store for several processes that keeps buckets in Redis or Valkey. A script decides inside the
@@ -51,34 +33,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RedisStore implements BucketStore {
 
-  private static final int LATE = 25; // tolerance of deadlines: 1/25 of the time-out
-  private static final int REHEARSED = 3; // two requests leave, the third waits for its turn
-  private static final long REHEARSED_NANOS = 5_000_000; // time for the two to leave
+  private final RemoteStore remote;
 
-  private final String name;
-  private final Topology topology;
-  private final Keys keys;
-  private final StoreContext context;
-  private final DenialMemory denials;
-  private final Runnable release;
-  private final CallbackExecutor callbacks;
-  private final Map<Long, CompletableFuture<?>> mustArrive = new ConcurrentHashMap<>();
-  private final AtomicLong arrivals = new AtomicLong();
-  private volatile boolean closed;
-
-  RedisStore(
-      String name,
-      Topology topology,
-      StoreContext context,
-      DenialMemory denials,
-      Runnable release) {
-    this.name = name;
-    this.topology = topology;
-    this.keys = context.keys();
-    this.context = context;
-    this.denials = denials;
-    this.release = release;
-    this.callbacks = new CallbackExecutor(context.timing());
+  RedisStore(RemoteStore remote) {
+    this.remote = remote;
   }
 
   /**
@@ -121,7 +79,7 @@ public final class RedisStore implements BucketStore {
   /**
    * Returns a builder for an address from a configuration.
    *
-   * @param address as for {@link #open(URI)}
+   * @param address as for {@link #open(String)}
    * @return a builder with the settings of the address
    * @throws IllegalArgumentException as for {@link #open(String)}
    */
@@ -129,476 +87,44 @@ public final class RedisStore implements BucketStore {
     return new RedisStoreBuilder(StoreUri.parse(address));
   }
 
-  /**
-   * Connects and runs the script once, since in a cold JVM that takes longer than the first
-   * caller's time-out. Never fails: with an unreachable server, charges fail later, and the
-   * callers' failure rules decide.
-   *
-   * @return whether every server ran the script
-   */
-  @CanIgnoreReturnValue
-  boolean warmUp(long nanos) {
-    return awaited(() -> topology.probe().toCompletableFuture(), nanos);
-  }
-
-  /** Whether a task succeeds within the given time. */
-  @CanIgnoreReturnValue
-  private boolean awaited(Supplier<CompletableFuture<?>> task, long nanos) {
-    try {
-      context.timing().await(task.get(), nanos);
-      return true;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    } catch (Exception e) {
-      return false;
-    }
-  }
-
-  /**
-   * Reads a bucket that nobody uses, through the same code as a caller's call but hidden from the
-   * observer, so that classes are not loaded during a caller's time-out.
-   */
-  void rehearse() {
-    awaited(this::lookAtNobodys, context.timeoutNanos());
-    awaited(this::handOver, context.timeoutNanos());
-  }
-
-  private CompletableFuture<List<Reading>> lookAtNobodys() {
-    Request request = look(context.timing().nanoTime(), fromNow());
-    context.unseenQueue(topology.queueOf(request.keys.get(0)).server()).submit(request);
-    return request;
-  }
-
-  private Request look(long sent, long until) {
-    Charge look = context.nobodys();
-    return new Remembered(List.of(look), List.of(keys.bytes(look.key())), sent, until);
-  }
-
-  /**
-   * Lets calls to no server time out, hidden from the observer. So the classes that a time-out
-   * needs are not loaded during an outage, while all callers wait for the thread that ends calls.
-   */
-  void rehearseTimeOuts() {
-    long nanos = REHEARSED_NANOS;
-    while (!timedOutTogether(nanos) && nanos < context.timeoutNanos()) {
-      nanos *= 2; // a busy machine, which has loaded some of the classes by now
-    }
-    long now = context.timing().nanoTime();
-    HandedOver late = new HandedOver(look(now, now), ChargeOutcome.UNKNOWN);
-    late.timeOut(); // as its own timer does if its queue would end it later
-    awaited(() -> late, context.timeoutNanos());
-  }
-
-  /** Whether all requests were submitted before the first one timed out. */
-  private boolean timedOutTogether(long nanos) {
-    RequestQueue queue = context.queueToUnreachable();
-    long until = context.timing().nanoTime() + nanos;
-    List<CompletableFuture<?>> ends = new ArrayList<>();
-    for (int i = 0; i < REHEARSED; i++) {
-      Request request = look(until - context.timeoutNanos(), until);
-      HandedOver stage = new HandedOver(request, ChargeOutcome.UNKNOWN);
-      queue.submit(request);
-      ends.add(stage);
-    }
-    boolean together = context.timing().nanoTime() - until < 0;
-    ends.forEach(end -> awaited(() -> end, context.timeoutNanos()));
-    return together;
-  }
-
-  private CompletableFuture<String> handOver() {
-    CompletableFuture<String> done = new CompletableFuture<>();
-    callbacks.run(() -> done.complete("on a thread for callers"));
-    return done;
-  }
-
   @Override
   public List<Reading> charge(List<Charge> charges) {
-    return charge(charges, MultiServerBatch.ALONE);
+    return remote.charge(charges);
   }
 
   @Override
   public List<Reading> charge(List<Charge> charges, Tentative tentative) {
-    return charge(charges, tentative, fromNow());
-  }
-
-  private List<Reading> charge(List<Charge> charges, Tentative tentative, long until) {
-    requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
-    return await(ask(charges, tentative, until), ChargeOutcome.ofSent(charges), until);
-  }
-
-  /** Returns when a call that begins now has to end. */
-  private long fromNow() {
-    return context.timing().nanoTime() + context.timeoutNanos();
-  }
-
-  private String timedOut() {
-    return "timed out on " + name;
-  }
-
-  private static void requireThreadThatMayWait(String call, String instead) {
-    if (Thread.currentThread() instanceof StoreThread) {
-      throw new IllegalStateException(
-          "%s was called on a thread of the store, which would deadlock: %s"
-              .formatted(call, instead));
-    }
-  }
-
-  /** Waits with a time-out of its own, in case the store's thread that ends calls is late. */
-  @CanIgnoreReturnValue
-  private <T> T await(CompletableFuture<T> answer, @Nullable ChargeOutcome ifSent, long until) {
-    try {
-      long latest = until + context.timeoutNanos() / LATE;
-      return context.timing().await(answer, Math.max(latest - context.timing().nanoTime(), 0));
-    } catch (ExecutionException e) {
-      Throwable cause = Failures.cause(e.getCause());
-      throw failure(told(cause == null ? e : cause, ifSent));
-    } catch (TimeoutException e) {
-      throw leave(answer, ifSent, timedOut(), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw leave(answer, ifSent, "interrupted while waiting for " + name, e);
-    }
-  }
-
-  /** Withdraws the request if it is still in the queue. */
-  private static StoreException leave(
-      CompletableFuture<?> answer,
-      @Nullable ChargeOutcome ifSent,
-      String message,
-      @Nullable Exception cause) {
-    boolean neverLeft = answer instanceof Request request && request.withdraw();
-    answer.cancel(false);
-    ChargeOutcome charged = neverLeft ? ChargeOutcome.NOTHING : ifSent;
-    if (charged != null) {
-      return charged.exception(message, cause);
-    }
-    return cause == null ? new StoreException(message) : new StoreException(message, cause);
-  }
-
-  /** Adds to the failure of checks that nothing was charged, whatever became of the call. */
-  private static Throwable told(Throwable failure, @Nullable ChargeOutcome ifSent) {
-    return ifSent == ChargeOutcome.NOTHING ? ifSent.said(failure) : failure;
-  }
-
-  /** Returns a new exception, so that the stack trace shows the caller and the cause. */
-  private StoreException failure(Throwable cause) {
-    if (cause instanceof ChargedException its) {
-      return its.charged().exception(its.what(), its);
-    }
-    return cause instanceof StoreException
-        ? new StoreException(String.valueOf(cause.getMessage()), cause)
-        : new StoreException(name + ": " + cause, cause);
+    return remote.charge(charges, tentative);
   }
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-    return chargeAsync(charges, MultiServerBatch.ALONE);
+    return remote.chargeAsync(charges);
   }
 
   @Override
   public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
-    return chargeAsync(charges, tentative, fromNow());
-  }
-
-  private CompletionStage<List<Reading>> chargeAsync(
-      List<Charge> charges, Tentative tentative, long until) {
-    CompletableFuture<List<Reading>> answer = ask(charges, tentative, until);
-    ChargeOutcome ifSent = ChargeOutcome.ofSent(charges);
-    if (answer.isDone()) {
-      return ifSent == ChargeOutcome.NOTHING && answer.isCompletedExceptionally()
-          ? CompletableFuture.failedFuture(told(Failures.of(answer), ifSent))
-          : answer;
-    }
-    HandedOver stage = new HandedOver(answer, ifSent);
-    long leftNanos = until - context.timing().nanoTime();
-    if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      try { // the call has begun earlier: the queue alone would end this charge too late
-        context.timing().after(leftNanos, stage::timeOut);
-      } catch (RejectedExecutionException e) {
-        // The store was closed in between, which ends the stage.
-      } catch (Throwable e) { // no memory for the timer: nothing else would end it in time
-        stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
-      }
-    }
-    return stage;
+    return remote.chargeAsync(charges, tentative);
   }
 
   @Override
   public BucketStore forOneCall() {
-    return new OneCall();
-  }
-
-  /**
-   * A view whose charges share one time-out: later charges have what the earlier ones left of it.
-   */
-  private final class OneCall implements BucketStore {
-    private final long until = fromNow();
-
-    @Override
-    public List<Reading> charge(List<Charge> charges) {
-      return RedisStore.this.charge(charges, MultiServerBatch.ALONE, until);
-    }
-
-    @Override
-    public List<Reading> charge(List<Charge> charges, Tentative tentative) {
-      return RedisStore.this.charge(charges, tentative, until);
-    }
-
-    @Override
-    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-      return chargeAsync(charges, MultiServerBatch.ALONE);
-    }
-
-    @Override
-    public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
-      return RedisStore.this.chargeAsync(charges, tentative, until);
-    }
-
-    @Override
-    public long clockSkewNanos() {
-      return RedisStore.this.clockSkewNanos();
-    }
-
-    @Override
-    public OptionalLong nowNanos() {
-      return RedisStore.this.nowNanos();
-    }
-  }
-
-  /**
-   * A future that completes on a thread that users may block; cancelling it cancels the request.
-   */
-  private final class HandedOver extends CompletableFuture<List<Reading>> {
-    private final CompletableFuture<List<Reading>> answer;
-    private final ChargeOutcome ifSent;
-
-    HandedOver(CompletableFuture<List<Reading>> answer, ChargeOutcome ifSent) {
-      this.answer = answer;
-      this.ifSent = ifSent;
-      Stages.onEnd(answer, this::handOver);
-    }
-
-    private void handOver(List<Reading> readings, @Nullable Throwable failure) {
-      try {
-        callbacks.run(() -> settle(readings, failure));
-      } catch (Throwable e) { // no memory: the answer must arrive all the same
-        settle(readings, failure);
-      }
-    }
-
-    private void settle(List<Reading> readings, @Nullable Throwable failure) {
-      if (failure instanceof CancellationException) {
-        return; // the code that cancelled the answer ends this stage with its own failure
-      }
-      if (failure == null) {
-        complete(readings);
-      } else {
-        Throwable cause = Failures.cause(failure);
-        Throwable told = cause == null ? failure : told(cause, ifSent);
-        super.completeExceptionally(Failures.passedOn(told == cause ? failure : told));
-      }
-    }
-
-    void timeOut() {
-      if (!isDone()) {
-        callbacks.run(() -> super.completeExceptionally(leave(answer, ifSent, timedOut(), null)));
-      }
-    }
-
-    @Override
-    public boolean cancel(boolean interrupt) {
-      boolean cancelled = super.cancel(interrupt); // first, before the answer can end this stage
-      answer.cancel(false);
-      return cancelled;
-    }
-
-    /** Also called by a time-out that the caller has set ({@code orTimeout}). */
-    @Override
-    @CanIgnoreReturnValue
-    public boolean completeExceptionally(Throwable failure) {
-      boolean ended = super.completeExceptionally(failure);
-      answer.cancel(false);
-      return ended;
-    }
-  }
-
-  /** Sends charges; every failure, an Error included, is reported by the future. */
-  private CompletableFuture<List<Reading>> ask(
-      List<Charge> charges, Tentative tentative, long until) {
-    BucketStore.requireDifferentKeys(charges);
-    if (closed) {
-      return CompletableFuture.failedFuture(
-          ChargeOutcome.NOTHING.exception("the store " + name + " is closed"));
-    }
-    try {
-      if (until - context.timing().nanoTime() <= 0) {
-        return CompletableFuture.failedFuture(ChargeOutcome.NOTHING.exception(timedOut()));
-      }
-      return charges.size() == 1 ? one(charges, until) : several(charges, tentative, until);
-    } catch (Throwable e) { // nothing was submitted yet, or its queue has failed the request
-      return CompletableFuture.failedFuture(failure(e));
-    }
-  }
-
-  private CompletableFuture<List<Reading>> several(
-      List<Charge> charges, Tentative tentative, long until) {
-    List<byte[]> bytes = new ArrayList<>(charges.size());
-    List<RequestQueue> queues = new ArrayList<>(charges.size());
-    boolean together = true;
-    for (Charge charge : charges) {
-      byte[] key = keys.bytes(charge.key());
-      bytes.add(key);
-      queues.add(topology.queueOf(key));
-      together &= queues.get(0) == queues.get(queues.size() - 1);
-    }
-    return together
-        ? send(queues.get(0), charges, bytes, until)
-        : spread(queues, charges, bytes, tentative, until);
-  }
-
-  /**
-   * Sends a batch over several servers. Known reasons to fail or deny are checked before any part
-   * is sent: tokens granted in vain are missing for others until they are given back.
-   */
-  private CompletableFuture<List<Reading>> spread(
-      List<RequestQueue> queues,
-      List<Charge> charges,
-      List<byte[]> bytes,
-      Tentative tentative,
-      long until) {
-    queues.forEach(RequestQueue::requireOpen);
-    Map<String, byte[]> keyOf = new HashMap<>();
-    List<@Nullable Reading> known = new ArrayList<>();
-    for (int i = 0; i < charges.size(); i++) {
-      keyOf.put(charges.get(i).key(), bytes.get(i));
-      known.add(denials.denial(charges.get(i)));
-    }
-    if (known.stream().anyMatch(Objects::nonNull)) {
-      context.observer().deniedFromMemory();
-    }
-    MultiServerBatch batch =
-        new MultiServerBatch(
-            charges,
-            known,
-            tentative,
-            (queue, part) -> send(queue, part, bytesOf(part, keyOf), until),
-            (queue, part) -> send(queue, part, bytesOf(part, keyOf), fromNow()));
-    CompletableFuture<List<Reading>> verdict = batch.charge(queues);
-    keepOpenFor(batch.over());
-    return verdict;
-  }
-
-  private static List<byte[]> bytesOf(List<Charge> part, Map<String, byte[]> keyOf) {
-    return part.stream().map(charge -> keyOf.get(charge.key())).toList();
-  }
-
-  private CompletableFuture<List<Reading>> one(List<Charge> charges, long until) {
-    Charge charge = charges.get(0);
-    Reading known = denials.denial(charge);
-    if (known != null) {
-      context.observer().deniedFromMemory();
-      return CompletableFuture.completedFuture(List.of(known));
-    }
-    byte[] key = keys.bytes(charge.key());
-    return send(topology.queueOf(key), charges, List.of(key), until);
-  }
-
-  /** A request whose answer updates the remembered denials before its caller gets it. */
-  private final class Remembered extends Request {
-    private final long sent;
-    private final int[] stamps;
-
-    Remembered(List<Charge> charges, List<byte[]> keys, long sent, long until) {
-      super(charges, keys, sent + context.timeoutNanos(), until);
-      this.sent = sent;
-      this.stamps = new int[charges.size()];
-      for (int i = 0; i < stamps.length; i++) {
-        stamps[i] = denials.stamp(charges.get(i).key());
-      }
-    }
-
-    @Override
-    void answer(List<Reading> readings) {
-      for (int i = 0; i < stamps.length; i++) {
-        Charge charge = charges.get(i);
-        if (charge.op().loosens()) {
-          denials.forget(charge.key());
-        } else {
-          denials.learn(charge, readings.get(i), sent, stamps[i]);
-        }
-      }
-      super.answer(readings);
-    }
-
-    @Override
-    public boolean completeExceptionally(Throwable failure) {
-      forgetDenials(charges); // it may have been charged
-      return super.completeExceptionally(failure);
-    }
-
-    /** If the request was sent, its answer may be lost. */
-    @Override
-    @CanIgnoreReturnValue
-    public boolean cancel(boolean interrupt) {
-      if (!withdraw() && !isDone()) {
-        forgetDenials(charges);
-      }
-      return super.cancel(interrupt);
-    }
-  }
-
-  private Request send(RequestQueue queue, List<Charge> charges, List<byte[]> bytes, long until) {
-    Request request = new Remembered(charges, bytes, context.timing().nanoTime(), until);
-    if (loosens(charges)) {
-      forgetDenials(charges);
-      keepOpenFor(request);
-    }
-    queue.submit(request);
-    return request;
-  }
-
-  private static boolean loosens(List<Charge> charges) {
-    for (Charge charge : charges) {
-      if (charge.op().loosens()) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** Registers a call that gives tokens back, or may have to, so that closing waits for it. */
-  private void keepOpenFor(CompletableFuture<?> call) {
-    long number = arrivals.incrementAndGet();
-    mustArrive.put(number, call);
-    Stages.onEnd(call, (readings, failure) -> mustArrive.remove(number));
-  }
-
-  /** Returns whether a bucket's server has no open request, and no give-back is pending. */
-  boolean isIdle(String bucketKey) {
-    return mustArrive.isEmpty() && topology.queueOf(keys.bytes(bucketKey)).isIdle();
-  }
-
-  private void forgetDenials(List<Charge> charges) {
-    charges.forEach(charge -> denials.forget(charge.key()));
+    return remote.forOneCall();
   }
 
   @Override
   public OptionalLong nowNanos() {
-    ClientClock clock = context.clock();
-    return clock == null ? OptionalLong.empty() : OptionalLong.of(clock.time().nanos());
+    return remote.nowNanos();
   }
 
   @Override
   public long clockSkewNanos() {
-    ClientClock clock = context.clock();
-    return clock == null ? 0 : clock.skew().toNanos();
+    return remote.clockSkewNanos();
   }
 
   @Override
   public void ping() {
-    requireThreadThatMayWait("ping()", "call it on another thread");
-    await(topology.ping().toCompletableFuture(), null, fromNow()); // it charges nothing
+    remote.ping();
   }
 
   /**
@@ -608,44 +134,16 @@ public final class RedisStore implements BucketStore {
    */
   @Override
   public void close() {
-    if (closed) {
-      return;
-    }
-    closed = true;
-    if (Thread.currentThread() instanceof StoreThread) {
-      new Thread(this::shutDown, "sluice-redis-close").start();
-    } else {
-      shutDown();
-    }
+    remote.close();
   }
 
-  private void shutDown() {
-    long deadline = context.timing().nanoTime() + context.timeoutNanos();
-    boolean waits = true;
-    while (waits && !mustArrive.isEmpty()) {
-      waits = awaitAll(List.copyOf(mustArrive.values()), deadline - context.timing().nanoTime());
-    }
-    topology.close();
-    release.run();
-  }
-
-  /** Whether to go on waiting; tokens that could not be given back stay spent. */
-  private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
-    try {
-      CompletableFuture<Boolean> all =
-          CompletableFuture.allOf(calls.toArray(CompletableFuture[]::new))
-              .handle((done, failure) -> true); // its caller got the failure
-      return context.timing().await(all, nanos);
-    } catch (ExecutionException | TimeoutException e) {
-      return false;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return false;
-    }
+  /** Returns whether a bucket's server has no open request, and no give-back is pending. */
+  boolean isIdle(String bucketKey) {
+    return remote.isIdle(bucketKey);
   }
 
   @Override
   public String toString() {
-    return name;
+    return remote.toString();
   }
 }

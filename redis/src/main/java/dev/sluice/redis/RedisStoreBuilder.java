@@ -2,6 +2,11 @@
 package dev.sluice.redis;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.remote.RemoteStore;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.Timing;
+import dev.sluice.remote.Topology;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -18,12 +23,9 @@ import java.util.Optional;
  */
 public final class RedisStoreBuilder {
 
-  /** How many denials are remembered. */
-  static final int DENIALS = 16_384;
-
   private StoreUri uri;
   private RedisOptions options;
-  private RedisObserver observer = new RedisObserver() {};
+  private BucketStore.Observer observer = new BucketStore.Observer() {};
 
   RedisStoreBuilder(StoreUri uri) {
     this.uri = uri;
@@ -307,7 +309,7 @@ public final class RedisStoreBuilder {
    * @return this
    */
   @CanIgnoreReturnValue
-  public RedisStoreBuilder observer(RedisObserver newObserver) {
+  public RedisStoreBuilder observer(BucketStore.Observer newObserver) {
     this.observer = newObserver;
     return this;
   }
@@ -324,35 +326,29 @@ public final class RedisStoreBuilder {
   public RedisStore open() {
     ClientVersion.check();
     options.check();
-    Timing timing = new SystemTiming();
+    Timing timing = RedisThread.timing();
     Clients clients = new Clients(uri, options);
-    RedisStore store = store(timing, new LettuceConnector(uri, clients, timing), clients::close);
+    RemoteStore store = store(timing, new LettuceConnector(uri, clients, timing), clients::close);
     if (store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos())) {
       store.rehearse();
     }
     store.rehearseTimeOuts(); // also where no server is there: the first call may time out then
-    return store;
+    return new RedisStore(store);
   }
 
   /** Opens a store with given connections and timing, for simulators and tests. */
   RedisStore open(Timing timing, Connector connector, Runnable release) {
-    RedisStore store = store(timing, connector, release);
+    RemoteStore store = store(timing, connector, release);
     store.warmUp(options.get(RedisOptions.CONNECT_TIMEOUT).toNanos());
-    return store;
+    return new RedisStore(store);
   }
 
-  private RedisStore store(Timing timing, Connector connector, Runnable release) {
-    StoreContext context = new StoreContext(options, timing, new GuardedObserver(observer, timing));
-    Duration denials = options.get(RedisOptions.DENIALS);
-    return new RedisStore(
+  private RemoteStore store(Timing timing, Connector connector, Runnable release) {
+    StoreContext context = new StoreContext(options.settings(), timing, observer);
+    return new RemoteStore(
         uri.toString(),
         topology(connector, context),
         context,
-        new DenialMemory(
-            denials.isZero() || uri.isSeveralServers() ? 0 : DENIALS,
-            denials.toNanos(),
-            options.get(RedisOptions.CLOCK).orElse(null),
-            timing),
         () -> {
           release.run();
           timing.close();

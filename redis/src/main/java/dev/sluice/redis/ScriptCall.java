@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.remote.RemoteCall;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
-import org.jspecify.annotations.Nullable;
 
-/**
- * One call of the script, and the future of its answer. It records whether the server may have
- * received it: a call that was certainly not sent can be retried, and has charged nothing.
- * Thread-safe.
- */
-final class ScriptCall extends CompletableFuture<List<Object>> {
+/** One call of the script. Thread-safe; no method blocks. */
+final class ScriptCall extends RemoteCall<List<Object>> {
 
+  private final LazyConnection<?> link;
+  private final Runnable onReplica;
   private final byte[][] keys;
   private final byte[] argument;
-  private boolean abandoned; // guarded by this
-  private @Nullable Exchange last; // guarded by this
 
-  ScriptCall(byte[][] keys, byte[] argument) {
+  /**
+   * Creates a call that has not been sent yet.
+   *
+   * @param onReplica run if the server answers that it is a replica
+   */
+  ScriptCall(LazyConnection<?> link, Runnable onReplica, byte[][] keys, byte[] argument) {
+    this.link = link;
+    this.onReplica = onReplica;
     this.keys = keys;
     this.argument = argument;
   }
 
-  /** Returns a failed call that was never sent. */
-  static ScriptCall failed(Throwable failure) {
-    ScriptCall call = new ScriptCall(new byte[0][], new byte[0]);
-    call.notSent(failure);
-    return call;
+  @Override
+  protected void send() {
+    link.send(this);
   }
 
   /**
@@ -45,79 +46,16 @@ final class ScriptCall extends CompletableFuture<List<Object>> {
     return exchange;
   }
 
-  private synchronized boolean begin(Exchange exchange) {
-    if (!abandoned) {
-      last = exchange;
-    }
-    return !abandoned;
-  }
-
-  synchronized boolean isAbandoned() {
-    return abandoned;
-  }
-
-  /** Fails this call, which the server has certainly not received. */
-  void notSent(Throwable failure) {
-    completeExceptionally(new NotSentException(failure));
-  }
-
-  /** Records that the last attempt failed and that the server has certainly not received it. */
-  synchronized void hasNotLeft() {
-    last = null;
-  }
-
-  /** Completes this abandoned call with {@link StayedException}, unless it was sent. */
-  void stayedHere() {
-    boolean neverSent;
-    synchronized (this) {
-      neverSent = last == null;
-    }
-    if (neverSent) {
-      completeExceptionally(new StayedException());
-    }
-  }
-
-  /**
-   * Abandons this call: if it was not sent yet, it never will be.
-   *
-   * @return whether the server has certainly not received it
-   */
-  @CanIgnoreReturnValue
-  boolean abandon() {
-    Exchange exchange;
-    synchronized (this) {
-      abandoned = true;
-      exchange = last;
-    }
-    if (exchange != null) {
-      exchange.cancel();
-    }
-    return exchange == null;
-  }
-
-  /**
-   * Abandons this call if it was not sent yet, since its connection is still being opened. It then
-   * completes when that has opened or failed.
-   */
-  synchronized void keepHere() {
-    abandoned |= last == null;
-  }
-
-  /** The call never left this process. */
-  static final class NotSentException extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    NotSentException(Throwable cause) {
-      super(cause);
-    }
-  }
-
-  /** The connection is open, but nobody waits for the call any more, which was never sent. */
-  static final class StayedException extends RuntimeException {
-    private static final long serialVersionUID = 1;
-
-    StayedException() {
-      super("nobody waits for it", null, false, false);
+  @Override
+  protected List<Reading> readings(
+      List<Object> answer, int first, List<Charge> batch, String server) {
+    try {
+      return ChargeScript.readings(answer, first, batch, server);
+    } catch (ChargeScript.Refusal e) {
+      if (e.byReplica()) {
+        onReplica.run();
+      }
+      throw e;
     }
   }
 }

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.redis.ScriptCall.NotSentException;
+import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.Failures;
+import dev.sluice.remote.Fault;
+import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.store.StoreException;
 import io.lettuce.core.RedisCommandExecutionException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -13,7 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param cause what the client threw
  * @param code the first word of the server's own message, empty where the server said nothing
  */
-record ServerFault(Throwable cause, String code) {
+record ServerFault(Throwable cause, String code) implements Fault {
 
   /** Lettuce's message where it looks at a new connection too late to learn why it was closed. */
   private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
@@ -23,6 +29,29 @@ record ServerFault(Throwable cause, String code) {
     RedisCommandExecutionException words = among(cause, RedisCommandExecutionException.class);
     return new ServerFault(
         cause, words == null ? "" : String.valueOf(words.getMessage()).split(" ", 2)[0]);
+  }
+
+  /**
+   * Returns a stage whose failure is a {@link StoreException} that names the server; for stages
+   * that charge nothing.
+   */
+  static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
+    return stage
+        .handle(
+            (value, failure) -> {
+              if (failure == null) {
+                return CompletableFuture.completedFuture(value);
+              }
+              ServerFault fault = ServerFault.of(Failures.cause(failure));
+              String message =
+                  fault.cause() instanceof TimeoutException
+                      ? "timed out on " + server
+                      : server + ": " + fault.words();
+              StoreException exception = new StoreException(message, fault.cause());
+              return CompletableFuture.<T>failedFuture(exception);
+            })
+        .thenCompose(result -> result)
+        .toCompletableFuture();
   }
 
   private static <T extends Throwable> @Nullable T among(Throwable failure, Class<T> wanted) {
@@ -35,12 +64,14 @@ record ServerFault(Throwable cause, String code) {
   }
 
   /** Whether the server refused the call, because of one of its keys, before it did anything. */
-  boolean wasNotBegun() {
+  @Override
+  public boolean wasNotBegun() {
     return code.equals("TRYAGAIN") || (code.equals("NOPERM") && !neverLeft());
   }
 
   /** Whether the fault is transient: a slot is moving from one master to another. */
-  boolean passes() {
+  @Override
+  public boolean passes() {
     return code.equals("TRYAGAIN");
   }
 
@@ -50,7 +81,8 @@ record ServerFault(Throwable cause, String code) {
   }
 
   /** Whether the server is unreachable or refuses this client, so that a retry would not help. */
-  boolean isOutage() {
+  @Override
+  public boolean isOutage() {
     if (neverLeft()) {
       return true; // whatever the words: "max number of clients", "DENIED", a database too many
     }
@@ -65,7 +97,8 @@ record ServerFault(Throwable cause, String code) {
     return code.isEmpty();
   }
 
-  StoreException exception(String server) {
+  @Override
+  public StoreException exception(String server) {
     boolean refused = !code.isEmpty() || neverLeft();
     return ChargeOutcome.by(refused).exception(server + ": " + words(), cause);
   }
@@ -85,7 +118,8 @@ record ServerFault(Throwable cause, String code) {
   }
 
   /** The innermost message says most: "connection refused", "WRONGPASS …". */
-  String words() {
+  @Override
+  public String words() {
     Throwable root = cause;
     while (root.getCause() != null) {
       root = root.getCause();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.remote.RequestQueue;
+import dev.sluice.remote.Topology;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -47,7 +49,7 @@ final class ServerRing implements Topology {
   public CompletionStage<Void> ping() {
     return CompletableFuture.allOf(
         servers.stream()
-            .map(server -> Failures.named(server.name(), server.ping()))
+            .map(server -> ServerFault.named(server.name(), server.ping()))
             .toArray(CompletableFuture[]::new));
   }
 

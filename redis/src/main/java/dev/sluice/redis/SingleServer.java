@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import java.util.concurrent.CompletableFuture;
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.Endpoint;
+import dev.sluice.remote.Failures;
+import dev.sluice.remote.RequestQueue;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.store.BucketStore.Charge;
+import java.util.List;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One server, or the master that Sentinel names at the time. Thread-safe; no method blocks.
@@ -18,6 +25,7 @@ final class SingleServer implements Endpoint {
   private final LazyConnection<Connection> link;
   private final Breaker breaker;
   private final RequestQueue queue;
+  private final Scripts scripts;
   private final StoreContext context;
 
   SingleServer(
@@ -25,26 +33,32 @@ final class SingleServer implements Endpoint {
     this.name = name;
     this.context = context;
     this.link = new LazyConnection<>(connect, false, context.timing()::elsewhere);
+    this.scripts = new Scripts(link, link::renew, context);
     this.breaker = context.breaker(name, this::probe);
     this.queue = context.queue(this, new AtomicInteger());
   }
 
   /** Runs the script once, on a bucket that nobody has: a server may answer a PING and no call. */
   CompletionStage<?> probe() {
-    CompletableFuture<String> answer =
-        context.probe(link.call(context.probeKeys(), context.look()));
-    return answer.whenComplete(
-        (answered, failure) -> {
-          if (failure != null && ServerFault.of(Failures.cause(failure)).isSilence()) {
-            link.renew();
-          }
-        });
+    return scripts
+        .probe(context.probeKey())
+        .whenComplete(
+            (answered, failure) -> {
+              if (failure != null && ServerFault.of(Failures.cause(failure)).isSilence()) {
+                link.renew();
+              }
+            });
   }
 
   CompletionStage<String> ping() {
     return context
         .timing()
         .within(link.connection().thenCompose(Connection::ping), context.timeoutNanos());
+  }
+
+  /** Looks the master up again when the next call is sent. */
+  void renew() {
+    link.renew();
   }
 
   RequestQueue queue() {
@@ -62,12 +76,12 @@ final class SingleServer implements Endpoint {
   }
 
   @Override
-  public void send(ScriptCall call) {
-    link.send(call);
+  public ScriptCall call(List<byte[]> keys, List<List<Charge>> batches) {
+    return scripts.call(keys, batches);
   }
 
   @Override
-  public void renew() {
-    link.renew();
+  public ServerFault fault(@Nullable Throwable failure) {
+    return ServerFault.of(failure);
   }
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -136,8 +137,8 @@ final class ClosingTest {
 
   @Test
   void observerThatThrows_changesNothing() {
-    RedisObserver throwing =
-        new RedisObserver() {
+    BucketStore.Observer throwing =
+        new BucketStore.Observer() {
           @Override
           public void called(
               String server, Result result, int batches, int charges, long elapsedNanos) {
@@ -157,8 +158,8 @@ final class ClosingTest {
   void observerThatBlocks_delaysNoTimeOut_andHearsOfAllLater() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     List<String> heard = new CopyOnWriteArrayList<>();
-    RedisObserver blocking =
-        new RedisObserver() {
+    BucketStore.Observer blocking =
+        new BucketStore.Observer() {
           @Override
           public void called(String server, Result result, int batches, int charges, long nanos) {
             if (result == Result.TIMED_OUT) {

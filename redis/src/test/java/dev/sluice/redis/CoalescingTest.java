@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.net.URI;
@@ -36,7 +37,7 @@ final class CoalescingTest {
         .connectTimeout(Duration.ofMinutes(1))
         .denials(Duration.ZERO)
         .observer(
-            new RedisObserver() {
+            new BucketStore.Observer() {
               @Override
               public void called(
                   String server, Result result, int batches, int charges, long nanos) {

@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
 import java.time.Duration;
@@ -28,7 +29,7 @@ final class DenialMemoryTest {
     return TestServers.fresh(server)
         .denials(atMost)
         .observer(
-            new RedisObserver() {
+            new BucketStore.Observer() {
               @Override
               public void called(
                   String server, Result result, int batches, int charges, long nanos) {

@@ -11,9 +11,9 @@ import dev.sluice.Decision;
 import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
-import dev.sluice.redis.RedisObserver.State;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Observer.State;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -57,7 +57,7 @@ final class FaultsTest {
         .probe(Duration.ofMillis(50))
         .denials(Duration.ZERO)
         .observer(
-            new RedisObserver() {
+            new BucketStore.Observer() {
               @Override
               public void changed(String server, State state, String reason) {
                 states.add(state);

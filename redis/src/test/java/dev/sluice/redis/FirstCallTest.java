@@ -119,7 +119,7 @@ final class FirstCallTest {
         TestServers.fresh(TestServers.single())
             .failures(1)
             .observer(
-                new RedisObserver() {
+                new BucketStore.Observer() {
                   @Override
                   public void called(
                       String server, Result result, int batches, int charges, long elapsedNanos) {

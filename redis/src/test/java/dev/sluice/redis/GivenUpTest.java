@@ -4,6 +4,15 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.ClientClock;
+import dev.sluice.remote.Endpoint;
+import dev.sluice.remote.Request;
+import dev.sluice.remote.RequestQueue;
+import dev.sluice.remote.StoreLog;
+import dev.sluice.remote.Timing;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisException;
@@ -25,16 +34,23 @@ final class GivenUpTest {
   private static final int MANY = 100;
 
   private final List<String> told = new ArrayList<>();
-  private final RedisObserver observer =
-      new RedisObserver() {
+  private final BucketStore.Observer observer =
+      new BucketStore.Observer() {
         @Override
         public void called(String server, Result result, int batches, int charges, long elapsed) {
           told.add(result + " " + batches);
         }
       };
-  private final Timing timing = new SystemTiming();
+  private final Timing timing = RedisThread.timing();
   private final Breaker breaker =
-      new Breaker("there", 1, LONG_NANOS, CompletableFuture<String>::new, timing, observer);
+      new Breaker(
+          "there",
+          1,
+          LONG_NANOS,
+          CompletableFuture<String>::new,
+          timing,
+          observer,
+          new StoreLog("redis"));
   private final List<CompletableFuture<Scripted>> connects = new ArrayList<>();
   private final List<ScriptCall> calls = new ArrayList<>();
   private final LazyConnection<Scripted> link =
@@ -48,11 +64,18 @@ final class GivenUpTest {
   }
 
   private RequestQueue queue(@Nullable ClientClock clock) {
-    RequestQueue.Options options = new RequestQueue.Options(2 * MANY, MANY, LONG_NANOS, clock);
-    return new RequestQueue(new Linked(), options, new AtomicInteger(), timing, observer);
+    RequestQueue.Options options =
+        new RequestQueue.Options(2 * MANY, clock == null ? 2 : 1, MANY, LONG_NANOS);
+    return new RequestQueue(new Linked(clock), options, new AtomicInteger(), timing, observer);
   }
 
   private final class Linked implements Endpoint {
+    private final @Nullable ClientClock clock;
+
+    Linked(@Nullable ClientClock clock) {
+      this.clock = clock;
+    }
+
     @Override
     public String name() {
       return "there";
@@ -64,13 +87,17 @@ final class GivenUpTest {
     }
 
     @Override
-    public void send(ScriptCall call) {
+    public ScriptCall call(List<byte[]> keys, List<List<Charge>> batches) {
+      byte[] argument = ChargeScript.argument(clock, batches);
+      ScriptCall call = new ScriptCall(link, () -> {}, keys.toArray(new byte[0][]), argument);
       calls.add(call);
-      link.send(call);
+      return call;
     }
 
     @Override
-    public void renew() {}
+    public ServerFault fault(@Nullable Throwable failure) {
+      return ServerFault.of(failure);
+    }
   }
 
   /** A connection whose exchanges end when a test says so. */

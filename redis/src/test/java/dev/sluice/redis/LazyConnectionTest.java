@@ -5,6 +5,8 @@ import static dev.sluice.redis.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.remote.Failures;
+import dev.sluice.remote.RemoteCall;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -168,7 +170,10 @@ final class LazyConnectionTest {
   private static ScriptCall spend(LazyConnection<Opened> link) {
     List<Charge> batch = Charges.spend("1:a");
     byte[] argument = ChargeScript.argument(null, List.of(batch));
-    return link.call(new byte[][] {"1:a".getBytes(StandardCharsets.UTF_8)}, argument);
+    byte[][] keys = {"1:a".getBytes(StandardCharsets.UTF_8)};
+    ScriptCall call = new ScriptCall(link, () -> {}, keys, argument);
+    call.send();
+    return call;
   }
 
   @Test
@@ -196,7 +201,7 @@ final class LazyConnectionTest {
   void call_whereEveryConnectionIsBroken_failsAndSaysThatNothingWasCharged() {
     var link = link(this::connectAndBreak, this::connectAndBreak);
     assertThatThrownBy(() -> spend(link).join())
-        .hasCauseInstanceOf(ScriptCall.NotSentException.class)
+        .hasCauseInstanceOf(RemoteCall.NotSentException.class)
         .satisfies(
             e ->
                 assertThat(ServerFault.of(Failures.cause(e)).exception("there"))

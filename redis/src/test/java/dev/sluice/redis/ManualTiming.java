@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.remote.Timing;
 import java.time.Duration;
 import java.util.Comparator;
 import java.util.PriorityQueue;

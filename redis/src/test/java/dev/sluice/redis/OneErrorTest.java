@@ -5,8 +5,17 @@ import static dev.sluice.redis.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.sluice.redis.RedisObserver.State;
 import dev.sluice.redis.StoreUri.Host;
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.CallbackExecutor;
+import dev.sluice.remote.Endpoint;
+import dev.sluice.remote.Request;
+import dev.sluice.remote.RequestQueue;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.StoreLog;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Observer.State;
 import io.lettuce.core.RedisCommandExecutionException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -32,12 +41,12 @@ final class OneErrorTest {
   private static final Duration SHORT = Duration.ofMillis(100);
   private static final Duration LONG = Duration.ofMinutes(5);
 
-  private final FaultyTiming timing = new FaultyTiming(new SystemTiming());
-  private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
+  private final FaultyTiming timing = new FaultyTiming(RedisThread.timing());
+  private final List<UnsentCall> calls = new CopyOnWriteArrayList<>();
   private final List<State> states = new CopyOnWriteArrayList<>();
   private volatile boolean observerThrows;
-  private final RedisObserver observer =
-      new RedisObserver() {
+  private final BucketStore.Observer observer =
+      new BucketStore.Observer() {
         @Override
         public void called(String server, Result result, int batches, int charges, long elapsed) {
           throwIfTold();
@@ -61,11 +70,18 @@ final class OneErrorTest {
         }
       };
   private final Breaker patient =
-      new Breaker("there", 500, 1_000_000, CompletableFuture<String>::new, timing, observer);
+      new Breaker(
+          "there",
+          500,
+          1_000_000,
+          CompletableFuture<String>::new,
+          timing,
+          observer,
+          new StoreLog("redis"));
   private final RequestQueue queue =
       new RequestQueue(
           new Silent(),
-          new RequestQueue.Options(1000, 100, LONG.toNanos(), null),
+          new RequestQueue.Options(1000, 2, 100, LONG.toNanos()),
           new AtomicInteger(),
           timing,
           observer);
@@ -83,12 +99,14 @@ final class OneErrorTest {
     }
 
     @Override
-    public void send(ScriptCall call) {
-      calls.add(call);
+    public UnsentCall call(List<byte[]> keys, List<List<Charge>> batches) {
+      return new UnsentCall(calls::add);
     }
 
     @Override
-    public void renew() {}
+    public ServerFault fault(@Nullable Throwable failure) {
+      return ServerFault.of(failure);
+    }
   }
 
   @AfterEach
@@ -207,7 +225,8 @@ final class OneErrorTest {
           return CompletableFuture.completedFuture("PONG");
         },
         timing,
-        observer);
+        observer,
+        new StoreLog("redis"));
   }
 
   @Test
@@ -268,7 +287,8 @@ final class OneErrorTest {
               return CompletableFuture.failedFuture(new IllegalStateException("CLUSTERDOWN"));
             },
             timing,
-            observer);
+            observer,
+            new StoreLog("redis"));
     breaker.failed("no answer", timing.nanoTime());
     await().until(() -> states.size() == 2);
     assertThat(states).containsExactly(State.DOWN, State.UP);
@@ -336,7 +356,7 @@ final class OneErrorTest {
 
   private Master master(Sentinels sentinels) {
     RedisOptions options = RedisOptions.of(StoreUri.parse("redis-sentinel://s:1/0#m"));
-    return new Master(sentinels, new StoreContext(options, timing, observer));
+    return new Master(sentinels, new StoreContext(options.settings(), timing, observer));
   }
 
   @Test

@@ -111,7 +111,7 @@ class RedisOptionsTest {
     assertThat(options.get(RedisOptions.VERIFY)).isEqualTo(RedisStoreBuilder.Verify.CA);
     assertThat(options.get(RedisOptions.PREFIX)).isEqualTo("a&b");
     assertThat(options.get(RedisOptions.TAG)).isEqualTo(HashTag.ACCOUNT);
-    assertThat(options.clientClock()).isNotNull();
+    assertThat(options.settings().clock()).isNotNull();
     assertThat(options.get(RedisOptions.SKEW)).isEqualTo(Duration.ofMillis(5));
     assertThat(options.get(RedisOptions.DENIALS)).isZero();
     assertThat(options.get(RedisOptions.QUEUE)).isEqualTo(7);

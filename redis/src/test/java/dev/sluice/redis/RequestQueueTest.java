@@ -4,6 +4,13 @@ package dev.sluice.redis;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.ClientClock;
+import dev.sluice.remote.Endpoint;
+import dev.sluice.remote.Request;
+import dev.sluice.remote.RequestQueue;
+import dev.sluice.remote.StoreLog;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
 import io.lettuce.core.RedisCommandExecutionException;
@@ -27,15 +34,15 @@ final class RequestQueueTest {
   private static final Duration SHORT = Duration.ofMillis(100);
 
   private final List<String> told = new CopyOnWriteArrayList<>();
-  private final RedisObserver observer =
-      new RedisObserver() {
+  private final BucketStore.Observer observer =
+      new BucketStore.Observer() {
         @Override
         public void called(String server, Result result, int batches, int charges, long elapsed) {
           told.add(server + " " + result);
         }
       };
   private final ManualTiming timing = new ManualTiming();
-  private final List<ScriptCall> calls = new CopyOnWriteArrayList<>();
+  private final List<UnsentCall> calls = new CopyOnWriteArrayList<>();
   private Breaker breaker = breaker("there");
   private @Nullable Error error;
   private final RequestQueue queue = queue(null);
@@ -46,16 +53,29 @@ final class RequestQueueTest {
 
   private Breaker breaker(String server, int maxFailures) {
     return new Breaker(
-        server, maxFailures, 1_000_000, CompletableFuture<String>::new, timing, observer);
+        server,
+        maxFailures,
+        1_000_000,
+        CompletableFuture<String>::new,
+        timing,
+        observer,
+        new StoreLog("redis"));
   }
 
   private RequestQueue queue(@Nullable ClientClock clock) {
-    RequestQueue.Options options = new RequestQueue.Options(100, 100, LONG.toNanos(), clock);
-    return new RequestQueue(new Told(), options, new AtomicInteger(), timing, observer);
+    RequestQueue.Options options =
+        new RequestQueue.Options(100, clock == null ? 2 : 1, 100, LONG.toNanos());
+    return new RequestQueue(new Told(clock), options, new AtomicInteger(), timing, observer);
   }
 
   /** Answers when it is told to. */
   private final class Told implements Endpoint {
+    private final @Nullable ClientClock clock;
+
+    Told(@Nullable ClientClock clock) {
+      this.clock = clock;
+    }
+
     @Override
     public String name() {
       return breaker.server();
@@ -67,16 +87,22 @@ final class RequestQueueTest {
     }
 
     @Override
-    public void send(ScriptCall call) {
-      Error now = error;
-      if (now != null) {
-        throw now;
-      }
-      calls.add(call);
+    public UnsentCall call(List<byte[]> keys, List<List<Charge>> batches) {
+      var unused = ChargeScript.argument(clock, batches);
+      return new UnsentCall(
+          call -> {
+            Error now = error;
+            if (now != null) {
+              throw now;
+            }
+            calls.add(call);
+          });
     }
 
     @Override
-    public void renew() {}
+    public ServerFault fault(@Nullable Throwable failure) {
+      return ServerFault.of(failure);
+    }
   }
 
   @AfterEach
@@ -170,8 +196,8 @@ final class RequestQueueTest {
   private static final long MILLI = 1_000_000;
 
   private RequestQueue standingQueue(long timeoutMillis) {
-    RequestQueue.Options options = new RequestQueue.Options(100, 100, timeoutMillis * MILLI, null);
-    return new RequestQueue(new Told(), options, new AtomicInteger(), timing, observer);
+    RequestQueue.Options options = new RequestQueue.Options(100, 2, 100, timeoutMillis * MILLI);
+    return new RequestQueue(new Told(null), options, new AtomicInteger(), timing, observer);
   }
 
   /** It waits for so long at most. */

@@ -3,7 +3,7 @@ package dev.sluice.redis;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.redis.ScriptCall.NotSentException;
+import dev.sluice.remote.RemoteCall.NotSentException;
 import io.lettuce.core.RedisCommandExecutionException;
 import io.lettuce.core.RedisConnectionException;
 import java.io.IOException;

@@ -6,15 +6,16 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import java.io.IOException;
 import java.time.ZoneId;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import org.jspecify.annotations.Nullable;
+import java.util.TreeMap;
 
 /**
  * A log of JSON objects, one for each line. A value within another object is named by both keys,
- * such as {@code request.method}; of a list, the first value counts.
+ * such as {@code request.method}; of a list, the first value counts, and all values of a header.
  */
 final class JsonLog extends LogFormat {
 
@@ -67,62 +68,77 @@ final class JsonLog extends LogFormat {
 
   private static final List<String> HEADERS = List.of("request.headers.", "httprequest.headers.");
   private static final String HEADER = "header:";
+  private static final String FIELD = "field:";
   private static final int DEEPEST = 8;
 
   private final JsonFactory json = new JsonFactory();
-  private final Map<String, String> shared = new HashMap<>();
   private final Map<String, Integer> columns = new HashMap<>();
+  private final Map<String, Integer> ofHeaders = new HashMap<>(); // by the key within all headers
+  private final List<Plain> plain = new ArrayList<>();
+
+  /** A header that a line may also have under a key of its own, which is another column. */
+  private record Plain(int header, int column) {}
 
   JsonLog(String name, Map<String, String> given, ZoneId zone) {
     super(name, zone);
-    if (given.isEmpty()) {
-      shared.putAll(KNOWN);
-    }
-    given.forEach((key, field) -> shared.put(key, field));
     Map<String, Integer> byField = new HashMap<>();
-    shared.forEach(
-        (key, field) -> {
-          int column = byField.computeIfAbsent(field, f -> add(key, f));
-          alias(key, column);
-          columns.put(key, column);
-        });
-    byField.forEach(this::inHeaders);
+    new TreeMap<>(given.isEmpty() ? KNOWN : given)
+        .forEach(
+            (key, field) -> {
+              if (field.startsWith(HEADER)) {
+                columns.put(key, add(key, null));
+                plain.add(new Plain(column(field), column(FIELD + key)));
+              } else {
+                int column = byField.computeIfAbsent(field, f -> add(key, f));
+                alias(key, column);
+                columns.put(key, column);
+              }
+            });
     declare("header:host");
   }
 
   @Override
   int column(String wanted) {
     int column = super.column(wanted);
-    boolean open = wanted.startsWith("field:") || wanted.startsWith(HEADER);
-    if (column >= 0 || !open) {
+    boolean isHeader = wanted.startsWith(HEADER);
+    if (column >= 0 || !(isHeader || wanted.startsWith(FIELD))) {
       return column;
     }
     // A column that nothing declared may be in any line.
     String key = wanted.substring(wanted.indexOf(':') + 1).toLowerCase(Locale.ROOT);
-    int added = add(key, wanted.toLowerCase(Locale.ROOT));
-    columns.put(key, added);
-    inHeaders(wanted, added);
-    return added;
-  }
-
-  /** Reads a header also where a server writes all headers of the request. */
-  private void inHeaders(String field, int column) {
-    if (field.startsWith(HEADER)) {
-      String name = field.substring(HEADER.length()).toLowerCase(Locale.ROOT);
-      HEADERS.forEach(before -> columns.putIfAbsent(before + name, column));
+    if (!isHeader) {
+      int added = add(key, null);
+      columns.put(key, added);
+      return added;
     }
+    int added = add(HEADER + key, HEADER + key);
+    HEADERS.forEach(before -> ofHeaders.put(before + key, added));
+    plain.add(new Plain(added, column(FIELD + key)));
+    return added;
   }
 
   @Override
   boolean read(LogEntry entry) {
     int length = entry.length();
     try (JsonParser parser = json.createParser(entry.bytes(), 0, length)) {
-      return parser.nextToken() == JsonToken.START_OBJECT
-          && readObject(parser, "", 0, entry)
-          && parser.nextToken() == null;
+      boolean isRead =
+          parser.nextToken() == JsonToken.START_OBJECT
+              && readObject(parser, "", 0, entry)
+              && parser.nextToken() == null;
+      for (Plain one : plain) {
+        if (!entry.has(one.header()) && entry.has(one.column())) {
+          entry.set(one.header(), entry.start(one.column()), entry.end(one.column()));
+        }
+      }
+      return isRead;
     } catch (IOException e) {
       return false;
     }
+  }
+
+  @Override
+  String fault(LogEntry entry) {
+    return "expected one JSON object";
   }
 
   private boolean readObject(JsonParser parser, String before, int depth, LogEntry entry)
@@ -176,17 +192,25 @@ final class JsonLog extends LogFormat {
     return true;
   }
 
-  /** The first value of a key counts, and an empty one does not. */
+  /** The first value of a key counts, and an empty one does not; a header has all of its values. */
   private void set(String key, JsonParser parser, LogEntry entry) throws IOException {
     Integer column = columns.get(key);
-    @Nullable String value =
-        column == null || !parser.currentToken().isScalarValue() ? null : parser.getText();
-    if (column != null
-        && value != null
-        && !value.isEmpty()
-        && !entry.has(column)
-        && parser.currentToken() != JsonToken.VALUE_NULL) {
+    Integer header = ofHeaders.get(key);
+    if ((column == null && header == null)
+        || !parser.currentToken().isScalarValue()
+        || parser.currentToken() == JsonToken.VALUE_NULL) {
+      return;
+    }
+    String value = parser.getText();
+    if (value.isEmpty()) {
+      return;
+    }
+    if (column != null && !entry.has(column)) {
       entry.set(column, value);
+    }
+    if (header != null) {
+      String before = entry.has(header) ? entry.text(header) : null;
+      entry.set(header, before == null ? value : before + LogRequest.NEXT_VALUE + value);
     }
   }
 }

@@ -216,6 +216,22 @@ abstract class LogFormat {
    */
   abstract boolean read(LogEntry entry);
 
+  /** What the line that the entry took lacks, after {@link #read} did not find its columns. */
+  abstract String fault(LogEntry entry);
+
+  /** Why a line was not understood, for messages. */
+  final String fault(byte[] line, int from, int length, LogEntry entry) {
+    entry.take(line, from, length);
+    if (!read(entry)) {
+      return fault(entry);
+    }
+    String found = time < 0 ? null : entry.text(time);
+    return found == null
+        ? "it has no " + (time < 0 ? "time" : natives.get(time))
+        : "its time is %s, expected one such as 26/Nov/2026:10:00:00 +0100 or 2026-11-26T10:00:00Z"
+            .formatted(SafeText.quote(found));
+  }
+
   /** The value of a column without the format's escapes. */
   String unescaped(String text) {
     return text;
@@ -324,6 +340,16 @@ abstract class LogFormat {
         at = close == ' ' ? stop + 1 : stop + 2;
       }
       return true;
+    }
+
+    @Override
+    String fault(LogEntry entry) {
+      int missing = 0;
+      while (missing < columns() - 1 && entry.has(missing)) {
+        missing++;
+      }
+      return "it has no complete %s, which is value %s of %s"
+          .formatted(natives().get(missing), missing + 1, columns());
     }
 
     private static int behindSyslog(byte[] line, int end) {
@@ -461,6 +487,22 @@ abstract class LogFormat {
       return at >= end;
     }
 
+    @Override
+    String fault(LogEntry entry) {
+      int[] columns = headings().columns;
+      long found = Arrays.stream(columns).filter(entry::has).count();
+      return columns.length == 0
+          ? "there is no heading before it"
+          : found == columns.length
+              ? "it has more values than the heading, which has " + columns.length
+              : "it has %s, expected those of the heading: %s"
+                  .formatted(
+                      Words.counted(found, "value"),
+                      Arrays.stream(columns)
+                          .mapToObj(natives()::get)
+                          .collect(Collectors.joining(", ")));
+    }
+
     private static boolean isClosing(byte[] line, int at, int end) {
       return line[at] == '"' && (at + 1 >= end || line[at + 1] != '"');
     }
@@ -529,6 +571,11 @@ abstract class LogFormat {
         }
       }
       return true;
+    }
+
+    @Override
+    String fault(LogEntry entry) {
+      return "the pattern is not found in it";
     }
   }
 }

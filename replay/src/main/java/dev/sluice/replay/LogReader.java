@@ -48,6 +48,7 @@ final class LogReader implements AutoCloseable {
   private long unread;
   private @Nullable String firstUnread;
   private String firstUnreadText = "";
+  private String firstUnreadFault = "";
   private long late;
   private long mostLateNanos;
 
@@ -170,9 +171,9 @@ final class LogReader implements AutoCloseable {
     held[(first + place) & mask] = entry;
   }
 
-  private String notOfTheFormat(String where, String line) {
-    return "%s: this is no line of the format %s: %s"
-        .formatted(where, format.name(), SafeText.quote(line));
+  private String notOfTheFormat(String where, String line, String fault) {
+    return "%s: found %s, which is not a line of the format %s: %s"
+        .formatted(where, SafeText.quote(line), format.name(), fault);
   }
 
   /**
@@ -183,9 +184,9 @@ final class LogReader implements AutoCloseable {
   void requireUnderstood() {
     if (firstUnread != null && unread == lines) {
       throw new LogException(
-          "%s; no other line is one either. %s"
+          "%s. No other line is one either. %s"
               .formatted(
-                  notOfTheFormat(firstUnread, firstUnreadText),
+                  notOfTheFormat(firstUnread, firstUnreadText, firstUnreadFault),
                   format.column("time") >= 0
                       ? "Name the format with --format"
                       : "The format names no column for the time; found the columns "
@@ -293,7 +294,7 @@ final class LogReader implements AutoCloseable {
             atNanos = Math.max(atNanos, entry.atNanos());
             return true;
           }
-          refuse(from, size);
+          refuse(from, size, entry);
         }
         length = line();
       }
@@ -301,16 +302,23 @@ final class LogReader implements AutoCloseable {
       return false;
     }
 
-    private void refuse(int from, int size) {
+    private void refuse(int from, int size, LogEntry entry) {
       String where = source.name() + ":" + number;
       if (strict) {
-        throw new LogException(notOfTheFormat(where, shown(from, size)));
+        throw new LogException(notOfTheFormat(where, shown(from, size), fault(from, size, entry)));
       }
       unread++;
       if (firstUnread == null) {
         firstUnread = where;
         firstUnreadText = shown(from, size);
+        firstUnreadFault = fault(from, size, entry);
       }
+    }
+
+    private String fault(int from, int size, LogEntry entry) {
+      return size > LONGEST_LINE
+          ? "it is longer than %s bytes".formatted(Words.whole(LONGEST_LINE))
+          : format.fault(buffer, from, size, entry);
     }
 
     private String shown(int from, int size) {

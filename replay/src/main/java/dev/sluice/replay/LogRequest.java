@@ -22,6 +22,9 @@ import org.jspecify.annotations.Nullable;
 /** The view that rules have of one line of a log. Reused for other lines. Not thread-safe. */
 final class LogRequest implements WebRequest {
 
+  /** Stands between the values of a header, none of which can contain it. */
+  static final String NEXT_VALUE = "\n";
+
   private static final String COOKIE = "Cookie";
 
   private final LogFormat format;
@@ -138,7 +141,7 @@ final class LogRequest implements WebRequest {
   public List<String> headers(String name) {
     String key = name.toLowerCase(Locale.ROOT);
     String value = key.equals("host") ? host() : field("header:" + key);
-    return value == null ? List.of() : List.of(value);
+    return value == null ? List.of() : List.of(value.split(NEXT_VALUE, -1));
   }
 
   private @Nullable String host() {

@@ -8,6 +8,7 @@ import dev.sluice.replay.ReplayResult.Change;
 import dev.sluice.replay.ReplayResult.Client;
 import dev.sluice.replay.ReplayResult.Row;
 import dev.sluice.replay.ReplayResult.Totals;
+import dev.sluice.replay.ReplayResult.WorstMinute;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.io.UncheckedIOException;
@@ -87,12 +88,8 @@ public final class ReplayJson {
     json.writeEndArray();
     var worst = result.worst();
     if (worst != null) {
-      json.writeObjectFieldStart("worstMinute");
-      json.writeNumberField("atNanos", worst.atNanos());
-      json.writeNumberField("denied", worst.denied());
-      json.writeStringField("client", names.of(worst.client()));
-      json.writeNumberField("deniedOfClient", worst.ofClient());
-      json.writeEndObject();
+      json.writeFieldName("worstMinute");
+      write(worst);
     }
     if (result.change() != null) {
       write(result.change());
@@ -112,6 +109,27 @@ public final class ReplayJson {
     }
     json.writeEndArray();
     json.writeEndObject();
+    var shard = result.shard();
+    if (shard != null) {
+      json.writeObjectFieldStart("shard");
+      json.writeNumberField("number", shard.number());
+      json.writeNumberField("of", shard.of());
+      json.writeArrayFieldStart("minutes");
+      for (WorstMinute minute : shard.minutes()) {
+        write(minute);
+      }
+      json.writeEndArray();
+      json.writeEndObject();
+    }
+    json.writeEndObject();
+  }
+
+  private void write(WorstMinute minute) throws IOException {
+    json.writeStartObject();
+    json.writeNumberField("atNanos", minute.atNanos());
+    json.writeNumberField("denied", minute.denied());
+    json.writeStringField("client", names.of(minute.client()));
+    json.writeNumberField("deniedOfClient", minute.ofClient());
     json.writeEndObject();
   }
 

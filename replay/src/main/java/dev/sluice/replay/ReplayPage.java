@@ -14,6 +14,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /*
  * The page has no script and loads nothing. Everything from the log is escaped where it is appended, and the policy of
@@ -32,9 +33,12 @@ public final class ReplayPage {
   private final ReplayResult result;
   private final String against;
   private final ClientNames names;
+  private final @Nullable LevelOverTime level;
   private final StringBuilder out = new StringBuilder();
 
-  private ReplayPage(ReplayResult result, String against, ClientNames names) {
+  private ReplayPage(
+      ReplayResult result, String against, ClientNames names, @Nullable LevelOverTime level) {
+    this.level = level;
     this.result = result;
     this.against = against;
     this.names = names;
@@ -46,10 +50,12 @@ public final class ReplayPage {
    * @param result the result
    * @param against the name of the candidate's file; empty without one
    * @param names how clients are shown
+   * @param level the tokens in a bucket that was watched; null for none
    * @return HTML
    */
-  public static String html(ReplayResult result, String against, ClientNames names) {
-    return new ReplayPage(result, against, names).page();
+  public static String html(
+      ReplayResult result, String against, ClientNames names, @Nullable LevelOverTime level) {
+    return new ReplayPage(result, against, names, level).page();
   }
 
   private String page() {
@@ -77,6 +83,9 @@ public final class ReplayPage {
       }
       deniedByClient();
       heatMap();
+    }
+    if (level != null) {
+      levelOverTime(level);
     }
     heading("What this cannot know");
     paragraph(
@@ -178,9 +187,7 @@ public final class ReplayPage {
     out.append(
         "<svg viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"Over time, at most %s in a column\">\n"
             .formatted(WIDTH, PLOT_HEIGHT + 40, Words.whole(most)));
-    out.append(
-        "<text x=\"%s\" y=\"%s\" text-anchor=\"end\">%s</text><text x=\"%1$s\" y=\"%s\" text-anchor=\"end\">0</text>\n"
-            .formatted(LEFT - 6, TOP + 10, Words.whole(most), TOP + PLOT_HEIGHT));
+    label(most);
     StringBuilder line = new StringBuilder();
     for (Bin column : columns) {
       long number = (column.atNanos() - first) / columnNanos;
@@ -196,6 +203,11 @@ public final class ReplayPage {
     if (result.change() != null && onlyDenied) {
       out.append("<polyline class=\"other\" points=\"").append(line).append("\"/>\n");
     }
+    axis(first, first + length);
+  }
+
+  /** The line below a chart, with the first and the last time; ends the chart. */
+  private void axis(long first, long last) {
     out.append(
         "<line class=\"axis\" x1=\"%s\" y1=\"%s\" x2=\"%s\" y2=\"%2$s\"/>\n"
             .formatted(LEFT, TOP + PLOT_HEIGHT, WIDTH));
@@ -208,8 +220,61 @@ public final class ReplayPage {
                 Words.date(first, zone),
                 Words.minute(first, zone),
                 WIDTH,
-                Words.date(first + length, zone),
-                Words.minute(first + length, zone)));
+                Words.date(last, zone),
+                Words.minute(last, zone)));
+  }
+
+  /** How full a bucket was: it refills steadily between two requests, until it is full. */
+  private void levelOverTime(LevelOverTime bucket) {
+    heading("Tokens in " + bucket.name);
+    paragraph(bucket.summary());
+    if (bucket.spans().isEmpty()) {
+      return;
+    }
+    long first = bucket.spans().get(0).fromNanos();
+    long last = bucket.spans().get(bucket.spans().size() - 1).toNanos();
+    long burst = bucket.quota.burst();
+    double perNano = (WIDTH - LEFT) / (double) Math.max(1, last - first);
+    out.append("<p>");
+    key("pass", "tokens");
+    key("deny", "a denied request");
+    out.append("</p>\n<div class=\"scroll\">");
+    out.append(
+        "<svg viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"Tokens over time\">\n"
+            .formatted(WIDTH, PLOT_HEIGHT + 40));
+    label(burst);
+    StringBuilder line = new StringBuilder();
+    long fullAt = first;
+    for (LevelOverTime.Span span : bucket.spans()) {
+      double from = LEFT + perNano * (span.fromNanos() - first);
+      double to = LEFT + perNano * (span.toNanos() - first);
+      if (fullAt < span.fromNanos()) {
+        point(line, LEFT + perNano * (fullAt - first), burst, burst);
+      }
+      point(line, from, span.before(), burst);
+      point(line, from, span.least(), burst);
+      point(line, to, span.least(), burst);
+      point(line, to, span.after(), burst);
+      long refill = bucket.quota.incrementNanos(burst - span.after());
+      fullAt = refill > last - span.toNanos() ? last : span.toNanos() + refill;
+      if (span.denied() > 0) {
+        rectangle("deny", from, TOP + PLOT_HEIGHT + 2, to - from, 5);
+      }
+    }
+    out.append("<polyline class=\"level\" points=\"").append(line).append("\"/>\n");
+    axis(first, last);
+  }
+
+  private static void point(StringBuilder line, double x, long tokens, long burst) {
+    double y = TOP + PLOT_HEIGHT - (double) PLOT_HEIGHT * tokens / burst;
+    line.append(String.format(Locale.ROOT, "%.1f,%.1f ", x, y));
+  }
+
+  /** The largest and the smallest number of a chart. */
+  private void label(long most) {
+    out.append(
+        "<text x=\"%s\" y=\"%s\" text-anchor=\"end\">%s</text><text x=\"%1$s\" y=\"%s\" text-anchor=\"end\">0</text>\n"
+            .formatted(LEFT - 6, TOP + 10, Words.whole(most), TOP + PLOT_HEIGHT));
   }
 
   private void key(String colour, String text) {

@@ -2,6 +2,7 @@
 package dev.sluice.replay;
 
 import java.time.ZoneId;
+import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -16,6 +17,7 @@ import org.jspecify.annotations.Nullable;
  * @param worst the minute with the most denied requests; null if nothing was denied
  * @param change what the candidate does instead; null without one
  * @param series the requests over time
+ * @param shard which part of the requests this is; null for all of them
  */
 public record ReplayResult(
     Log log,
@@ -25,7 +27,8 @@ public record ReplayResult(
     List<Client> mostDenied,
     @Nullable WorstMinute worst,
     @Nullable Change change,
-    Series series) {
+    Series series,
+    @Nullable Shard shard) {
 
   /**
    * Makes a result.
@@ -38,6 +41,7 @@ public record ReplayResult(
    * @param worst null if nothing was denied
    * @param change null without a candidate
    * @param series the requests over time
+   * @param shard null for all requests
    */
   public ReplayResult {
     rows = List.copyOf(rows);
@@ -105,7 +109,13 @@ public record ReplayResult(
       long denied,
       long clients,
       long deniedClients,
-      long longestWaitNanos) {}
+      long longestWaitNanos) {
+
+    /** The line of the rule; 0 without rules. */
+    int line() {
+      return rule.isEmpty() ? 0 : Integer.parseInt(rule.substring(rule.lastIndexOf(':') + 1));
+    }
+  }
 
   /**
    * Requests that no limit decided, or that the log says too little about.
@@ -149,7 +159,11 @@ public record ReplayResult(
    * @param denied those that were denied
    * @param served those of the denied ones that the log says were answered below 400
    */
-  public record Client(String name, long requests, long denied, long served) {}
+  public record Client(String name, long requests, long denied, long served) {
+
+    static final Comparator<Client> MOST_DENIED =
+        Comparator.comparingLong(Client::denied).reversed().thenComparing(Client::name);
+  }
 
   /**
    * The minute with the most denied requests.
@@ -159,7 +173,14 @@ public record ReplayResult(
    * @param client the one with the most of them
    * @param ofClient how many are that client's
    */
-  public record WorstMinute(long atNanos, long denied, String client, long ofClient) {}
+  public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
+
+    /** The client with the most denied requests first. */
+    static final Comparator<WorstMinute> BY_CLIENT =
+        Comparator.comparingLong(WorstMinute::ofClient)
+            .reversed()
+            .thenComparing(WorstMinute::client);
+  }
 
   /**
    * What the candidate does instead.
@@ -222,4 +243,26 @@ public record ReplayResult(
    * @param otherDenied those that the candidate denies; the same without one
    */
   public record Bin(long atNanos, long requests, long denied, long otherDenied) {}
+
+  /**
+   * Which part of the requests a result has: those whose ids belong to a shard. Clients are ids
+   * then; only a request that is charged nothing belongs to its address.
+   *
+   * @param number from 1
+   * @param of the number of shards
+   * @param minutes those with a denied request, which the worst minute of all shards needs
+   */
+  public record Shard(int number, int of, List<WorstMinute> minutes) {
+
+    /**
+     * Makes a shard.
+     *
+     * @param number from 1
+     * @param of the number of shards
+     * @param minutes copied
+     */
+    public Shard {
+      minutes = List.copyOf(minutes);
+    }
+  }
 }

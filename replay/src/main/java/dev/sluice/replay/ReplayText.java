@@ -28,7 +28,7 @@ public final class ReplayText {
     List<String> lines = new ArrayList<>();
     lines.add(heading(result));
     lines.add("");
-    lines.addAll(aligned(cells(result, against)));
+    lines.addAll(aligned(cells(result, against), false));
     result
         .uncharged()
         .lacking()
@@ -56,6 +56,10 @@ public final class ReplayText {
     }
     text.append(result.totals().exact() ? ", " : ", about ")
         .append(Words.counted(result.totals().clients(), "client"));
+    var shard = result.shard();
+    if (shard != null) {
+      text.append(" in shard %s of %s".formatted(shard.number(), shard.of()));
+    }
     if (log.skipped() > 0) {
       text.append(", %s left out by status".formatted(Words.whole(log.skipped())));
     }
@@ -215,8 +219,9 @@ public final class ReplayText {
                 Words.whole(change.newlyAllowedClients())));
   }
 
-  private static List<String> aligned(List<List<String>> cells) {
-    int columns = cells.get(0).size();
+  /** The lines of a table; the second column has numbers, or every one. */
+  static List<String> aligned(List<List<String>> cells, boolean onlyNumbers) {
+    int columns = cells.stream().mapToInt(List::size).max().orElse(0);
     int[] widths = new int[columns];
     for (List<String> row : cells) {
       for (int i = 0; i < row.size(); i++) {
@@ -228,7 +233,7 @@ public final class ReplayText {
       StringBuilder line = new StringBuilder();
       for (int i = 0; i < row.size(); i++) {
         String space = " ".repeat(widths[i] - row.get(i).length());
-        boolean isNumber = i == 1;
+        boolean isNumber = onlyNumbers || i == 1;
         line.append(i == 0 ? "" : GAP).append(isNumber ? space + row.get(i) : row.get(i) + space);
       }
       lines.add(line.toString().stripTrailing());

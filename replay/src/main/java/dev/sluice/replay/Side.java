@@ -240,6 +240,34 @@ final class Side {
     return charged(0, List.copyOf(together.values()), List.of(), List.of());
   }
 
+  /** What a request asks of one limit, whatever its burst is: the costs, by id. */
+  Map<String, Long> demands(String limit, LogRequest request, ClientAddress address, long hits) {
+    Map<String, Long> demands = new LinkedHashMap<>();
+    LimitName name = limits.catalogue().get(limit);
+    try {
+      if (counts.isEmpty()) {
+        RuleMatch match = match(request, address, hits);
+        for (RuleCharge charge : match == null ? List.<RuleCharge>of() : match.charges()) {
+          if (charge.limit().equals(limit)) {
+            demands.merge(charge.transaction(limits).id(), charge.cost(1), Math::max);
+          }
+        }
+      } else {
+        RequestFacts facts = new RequestFacts(request, address);
+        for (Count count : counts) {
+          for (List<String> parts :
+              count.limit().equals(limit) ? count.id().ids(facts) : List.<List<String>>of()) {
+            demands.put(name.id().join(parts, Strictness.LENIENT), hits);
+          }
+        }
+      }
+    } catch (UnusableRequestException | InvalidRequestException e) {
+      return Map.of();
+    }
+    demands.keySet().removeIf(id -> limits.overrideFor(name, id) != null);
+    return Map.copyOf(demands);
+  }
+
   private static boolean isAboveBurst(Transaction transaction, long cost) {
     Quota quota = transaction.quota();
     return quota != null && cost > quota.burst();
@@ -249,8 +277,27 @@ final class Side {
     return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
   }
 
+  /** What a rule charges; the cost of the log is that of the limits for which the rule has none. */
+  private @Nullable RuleMatch match(LogRequest request, ClientAddress address, long hits) {
+    return book.match(request, address)
+        .map(
+            match ->
+                new RuleMatch(
+                    match.line(),
+                    match.verdict(),
+                    match.charges().stream().map(charge -> withCost(charge, hits)).toList(),
+                    match.replaces()))
+        .orElse(null);
+  }
+
+  private static RuleCharge withCost(RuleCharge charge, long hits) {
+    return charge.fixedCost() != null
+        ? charge
+        : new RuleCharge(charge.limit(), charge.parts(), hits, charge.shadow(), charge.excess());
+  }
+
   private Charges ofRules(LogRequest request, ClientAddress address, long hits) {
-    RuleMatch match = book.match(request, address).orElse(null);
+    RuleMatch match = match(request, address, hits);
     if (match == null) {
       return Charges.of(Outcome.NO_RULE, List.of());
     }
@@ -268,7 +315,7 @@ final class Side {
         }
         throw e;
       }
-      if (isAboveBurst(one, charge.cost(hits))) {
+      if (isAboveBurst(one, charge.cost(1))) {
         Tally tally = tally(match.line(), charge.limit(), charge.shadow());
         if (!charge.shadow()) {
           return denied(one, tally);
@@ -276,8 +323,7 @@ final class Side {
         hopeless.add(tally);
       }
     }
-    return charged(
-        match.line(), match.enforced(limits, hits), match.trials(limits, hits), hopeless);
+    return charged(match.line(), match.enforced(limits, 1), match.trials(limits, 1), hopeless);
   }
 
   private Charges charged(

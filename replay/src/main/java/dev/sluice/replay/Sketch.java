@@ -26,6 +26,15 @@ final class Sketch {
     return hash ^ (hash >>> 31);
   }
 
+  /**
+   * The shard of a hash, from 0. Which shard an id has must never change, and must not depend on
+   * the bits by which tables and sketches place it.
+   */
+  static int shard(long hash, int of) {
+    long mixed = (hash ^ (hash >>> 32)) * 0x9e3779b97f4a7c15L;
+    return (int) Long.remainderUnsigned(mixed ^ (mixed >>> 29), of);
+  }
+
   void add(long hash) {
     int register = (int) (hash >>> (Long.SIZE - BITS));
     int zeros = Long.numberOfLeadingZeros((hash << BITS) | (1L << (BITS - 1))) + 1;

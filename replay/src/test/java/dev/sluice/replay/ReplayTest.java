@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.Replay.Denial;
 import dev.sluice.replay.ReplayResult.Row;
@@ -34,6 +35,7 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ReplayTest {
@@ -227,10 +229,107 @@ final class ReplayTest {
   }
 
   @Test
+  void costOfARule_isNotChangedByTheLog() throws IOException {
+    String rules =
+        """
+        rules:
+          - path: /**
+            limits:
+              - {limit: Logins, id: "{ip}", cost: 2}
+              - {limit: Calls, id: "{ip}"}
+        """;
+    for (int cost : List.of(0, 1, 5)) {
+      String line =
+          "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"request\":\"GET /x"
+              + " HTTP/1.1\",\"tokens\":%s}\n".formatted(cost);
+      ReplayResult result =
+          Replay.of(limits(LIMITS, rules), sources(line.repeat(5))).costField("tokens").run();
+      assertEquals(4, result.totals().denied(), "cost " + cost); // 3 tokens are one request
+      assertEquals("Logins 4", denied(result.rows().get(0)));
+      assertEquals("Calls 0", denied(result.rows().get(1)));
+    }
+    String free = "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"tokens\":0}\n";
+    ReplayResult counted =
+        Replay.of(limits(LIMITS, ""), sources(free.repeat(50)))
+            .counts(List.of("Calls={ip}"))
+            .costField("tokens")
+            .run();
+    assertEquals(0, counted.totals().denied());
+  }
+
+  private static String denied(Row row) {
+    return row.limit() + " " + row.denied();
+  }
+
+  @Test
+  void headerOfACost_isReadFromTheFirstLine_andListedWhereTheLogLacksIt() throws IOException {
+    String rules =
+        "rules:\n  - path: /**\n    limits: [{limit: Logins, id: '{ip}', cost: {header: X-Cost}}]\n";
+    String line =
+        "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"request\":\"GET /x HTTP/1.1\","
+            + "\"request\":{\"headers\":{\"X-Cost\":[\"2\"]}}}\n";
+    ReplayResult result = Replay.of(limits(LIMITS, rules), sources(line.repeat(3))).run();
+    assertEquals("Logins 2", denied(result.rows().get(0)));
+    assertEquals(List.of(), result.uncharged().lacking());
+    ReplayResult lacking =
+        Replay.of(limits(LIMITS, rules), sources(line.replace("X-Cost", "Y-Cost"))).run();
+    assertEquals("header:X-Cost", lacking.uncharged().lacking().get(0).word());
+  }
+
+  @Test
+  void fieldAndHeader_withOneName_areDifferentInJson() throws IOException {
+    String line =
+        "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"tenant\":\"a\","
+            + "\"request\":{\"headers\":{\"Tenant\":[\"%s\"]}}}\n";
+    String log = line.formatted("x") + line.formatted("y") + line.formatted("z");
+    Limits limits = limits(LIMITS, "");
+    for (String turned : List.of(log, log.replaceAll("(\"tenant\":\"a\"),(.*)}", "$2,$1}"))) {
+      ReplayResult byField =
+          Replay.of(limits, sources(turned))
+              .counts(List.of("PerKey={field:tenant}", "Calls={ip}"))
+              .run();
+      assertEquals(2, byField.totals().denied(), turned);
+      for (List<String> counts :
+          List.of(
+              List.of("PerKey={header:tenant}"),
+              List.of("PerKey={header:tenant}:{field:tenant}"),
+              List.of("PerKey={field:tenant}:{header:tenant}"))) {
+        ReplayResult byHeader = Replay.of(limits, sources(turned)).counts(counts).run();
+        assertEquals(0, byHeader.totals().denied(), counts + turned);
+        assertEquals(0, byHeader.uncharged().free(), counts + turned);
+      }
+    }
+    String plain = "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"tenant\":\"a\"}\n";
+    ReplayResult header =
+        Replay.of(limits, sources(plain.repeat(2))).counts(List.of("PerKey={header:tenant}")).run();
+    assertEquals(1, header.totals().denied());
+  }
+
+  @Test
+  void listsOfAddresses_areReadAsAServerReadsThem() throws IOException {
+    String caddy =
+        "{\"ts\":1790000000,\"request\":{\"remote_ip\":\"10.0.0.1\",\"method\":\"GET\",\"uri\":\"/api/x\","
+            + "\"headers\":{\"X-Forwarded-For\":[\"192.0.2.9\",\"203.0.113.%s, 10.0.0.2\"]}}}\n";
+    String waf =
+        "{\"timestamp\":1790000000000,\"httpRequest\":{\"clientIp\":\"10.0.0.1\",\"uri\":\"/api/x\","
+            + "\"httpMethod\":\"GET\",\"headers\":[{\"name\":\"X-Forwarded-For\",\"value\":\"192.0.2.9\"},"
+            + "{\"name\":\"x-forwarded-for\",\"value\":\"203.0.113.%s, 10.0.0.2\"}]}}\n";
+    for (String line : List.of(caddy, waf)) {
+      ReplayResult result =
+          Replay.of(
+                  limits(LIMITS, RULES), sources(line.formatted(1) + line.formatted(2).repeat(30)))
+              .client(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "10.0.0.0/8"), null)
+              .run();
+      assertEquals(2, result.totals().clients(), line);
+      assertEquals("203.0.113.2", result.mostDenied().get(0).name());
+    }
+  }
+
+  @Test
   void costField_thatNoRequestHas_isRefused() {
     String log = "{\"time\":\"2026-11-26T00:00:00Z\",\"client\":\"203.0.113.1\",\"tokens\":2}\n";
     for (String text : List.of(log, "time,client,tokens\n2026-11-26T00:00:00Z,203.0.113.1,2\n")) {
-      Replay.Builder replay =
+      Replay replay =
           Replay.of(assertDoesNotThrow(() -> limits(LIMITS, "")), sources(text))
               .format(text.equals(log) ? "json" : "csv")
               .counts(List.of("Calls={ip}"))
@@ -298,7 +397,7 @@ final class ReplayTest {
     String unknown = absent.replace("  - {number: 1002, name: Calls, id: ipAddress}\n", "");
     for (String candidate : List.of(absent, unknown)) {
       for (List<String> counts : List.of(List.<String>of(), List.of("Calls={ip}"))) {
-        Replay.Builder replay =
+        Replay replay =
             Replay.of(base, sources(traffic(1, 10)))
                 .counts(counts)
                 .against(limits(candidate, ""))
@@ -322,10 +421,10 @@ final class ReplayTest {
   void logWhoseRequestsLackWhatIsCounted_isRefused() throws IOException {
     Limits limits = limits(LIMITS, "");
     String log = "time,client\n2026-11-26T00:00:00Z,203.0.113.1\n";
-    Replay.Builder noClient =
+    Replay noClient =
         Replay.of(limits, sources(log)).format("csv:time=time").counts(List.of("Calls={ip}"));
     assertTrue(assertThrows(LogException.class, noClient::run).getMessage().endsWith("have ip"));
-    Replay.Builder noField =
+    Replay noField =
         Replay.of(limits, sources(log)).format("csv").counts(List.of("PerKey={field:tenant}"));
     assertTrue(
         assertThrows(LogException.class, noField::run).getMessage().endsWith("field:tenant"));
@@ -408,6 +507,105 @@ final class ReplayTest {
     assertTrue(FailIf.parse("denied-clients >= 100%").isMet(both));
   }
 
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 7, 50})
+  void shards_joinToTheWholeResult(int of) throws IOException {
+    List<Request> traffic = traffic(of, 2000);
+    traffic.add(new Request(10 * 86_400L / 24, 9, "/login")); // a client in one minute only
+    for (List<String> counts : List.of(List.<String>of(), List.of("Logins={ip}"))) {
+      Limits candidate = limits(LIMITS.replace("burst: 20,", "burst: 5,"), "");
+      Limits base = limits(LIMITS, RULES);
+      Shards shards = new Shards();
+      for (int number = of; number >= 1; number--) {
+        ReplayResult shard =
+            Replay.of(base, sources(traffic))
+                .against(candidate)
+                .counts(counts)
+                .shard(number, of)
+                .run();
+        shards.add(number + ".json", ReplayJson.of(shard, ClientNames.SHOW));
+      }
+      ReplayResult whole =
+          Replay.of(base, sources(traffic)).against(candidate).counts(counts).run();
+      assertTrue(whole.totals().denied() > 0);
+      assertEquals(whole, shards.joined());
+    }
+  }
+
+  @Test
+  void shard_ofAnId_neverChanges() {
+    List<Integer> found = new ArrayList<>();
+    for (String id : List.of("203.0.113.7", "2001:db8::1", "alice", "")) {
+      found.add(1 + Sketch.shard(Sketch.hash(id.getBytes(StandardCharsets.UTF_8)), 16));
+    }
+    assertEquals(List.of(10, 13, 5, 14), found);
+    int[] sizes = new int[16];
+    for (int i = 0; i < 16_000; i++) {
+      sizes[Sketch.shard(Sketch.hash(("10.0." + i).getBytes(StandardCharsets.UTF_8)), 16)]++;
+    }
+    for (int size : sizes) {
+      assertEquals(1000, size, 150);
+    }
+  }
+
+  @Test
+  void requestWithDifferentIds_isRefusedInShards_withItsRule() throws IOException {
+    String rules =
+        """
+        rules:
+          - path: /free
+            unlimited: true
+          - path: /**
+            limits:
+              - {limit: Calls, id: "{ip}"}
+              - {limit: PerKey, id: "{path}"}
+        """;
+    for (int number = 1; number <= 3; number++) {
+      Replay replay = Replay.of(limits(LIMITS, rules), sources(traffic(1, 50))).shard(number, 3);
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.startsWith("rules.yml:4 charges a request to different ids, "), message);
+    }
+  }
+
+  @Test
+  void resultsThatAreNotAllShardsOfALog_areNotJoined() throws IOException {
+    Limits limits = limits(LIMITS, RULES);
+    List<Request> traffic = traffic(1, 100);
+    String one =
+        ReplayJson.of(Replay.of(limits, sources(traffic)).shard(1, 2).run(), ClientNames.SHOW);
+    String other =
+        ReplayJson.of(
+            Replay.of(limits, sources(traffic(1, 99))).shard(2, 2).run(), ClientNames.SHOW);
+    String of3 =
+        ReplayJson.of(Replay.of(limits, sources(traffic)).shard(2, 3).run(), ClientNames.SHOW);
+    String whole = ReplayJson.of(Replay.of(limits, sources(traffic)).run(), ClientNames.SHOW);
+    Shards shards = new Shards();
+    shards.add("1.json", one);
+    for (String wrong :
+        List.of(
+            one,
+            other,
+            of3,
+            whole,
+            "",
+            "[]",
+            "{}",
+            "x",
+            one.substring(0, one.length() / 2),
+            one.replace("\"binNanos\":60", "\"binNanos\":61"),
+            one.replace("\"number\":1", "\"number\":3"),
+            one.replace("\"number\":1", "\"number\":2").replace("rules.yml:2", "rules.yml:x"),
+            one.replace("\"zone\":\"", "\"zone\":\"Mars/"))) {
+      String message =
+          assertThrows(LogException.class, () -> shards.add("2.json", wrong), wrong).getMessage();
+      assertTrue(message.startsWith("2.json: "), message);
+    }
+    Shards half = new Shards();
+    half.add("1.json", one);
+    assertEquals(
+        "the shard 2 of 2 is missing", assertThrows(LogException.class, half::joined).getMessage());
+  }
+
   @Test
   void moreClientsThanNames_areEstimated_andDecisionsStayExact() throws IOException {
     StringBuilder log = new StringBuilder();
@@ -417,7 +615,7 @@ final class ReplayTest {
               .formatted(i / 250, i % 250);
       log.append(line.repeat(i % 1000 == 999 ? 30 : 1));
     }
-    Replay.Builder replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
+    Replay replay = Replay.of(limits(LIMITS, RULES), sources(log.toString()));
     replay.mostClients = 100;
     ReplayResult result = replay.run();
     assertTrue(!result.totals().exact());
@@ -536,7 +734,7 @@ final class ReplayTest {
     String rules = "rules:\n  - path: /**\n    limits: [{limit: PerKey, id: all}]\n";
     ReplayResult result =
         Replay.of(limits(LIMITS, rules), sources(evil.repeat(5))).against(limits(LIMITS, "")).run();
-    String page = ReplayPage.html(result, "<b>.yml", ClientNames.SHOW);
+    String page = ReplayPage.html(result, "<b>.yml", ClientNames.SHOW, null);
     assertTrue(page.indexOf("<script") < 0 && page.indexOf("<b>") < 0, page);
     assertTrue(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), page);
     assertTrue(!page.matches("(?s).*(src|href)=.*") && page.indexOf("http:") < 0, page);
@@ -545,8 +743,36 @@ final class ReplayTest {
         ReplayPage.html(
                 Replay.of(limits(LIMITS, rules), sources("")).format("combined").run(),
                 "",
-                ClientNames.SHOW)
+                ClientNames.SHOW,
+                null)
             .contains("No request is denied."));
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {3, 5000})
+  void page_hasTheLevelOfABucket(int size) throws IOException {
+    LevelOverTime level = new LevelOverTime("Logins of <b>", Quota.per(3, Duration.ofMinutes(1)));
+    List<Request> traffic = new ArrayList<>();
+    for (int i = 0; i < size; i++) {
+      traffic.add(new Request(i * 10L, 1, "/login"));
+    }
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(traffic))
+            .watch("Logins", "203.0.113.1", level)
+            .run();
+    String page = ReplayPage.html(result, "", ClientNames.SHOW, level);
+    assertTrue(page.contains("<h2>Tokens in Logins of &lt;b&gt;</h2>"), page);
+    assertTrue(
+        page.contains(
+            "%s charged to the bucket, %s of them denied; it holds at most 3 tokens."
+                .formatted(Words.counted(size, "request"), Words.whole(result.totals().denied()))),
+        page);
+    assertTrue(page.contains("<polyline class=\"level\" points=\"60.0,10.0 60.0,"), page);
+    assertTrue(level.spans().size() < 2000);
+    assertEquals(
+        result.totals().denied(),
+        level.spans().stream().mapToLong(LevelOverTime.Span::denied).sum());
+    assertTrue(page.length() < 300_000, "bounded");
   }
 
   @Test
@@ -565,6 +791,34 @@ final class ReplayTest {
                 .run());
     for (String condition : List.of("", "denied > 1", "denied-clients < 1", "denied-clients > x")) {
       assertThrows(IllegalArgumentException.class, () -> FailIf.parse(condition), condition);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "combined | what? | it has no complete ident, which is value 2 of 9",
+        "combined | a - - [26/Nov/2026:10:00:00 +0100 | it has no complete time_local, which is value 4 of 9",
+        "combined | a - - [yesterday] \"GET / HTTP/1.1\" 200 5 | its time is \"yesterday\", expected one such as 26/Nov/2026",
+        "json | [1] | expected one JSON object",
+        "json | {\"a\":1} | it has no ",
+        "regex:(?<time>[0-9]+) | x | the pattern is not found in it",
+        "csv | time,a;1790000000 | it has 1 value, expected those of the heading: time, a",
+        "csv | time,a;1790000000,2,3 | it has more values than the heading, which has 2",
+        "cloudfront | 2026-11-26 | there is no heading before it",
+      })
+  void lineThatIsNotUnderstood_isShown_withTheReason(String format, String log, String reason)
+      throws IOException {
+    Limits limits = limits(LIMITS, RULES);
+    String lines = log.replace(';', '\n') + "\n";
+    for (boolean strict : List.of(false, true)) {
+      Replay replay = Replay.of(limits, sources(lines)).format(format).strict(strict);
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.startsWith("access.log:"), message);
+      assertTrue(message.contains(", which is not a line of the format " + format), message);
+      assertTrue(message.contains(": " + reason), message);
     }
   }
 

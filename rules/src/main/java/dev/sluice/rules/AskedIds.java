@@ -15,14 +15,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out whether the rules of a book can produce an id. An override or penalty for any other id
- * never acts on a request.
+ * Finds out whether the rules of a book can produce an id. If no rule can, an override or a penalty
+ * for that id never applies to a request.
  */
 final class AskedIds {
 
   /**
-   * Each override is compared with each rule of its limit, so more rules than this would make a
-   * reload slow.
+   * The most rules per limit for which ids are checked. Each override is compared with each rule of
+   * its limit, so more rules would make a reload slow.
    */
   private static final int MOST_TEMPLATES = 200;
 

@@ -14,7 +14,6 @@ import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.rules.RuleMatch.RuleCharging.Cost;
 import dev.sluice.rules.Template.Source;
 import dev.sluice.web.PathPattern;
-import dev.sluice.web.RequestFacts;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
@@ -39,7 +38,7 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
-  /** A limit and an id template, as a rule has them. */
+  /** A limit, an id template and whether it is in shadow, to find duplicates in a rule. */
   private record Bucket(String limit, String id, boolean shadow) {}
 
   private final boolean ofDescriptors;
@@ -80,7 +79,7 @@ final class ChargeReader<C> {
     return new ChargeReader<>(
         false,
         word -> RequestSource.parse(word, paths, ignoresCase),
-        header -> context -> header.of(context.facts()),
+        HeaderCost::ofRequest,
         limits,
         problems);
   }
@@ -147,7 +146,8 @@ final class ChargeReader<C> {
 
   private @Nullable Cost<C> cost(@Nullable Node node, @Nullable LimitName name) {
     if (node == null) {
-      return context -> null; // a request counts as one hit, unless a log says more
+      // Null means one token per hit. A request is one hit; a line of a log may have more.
+      return context -> null;
     }
     if (node instanceof Node.Mapping map) {
       return headerCost(node, Fields.of(map, node, COST_FIELDS, problems));
@@ -239,8 +239,18 @@ final class ChargeReader<C> {
   private record HeaderCost(String header, long otherwise) {
 
     /** Reads the cost, which must be a whole number; 0 counts as 1. */
-    long of(RequestFacts facts) {
-      return facts.cost(header, otherwise);
+    Cost<RequestRule.Context> ofRequest() {
+      return new Cost<>() {
+        @Override
+        public Long of(RequestRule.Context context) {
+          return context.facts().cost(header, otherwise);
+        }
+
+        @Override
+        public String header() {
+          return header;
+        }
+      };
     }
   }
 }

@@ -109,13 +109,14 @@ record DescriptorRule(
   }
 
   /**
-   * A placeholder that stands for the value of an entry. An address is grouped as by {@code {ip}}
-   * and {@code {ip/BITS}} of a request, so that a client has one bucket at every door.
+   * A placeholder that stands for the value of an entry. Addresses are grouped in the same way as
+   * by {@code {ip}} and {@code {ip/BITS}} in a rule for requests, so that a client has the same
+   * bucket at every door.
    *
    * @param entry the entry
    * @param index the index of the entry, from 0
-   * @param bits the length of the mask of {@code {KEY/BITS}}; 0 without one
-   * @param address whether the value is an address that is grouped
+   * @param bits the prefix length in {@code {KEY/BITS}}; 0 if there is none
+   * @param address whether the value is an address to be grouped
    */
   record EntrySource(Wanted entry, int index, int bits, boolean address)
       implements Source<List<DescriptorEntry>> {
@@ -123,12 +124,12 @@ record DescriptorRule(
     private static final Pattern RANGE = Pattern.compile("(.+)/([1-9][0-9]{0,2})");
     private static final int MOST_BITS = 128;
 
-    /** The source for a rule whose entries have a mistake. */
+    /** Stands for any placeholder in a rule whose entries have a mistake. */
     private static final EntrySource UNKNOWN =
         new EntrySource(new Wanted("", ValuePattern.ANY), 0, 0, false);
 
     /**
-     * Parses a placeholder: the key or the number of an entry, optionally with a mask.
+     * Parses a placeholder: the key or the number of an entry, optionally with a prefix length.
      *
      * @param entries the entries of the rule; empty after a mistake in them
      */

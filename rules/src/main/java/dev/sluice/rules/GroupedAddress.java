@@ -9,11 +9,11 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A subscriber has at least 2^64 IPv6 addresses, and may use a new one for each request. So every
- * door counts addresses by their first 64 bits. Where a caller names an id itself, as at the HTTP
- * API, the id stays as it is: some limits count single addresses.
+ * An Internet subscriber has at least 2^64 IPv6 addresses, and may use a new one for each request.
+ * So every door counts addresses by their first 64 bits. But if a caller sends an id itself, as to
+ * the HTTP API, the id stays as it is, since some limits count single addresses.
  */
-/** Groups the addresses of one subscriber to one id. */
+/** Maps all IPv6 addresses of one subscriber to one id. */
 public final class GroupedAddress {
 
   private static final int SUBSCRIBER_BITS = 64;
@@ -28,7 +28,7 @@ public final class GroupedAddress {
    * by the format of the id.
    *
    * @param key the entry's key
-   * @param format the format of the id, or of the part of the id, that the value makes
+   * @param format the format of the id, or of the part of the id, that has the value
    * @return whether to group the value; false if the format takes no single address, such as a
    *     range
    */
@@ -58,8 +58,8 @@ public final class GroupedAddress {
   }
 
   /**
-   * Groups by a number of bits, as {@code {ip/BITS}}: returns the range, null for IPv4. With 0
-   * bits, as {@link #of(String)}.
+   * Groups an address by its first bits, in the same way as {@code {ip/BITS}}. Returns the range;
+   * null for an IPv4 address. With 0 bits, returns the same as {@link #of(String)}.
    */
   static @Nullable String of(String text, int bits) {
     if (bits == 0) {
@@ -67,7 +67,7 @@ public final class GroupedAddress {
     }
     IpAddress address = lowest(text);
     if (address == null) {
-      return text; // the format will refuse it as an id
+      return text; // not an address: the id's format will refuse the text
     }
     return address.isIpv4() ? null : address.prefix(bits) + "/" + bits;
   }

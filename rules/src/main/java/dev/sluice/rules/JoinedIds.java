@@ -5,12 +5,12 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Joins several values to one id, so that different lists of values never make the same id. This
- * holds for lists of the same length: a single value stays as it is, and may look like several.
+ * Joins several values to one id. Two different lists of the same length never make the same id. A
+ * single value is not escaped, so it may look like several joined values.
  */
 public final class JoinedIds {
 
-  /** The id of a descriptor with an empty value: all such requests share a bucket. */
+  /** The id for an empty value: all requests with an empty value share this bucket. */
   public static final String EVERYBODY = "*";
 
   private JoinedIds() {}
@@ -29,8 +29,8 @@ public final class JoinedIds {
   }
 
   /**
-   * Returns the id of a single value. The empty value becomes {@link #EVERYBODY}, so a value that
-   * consists of stars gets one more star.
+   * Returns the id of a single value. The empty value becomes {@link #EVERYBODY}. A value of only
+   * stars gets one more star, so that it differs from that id.
    *
    * @param value the value; empty for none
    * @return the id, not empty

@@ -37,10 +37,10 @@ final class LimitReferences {
   /**
    * Makes the references of a file.
    *
-   * @param limits the limits of the same generation
-   * @param known whether these are all limits
+   * @param limits the limits that were loaded together with the file
+   * @param known whether {@code limits} is complete; otherwise a missing limit is not reported
    * @param onMissing what happens if a rule names a limit without a default
-   * @param named receives the names that were found
+   * @param named receives the name of each limit that was found
    * @param problems receives the mistakes
    */
   LimitReferences(
@@ -83,7 +83,7 @@ final class LimitReferences {
       case REFUSE -> problems.mistake(node, message);
       case WARN -> problems.warning(node, message);
       case ALLOW -> {
-        // the operator allows it; the metric of missing defaults counts it
+        // A missing default is allowed here; a metric counts such limits.
       }
     }
   }

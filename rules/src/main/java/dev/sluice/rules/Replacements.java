@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Replacements {
 
-  /** The most circles that are reported: a book with more has one cause for all of them. */
+  /** The most circles that are reported; if there are more, they probably have one cause. */
   private static final int MOST_TOLD = 20;
 
   private record Rule(
@@ -121,7 +121,7 @@ public final class Replacements {
     }
   }
 
-  /** Removes the limits from which no circle can be reached. */
+  /** Removes the limits from which no path leads to a circle. */
   private static void withoutEnds(Map<String, Set<String>> edges) {
     Map<String, List<String>> replacedBy = new HashMap<>();
     Deque<String> ends = new ArrayDeque<>();
@@ -173,8 +173,8 @@ public final class Replacements {
   }
 
   /**
-   * Turns a circle so that it begins with its smallest name: it then has one message, whichever
-   * limit the search began with.
+   * Rotates a circle so that it begins with its smallest name. The same circle then always has the
+   * same message, whichever limit the search began with.
    */
   private static List<String> fromSmallest(List<String> circle) {
     List<String> turned = new ArrayList<>(circle);

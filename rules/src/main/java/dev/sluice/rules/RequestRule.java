@@ -52,7 +52,7 @@ record RequestRule(
   /** The result of a match: a context if the rule matches, otherwise the reason why not. */
   record Result(@Nullable Context context, Supplier<String> mismatch) {
 
-    /** Takes a supplier, because only explanations need the text and most rules do not match. */
+    /** Returns a mismatch. The reason is a supplier, since only explanations need its text. */
     static Result no(Supplier<String> mismatch) {
       return new Result(null, mismatch);
     }
@@ -71,7 +71,7 @@ record RequestRule(
     return segments;
   }
 
-  /** Returns what the rule uses of a request. */
+  /** Returns a summary of the rule: its paths, and the parts of a request that it uses. */
   RequestForm form() {
     Set<String> words = new LinkedHashSet<>();
     if (!methods.isEmpty()) {
@@ -89,11 +89,19 @@ record RequestRule(
         int bar = placeholder.indexOf('|');
         words.add(bar < 0 ? placeholder : placeholder.substring(0, bar));
       }
+      if (!charged.cost().header().isEmpty()) {
+        words.add("header:" + charged.cost().header());
+      }
     }
     return new RequestForm(line(), listed(paths), words);
   }
 
-  /** Returns what the rule charges, joined over all spellings of the request's values. */
+  /** Whether the method that a request's override header names can change what the rule does. */
+  boolean readsMethodOverride() {
+    return methodOverride && form().words().contains("method");
+  }
+
+  /** Returns what the rule charges, for all spellings of the request's values together. */
   RuleMatch charge(Context context) {
     return context
         .facts()
@@ -164,15 +172,18 @@ record RequestRule(
   }
 
   /**
-   * Each value must be covered by a single value of this rule: values that several cover together
-   * are not detected.
+   * {@inheritDoc}
+   *
+   * <p>Each value of the other rule must be covered by a single value of this rule. Several values
+   * that cover it only together are not detected.
    */
   @Override
   public boolean covers(AnyRule rule) {
     return rule instanceof RequestRule other
         && coversAll(methods, other.methods, String::equals)
         && (methods.isEmpty() || methodOverride == other.methodOverride)
-        && coversAll(hosts, other.hosts, RequestRule::isFor) // also where both have a "*."
+        && coversAll(
+            hosts, other.hosts, RequestRule::isFor) // isFor also compares two hosts with "*."
         && coversAll(clients, other.clients, AddressRange::covers)
         && coversHeaders(other.headers)
         && coversAll(paths, other.paths, PathPattern::covers);

@@ -13,8 +13,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The id of a limit with placeholders for values of a request, such as {@code {ip}}, outside of a
- * rule book. Immutable and thread-safe; never blocks.
+ * A template for ids with placeholders for values of a request, such as {@code {ip}}, for a program
+ * without a rule book. Immutable and thread-safe; never blocks.
  */
 public final class RequestTemplate {
 
@@ -27,13 +27,13 @@ public final class RequestTemplate {
   /**
    * Parses a template.
    *
-   * @param text such as {@code {ip}}, with the placeholders of a rule book
+   * @param text the template, such as {@code {ip}}, with the placeholders of rule books
    * @param format the format of the limit's ids
-   * @param others further placeholders: returns the source of a value for the text between braces,
-   *     or null if it is a placeholder of a rule book
-   * @return the template
-   * @throws IllegalArgumentException if the text does not fit the format, or has a placeholder that
-   *     does not exist
+   * @param others defines further placeholders: maps the text between braces to the source of a
+   *     value; null for a placeholder of rule books
+   * @return the parsed template
+   * @throws IllegalArgumentException if the text does not fit the format, or has an unknown
+   *     placeholder
    */
   public static RequestTemplate parse(
       String text, IdFormat format, Function<String, @Nullable VaryBy> others) {
@@ -46,7 +46,8 @@ public final class RequestTemplate {
     VaryBy varyBy = other == null ? RequestWord.parse(word) : other;
     if (varyBy.pathVariable() != null) {
       throw new IllegalArgumentException(
-          "found {%s}, but there is no path with variables; use a rule book".formatted(word));
+          "found {%s}, but only rule books have paths with variables; use a rule book"
+              .formatted(word));
     }
     return context -> varyBy.value(context.facts(), context.variables());
   }

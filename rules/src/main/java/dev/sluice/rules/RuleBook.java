@@ -60,6 +60,7 @@ public final class RuleBook implements RequestRules {
   private final Set<String> rulesOnly;
   private final List<Requirement> requirements;
   private final boolean forRequests;
+  private final boolean readsMethodOverride;
   private final RuleFinder finder = new RuleFinder();
   private final AskedIds asked;
 
@@ -80,6 +81,9 @@ public final class RuleBook implements RequestRules {
     this.rules.forEach(finder::add);
     this.asked = new AskedIds(this.rules);
     this.forRequests = this.rules.stream().anyMatch(RequestRule.class::isInstance);
+    this.readsMethodOverride =
+        this.rules.stream()
+            .anyMatch(r -> r instanceof RequestRule one && one.readsMethodOverride());
   }
 
   /**
@@ -128,7 +132,7 @@ public final class RuleBook implements RequestRules {
    * Returns the limits that rules name, for the metric of missing defaults. The policy for a
    * missing default was applied when the book was read.
    *
-   * @return a requirement for each limit; none of them refuses or warns
+   * @return a requirement for each limit, with the policy to allow a missing default
    */
   public List<Requirement> requirements() {
     return requirements;
@@ -164,7 +168,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns the rules for requests, in order.
    *
-   * @return one for each rule; empty if all rules are for descriptors
+   * @return one form for each rule for requests; empty if all rules are for descriptors
    */
   public List<RequestForm> requestRules() {
     return rules.stream()
@@ -200,7 +204,8 @@ public final class RuleBook implements RequestRules {
    *
    * @param name the limit
    * @param id the penalized id
-   * @return a message, or null, as for an override
+   * @return a message that no rule produces the id, with the nearest id that a rule does produce;
+   *     null if a rule produces it, or if no rule names the limit
    */
   public @Nullable String doubt(LimitName name, String id) {
     return asked.doubt(name, name.id(), id);
@@ -229,10 +234,23 @@ public final class RuleBook implements RequestRules {
    */
   public Optional<RuleMatch> match(WebRequest request, ClientAddress client) {
     List<RuleMatch> matches = new ArrayList<>(1);
-    for (RequestFacts reading : new RequestFacts(request, client).readings()) {
+    for (RequestFacts reading : readings(request, client)) {
       finder.match(reading).ifPresent(matches::add);
     }
     return matches.stream().reduce(RuleMatch::with);
+  }
+
+  /**
+   * Returns each way in which the application may read a request: each path combined with each
+   * method, if a rule of the book uses the method.
+   *
+   * @param request the request
+   * @param client how the client's address is found
+   * @return the readings, at least one
+   * @throws dev.sluice.web.UnusableRequestException if there are too many readings
+   */
+  public List<RequestFacts> readings(WebRequest request, ClientAddress client) {
+    return new RequestFacts(request, client, readsMethodOverride).readings();
   }
 
   /**
@@ -261,7 +279,7 @@ public final class RuleBook implements RequestRules {
       throw new UnusableRequestException(
           "the request has an unusable value for the id that the rule on line %s needs"
               .formatted(match.line()));
-    } catch (InvalidRequestException e) { // a cost above the burst
+    } catch (InvalidRequestException e) { // the cost exceeds the burst
       throw new UnusableRequestException(String.valueOf(e.getMessage()));
     }
   }
@@ -297,7 +315,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Explains which rule matches one reading of a request, and why the rules before it do not.
    *
-   * @param facts one of {@link RequestFacts#readings}
+   * @param facts one of {@link #readings}
    * @return the explanation; {@link #match(WebRequest, ClientAddress)} joins the matches of all
    *     readings, and throws where one of them is unusable
    */
@@ -337,11 +355,12 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Which rule decides, and why the rules before it do not match.
+   * An explanation of which rule decides, and why the rules before it do not match.
    *
    * @param passedOver the rules before the one that decides, in order; all rules if none decides
    * @param match the rule that matches, null if none does or the request cannot be used
-   * @param unusable where the book stops because the request cannot be used; null if it can
+   * @param unusable the rule that needs a value which the request lacks; null if the request has
+   *     all values that were needed
    */
   public record Explanation(
       List<PassedOver> passedOver, @Nullable RuleMatch match, @Nullable Unusable unusable) {
@@ -349,9 +368,9 @@ public final class RuleBook implements RequestRules {
     /**
      * Makes an explanation.
      *
-     * @param passedOver copied
+     * @param passedOver the rules that do not match; copied
      * @param match the rule that matches, null if none does or the request cannot be used
-     * @param unusable where the book stops, null if the request can be used
+     * @param unusable the rule that needs a missing or unusable value, null if there is none
      */
     public Explanation {
       passedOver = List.copyOf(passedOver);
@@ -376,21 +395,21 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * A rule for requests, for people and for readers of logs.
+   * A summary of a rule for requests, for messages and for readers of logs.
    *
    * @param line where the rule starts in the file, from 1
    * @param paths its paths, joined with a comma
    * @param words what it uses of a request, in the words of placeholders, such as {@code ip},
-   *     {@code method} or {@code header:x-api-key}; without the header of a cost
+   *     {@code method} or {@code header:x-api-key}
    */
   public record RequestForm(int line, String paths, Set<String> words) {
 
     /**
-     * Makes a form.
+     * Makes a summary.
      *
-     * @param line from 1
-     * @param paths joined with a comma
-     * @param words copied
+     * @param line where the rule starts in the file, from 1
+     * @param paths the rule's paths, joined with a comma
+     * @param words the parts of a request that the rule uses; copied
      */
     public RequestForm {
       words = Set.copyOf(words);

@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The format of a rule book file: a map with the field {@code rules}, a list, and optionally {@code
- * rulesOnly}, the domains that rules alone map.
+ * rulesOnly}, the domains in which no descriptor may name a limit itself.
  */
 final class RuleBookFile implements CompanionFile<RuleBook> {
 
@@ -37,17 +37,17 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   private static final List<String> SECTIONS =
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
-  /** The most comparisons for warnings, about a second: a reload must stay fast. */
+  /** The most comparisons for warnings. They take about a second, so that reloads stay fast. */
   private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;
   private final boolean requestsAlone;
 
   /**
-   * Makes a reader.
+   * Makes a reader of rule books.
    *
    * @param onMissing what to do with a rule whose limit has no default
-   * @param requestsAlone whether only requests are decided, and rules for descriptors are ignored
+   * @param requestsAlone whether rules for descriptors are ignored, with a warning
    */
   RuleBookFile(MissingDefault onMissing, boolean requestsAlone) {
     this.onMissing = onMissing;
@@ -203,8 +203,8 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   }
 
   /**
-   * Warns of rules that never decide. Compares only rules that could match the same thing, as there
-   * may be thousands.
+   * Warns of rules that never decide. A file may have thousands of rules, so only rules that could
+   * match the same request or descriptor are compared.
    */
   private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
     RuleFinder earlier = new RuleFinder();
@@ -220,7 +220,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       } else if (compared[0] > MOST_COMPARED) {
         problems.warning(
             items.get(i),
-            "found too many rules with patterns: from here on, none is looked at for one that never decides");
+            "found too many rules with patterns: from this rule on, rules that never decide are not reported");
       }
       earlier.add(rule);
     }

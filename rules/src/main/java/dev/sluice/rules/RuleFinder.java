@@ -65,12 +65,13 @@ final class RuleFinder {
    * Finds an earlier rule that matches everything that a rule matches.
    *
    * @param rule a rule that has not been added
-   * @param allowed called before each comparison, which it allows or not
+   * @param allowed called before each comparison; returning false skips the comparison
    * @return the first such rule; null if none was found
    */
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
-      // A covering rule has all first segments of this rule, or none: so one segment finds it.
+      // A covering rule is indexed under all first segments of this rule or under none, so looking
+      // under one of them finds it.
       List<String> segments =
           request.leadingSegments().stream()
               .limit(1)
@@ -174,8 +175,8 @@ final class RuleFinder {
      * Calls a function with the rules under some keys and the rules for any key, in the order of
      * the file, until it returns a value.
      *
-     * @param answer returns null for a rule that does not match
-     * @return the first value, null if there is none
+     * @param answer the function; returns null for a rule that does not match
+     * @return the first value that is not null; null if there is none
      */
     <T> @Nullable T first(Collection<K> keys, Function<R, @Nullable T> answer) {
       List<List<Placed<R>>> lists = new ArrayList<>(keys.size() + 1);

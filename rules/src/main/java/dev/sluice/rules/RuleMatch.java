@@ -22,8 +22,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param line where the rule starts in the file, from 1
  * @param verdict whether the limits decide
- * @param charges the charges in the order of the rule; empty also if every limit is skipped. Limits
- *     in shadow are charged apart, so that a trial cannot refuse what the others allow
+ * @param charges the charges in the order of the rule; also empty if the request lacks the value
+ *     for every limit. Limits in shadow are charged in calls of their own, so that a trial cannot
+ *     deny what the other limits allow
  * @param replaces the names of limits that the other descriptors of the request are not charged
  */
 public record RuleMatch(
@@ -42,10 +43,10 @@ public record RuleMatch(
   /**
    * Makes a match.
    *
-   * @param line from 1
+   * @param line where the rule starts in the file, from 1
    * @param verdict whether the limits decide
-   * @param charges copied
-   * @param replaces copied
+   * @param charges the charges in the order of the rule; copied
+   * @param replaces the names of limits that other descriptors are not charged; copied
    */
   public RuleMatch {
     charges = List.copyOf(charges);
@@ -64,8 +65,8 @@ public record RuleMatch(
   }
 
   /**
-   * Returns what is charged together, all or nothing: one transaction for each bucket, with the
-   * highest cost if several limits of the rule share a bucket.
+   * Returns the transactions to charge as one batch, all or nothing. Several charges of one bucket
+   * become one transaction with their highest cost.
    *
    * @param limits the limits from which the rule book came
    * @param hits the number of hits for which the request counts, not negative
@@ -78,12 +79,12 @@ public record RuleMatch(
   }
 
   /**
-   * Returns what is charged in shadow, each transaction on its own. A trial that cannot be charged
-   * (its cost is above the burst, or its id is not valid) is left out, since a trial refuses
-   * nobody.
+   * Returns the transactions in shadow, to be charged one by one. A trial that cannot be charged
+   * (its cost is above the burst, or its id is not valid) is left out, since a trial must not deny
+   * a request.
    *
    * @param limits the limits from which the rule book came
-   * @param hits as above
+   * @param hits the number of hits for which the request counts, not negative
    * @return the transactions of the limits in shadow
    */
   public List<Transaction> trials(Limits limits, long hits) {
@@ -113,8 +114,8 @@ public record RuleMatch(
   }
 
   /**
-   * What happens to a cost that does not fit when the work is already done: a proxy that charges at
-   * the end of a response cannot take the response back.
+   * What happens if the cost of finished work exceeds the tokens in the bucket. A proxy that
+   * charges at the end of a response cannot take the response back.
    */
   public enum Excess {
     /** The request is denied and charged nothing, which is the default. */
@@ -133,9 +134,9 @@ public record RuleMatch(
    *
    * @param limit the limit's name
    * @param parts the text of each part of the id
-   * @param fixedCost tokens; null where the cost is the number of hits that came with the request
-   * @param shadow whether a denial refuses nobody
-   * @param excess what happens with a cost that does not fit
+   * @param fixedCost the cost in tokens; null if the cost is the number of hits of the request
+   * @param shadow whether the limit is only tried out: its denials are counted, not enforced
+   * @param excess what happens if the cost exceeds the tokens in the bucket
    */
   public record RuleCharge(
       String limit, List<String> parts, @Nullable Long fixedCost, boolean shadow, Excess excess) {
@@ -144,10 +145,10 @@ public record RuleMatch(
      * Makes a charge.
      *
      * @param limit the limit's name
-     * @param parts copied
-     * @param fixedCost tokens; null where the cost is the number of hits
-     * @param shadow whether a denial refuses nobody
-     * @param excess what happens with a cost that does not fit
+     * @param parts the text of each part of the id; copied
+     * @param fixedCost the cost in tokens; null if the cost is the number of hits
+     * @param shadow whether the limit is only tried out
+     * @param excess what happens if the cost exceeds the tokens in the bucket
      */
     public RuleCharge {
       parts = List.copyOf(parts);
@@ -156,19 +157,19 @@ public record RuleMatch(
     /**
      * Returns the cost of a request.
      *
-     * @param hits the number of hits, not negative; 0 for a request that only asks
-     * @return tokens; 0 for 0 hits, whatever the rule says
+     * @param hits the number of hits, not negative; 0 for a request that only checks
+     * @return the cost in tokens; always 0 for 0 hits, even if the rule has a fixed cost
      */
     public long cost(long hits) {
       return fixedCost == null || hits == 0 ? hits : fixedCost;
     }
 
     /**
-     * Returns the transaction with a cost of 1, in shadow if the rule says so. For doors that treat
-     * a cost above the burst by {@link #excess}.
+     * Returns the transaction with a cost of 1, in shadow if the rule says so. A door that handles
+     * costs above the burst by {@link #excess} uses this, and sets the cost itself.
      *
      * @param limits the limits from which the rule book came
-     * @return the transaction
+     * @return the transaction, with a cost of 1
      * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if a value makes no id of
      *     this limit
      */
@@ -183,8 +184,8 @@ public record RuleMatch(
      * Returns the transaction with its {@linkplain #cost cost}.
      *
      * @param limits the limits from which the rule book came
-     * @param hits as above
-     * @return the transaction
+     * @param hits the number of hits, not negative; 0 for a request that only checks
+     * @return the transaction, with the cost for these hits
      * @throws InvalidRequestException if a value makes no id of this limit, or the cost is above
      *     its burst
      */
@@ -194,23 +195,28 @@ public record RuleMatch(
   }
 
   /**
-   * The charges of a rule for descriptors or requests.
+   * What a rule charges, before it is applied to a descriptor or a request.
    *
-   * @param line where the rule starts
-   * @param verdict whether its limits decide
+   * @param line where the rule starts in the file, from 1
+   * @param verdict whether the rule's limits decide
    * @param limits the limits, in order
    * @param <C> the source of ids and costs
    */
   record RuleCharging<C>(int line, Verdict verdict, List<Charged<C>> limits) {
 
-    /** The cost of a request. */
+    /** Computes the cost of a request. */
     interface Cost<C> {
 
       /** Returns the tokens; null for one token for each hit. */
       @Nullable Long of(C context);
+
+      /** Returns the header that the cost is read from; empty for none. */
+      default String header() {
+        return "";
+      }
     }
 
-    /** One limit. */
+    /** A limit of a rule, with the template of the id and the cost. */
     record Charged<C>(String limit, Template<C> id, Cost<C> cost, boolean shadow, Excess excess) {}
 
     RuleMatch match(C context) {

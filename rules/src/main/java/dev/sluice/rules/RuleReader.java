@@ -32,7 +32,7 @@ final class RuleReader {
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
 
-  /** Fields that change how requests are compared; in a rule, or for the whole book. */
+  /** Fields that change how requests are compared, allowed in a rule and for the whole book. */
   static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
 
   private static final List<String> ALL =
@@ -47,9 +47,9 @@ final class RuleReader {
   private final boolean methodOverride;
 
   /**
-   * Makes a reader.
+   * Makes a reader of rules.
    *
-   * @param book the fields of the whole book
+   * @param book the fields at the top level of the file
    */
   RuleReader(Fields book, LimitReferences limits, Problems problems) {
     this.limits = limits;
@@ -65,15 +65,17 @@ final class RuleReader {
   }
 
   /**
-   * Reports the mistakes that only several rules together make. To be called after the last rule.
+   * Reports mistakes that involve several rules, such as limits that replace each other. To be
+   * called after the last rule.
    */
   void end() {
     replacements.report(problems);
   }
 
   /**
-   * Returns the rule, or null if it is neither for descriptors nor for requests; reports its
-   * mistakes.
+   * Reads a rule, and reports its mistakes.
+   *
+   * @return the rule; null if it is neither for descriptors nor for requests
    */
   @Nullable AnyRule read(Node item) {
     Node.Mapping map = Values.map(item, "a rule as {path, limits} or {entries, limits}", problems);
@@ -119,7 +121,7 @@ final class RuleReader {
         problems.mistake(item, "found an empty name, expected the name of a limit");
       } else if (text != null) {
         names.add(text);
-        var unused = limits.find(item, text); // reports an unknown limit
+        var unused = limits.find(item, text); // called because it reports an unknown limit
       }
     }
     return List.copyOf(names);
@@ -189,7 +191,7 @@ final class RuleReader {
   private List<String> methods(@Nullable Node node) {
     List<String> methods = new ArrayList<>(list(node, "a method such as POST", RuleReader::method));
     if (methods.contains("GET") && !methods.contains("HEAD")) {
-      methods.add("HEAD"); // applications answer both the same way
+      methods.add("HEAD"); // applications handle HEAD like GET
     }
     return methods;
   }
@@ -274,7 +276,7 @@ final class RuleReader {
     if (isAlone(fields, "deny")) {
       return new RuleCharging<>(line, Verdict.DENIES, List.of());
     }
-    if (isAlone(fields, "unmatched")) { // answered as if no rule matched
+    if (isAlone(fields, "unmatched")) { // the request passes as if no rule matched
       return new RuleCharging<>(line, Verdict.CHARGES, List.of());
     }
     Node list = fields.find("limits");
@@ -301,7 +303,7 @@ final class RuleReader {
     return new RuleCharging<>(line, Verdict.CHARGES, List.copyOf(charged));
   }
 
-  /** Whether a rule has a field that must stand alone. */
+  /** Whether a rule has a field that excludes limits; reports other fields beside it. */
   private boolean isAlone(Fields fields, String field) {
     Node node = fields.find(field);
     if (node == null) {

@@ -12,10 +12,11 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * An id is a text with {placeholders}. With one template, two different lists of values must never
- * make the same id, or one client could spend from another's bucket:
+ * A template is a text with {placeholders}. Two different lists of values must never make the same
+ * id, or one client could spend from another client's bucket:
  *
- * - a joined format has one template for each of its parts, and joins (and quotes) them itself;
+ * - if the id's format has several parts, each part has its own template; the format joins the
+ *   parts and escapes their separators;
  * - elsewhere, placeholders in one text must have a ":" between them, and ":" and "%" inside their values are written
  *   as %3A and %25. A single placeholder needs none of that, and its value stays as it is.
  */
@@ -36,19 +37,21 @@ final class Template<C> {
     /** Returns the value; null if the limit is to be skipped. */
     @Nullable String value(C context);
 
-    /** Returns an example of a value, to check the template without a request; null for none. */
+    /** Returns an example value, to check the template without a request; null if none is known. */
     default @Nullable String known() {
       return null;
     }
 
-    /** Returns a source of the same value for an id, or a part of one, in a format. */
+    /**
+     * Returns a source that adapts the same value to the format of an id or of one of its parts.
+     */
     default Source<C> in(IdFormat format) {
       return this;
     }
 
     /**
-     * Returns the value that a request would have instead of a given one, such as the group of an
-     * address; null if there is none.
+     * Returns the value that a request would have instead of a given one, such as the range in
+     * which an address is counted; null if no request has such a value.
      */
     default @Nullable String nearest(String value) {
       return value;
@@ -76,7 +79,7 @@ final class Template<C> {
     this.ofEverybody = ofEverybody;
   }
 
-  /** Returns a copy that makes {@link JoinedIds#EVERYBODY} of an empty value. */
+  /** Returns a copy that turns an empty value into the id {@link JoinedIds#EVERYBODY}. */
   Template<C> ofEverybody() {
     return new Template<>(text, parts, true);
   }
@@ -168,9 +171,9 @@ final class Template<C> {
         separated |= piece.text().indexOf(':') >= 0;
       } else if (!separated) {
         throw new IllegalArgumentException(
-            "found two placeholders without a \":\" between them in %s, expected one: else two"
+            "found no \":\" between two placeholders in %s, expected one: otherwise two clients"
                     .formatted(SafeText.quote(text))
-                + " clients could have the same id");
+                + " could have the same id");
       } else {
         separated = false;
       }
@@ -251,7 +254,7 @@ final class Template<C> {
     return part.stream().filter(piece -> piece.source() != null).count() > 1;
   }
 
-  /** Returns the pattern of the texts that a part can make, with a group for each value. */
+  /** Returns the pattern of all texts that a part can have, with a group for each placeholder. */
   private static <C> Pattern form(List<Piece<C>> part) {
     String value = hasSeveral(part) ? "([^:]*)" : "(.*)";
     StringBuilder form = new StringBuilder();
@@ -261,7 +264,7 @@ final class Template<C> {
     return Pattern.compile(form.toString(), Pattern.DOTALL);
   }
 
-  /** Returns the given text, with each value as a request would have it. */
+  /** Returns the given text with each value replaced by the one that a request would have. */
   private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
     boolean several = hasSeveral(part);
     Matcher values = form.matcher(given);

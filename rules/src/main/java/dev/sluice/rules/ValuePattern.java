@@ -6,7 +6,7 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * A pattern for the values of an entry or a header. Each {@code *} matches any text, also none;
+ * A pattern for the values of an entry or a header. Each {@code *} matches any text, even none;
  * {@code \*} is a star and {@code \\} a backslash.
  *
  * @param pieces the texts before, between and after the stars; a single piece is a literal value
@@ -16,13 +16,13 @@ public record ValuePattern(List<String> pieces) {
   /** The pattern that matches all values. */
   public static final ValuePattern ANY = new ValuePattern(List.of("", ""));
 
-  /** A character that no pattern has, so that only a star matches it. */
+  /** A character that occurs in no pattern, so that only a star matches it. */
   private static final String FRESH = "\uffff";
 
   /**
    * Makes a pattern.
    *
-   * @param pieces copied; at least one
+   * @param pieces the texts before, between and after the stars, at least one; copied
    */
   public ValuePattern {
     pieces = List.copyOf(pieces);
@@ -32,17 +32,17 @@ public record ValuePattern(List<String> pieces) {
    * Returns a pattern that matches a single value.
    *
    * @param value the value, in which a star is an ordinary character
-   * @return the pattern
+   * @return a pattern without stars
    */
   public static ValuePattern literal(String value) {
     return new ValuePattern(List.of(value));
   }
 
   /**
-   * Returns a pattern in which each star matches any text; there are no escapes.
+   * Returns a pattern in which each star matches any text. A backslash is an ordinary character.
    *
-   * @param value such as {@code api/*}
-   * @return the pattern
+   * @param value the pattern as text, such as {@code api/*}
+   * @return the parsed pattern
    */
   public static ValuePattern ofStars(String value) {
     return new ValuePattern(List.of(value.split("\\*", -1)));
@@ -86,8 +86,8 @@ public record ValuePattern(List<String> pieces) {
   /**
    * Returns whether the pattern matches a value.
    *
-   * @param value the value
-   * @return whether it is
+   * @param value the value of an entry or a header
+   * @return true if the whole value matches
    */
   public boolean matches(String value) {
     int last = pieces.size() - 1;
@@ -116,23 +116,34 @@ public record ValuePattern(List<String> pieces) {
    * Returns whether the pattern matches every value that another pattern matches.
    *
    * @param other the other pattern
-   * @return whether it is
+   * @return true if this pattern matches at least the same values
    */
   public boolean covers(ValuePattern other) {
-    return matches(String.join(FRESH, other.pieces));
+    return matches(other.sample());
+  }
+
+  /**
+   * Returns a sample value: another pattern matches it if and only if that pattern {@linkplain
+   * #covers covers} this one.
+   *
+   * @return this pattern with each star replaced by a character that occurs in no pattern
+   */
+  public String sample() {
+    return String.join(FRESH, pieces);
   }
 
   /**
    * Returns whether there is a value that both patterns match.
    *
    * @param other the other pattern
-   * @return whether there is one
+   * @return true if at least one value matches both patterns
    */
   public boolean meets(ValuePattern other) {
     if (!isOpen() || !other.isOpen()) {
       return isOpen() ? matches(other.value()) : other.matches(value());
     }
-    // The text between the first and the last star of one fits into a star of the other.
+    // Any text between the first and the last star of one pattern can match a star of the other.
+    // So only the texts before the first star and after the last star must agree.
     String begin = pieces.get(0);
     String its = other.pieces.get(0);
     String end = pieces.get(pieces.size() - 1);

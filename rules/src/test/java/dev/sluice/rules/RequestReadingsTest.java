@@ -2,6 +2,7 @@
 package dev.sluice.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Transaction;
@@ -13,6 +14,7 @@ import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import java.nio.file.Path;
 import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -71,6 +73,33 @@ class RequestReadingsTest {
                 "methodOverride: false\n" + book.formatted("methodOverride: true,"),
                 WebRequest.builder("POST", "/users/7?_method=DELETE")))
         .containsExactly("192.0.2.7", "7:DELETE");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "'', x, false",
+    "'methods: POST,', x, true",
+    "'', {method}, true",
+    "'methods: POST, methodOverride: false,', {method}, false"
+  })
+  void methodsThatARequestAsksFor_areReadOnlyIfARuleUsesThem(
+      String fields, String id, boolean areRead) {
+    RuleBook book =
+        RuleBook.of(
+            RuleBookFixture.limits(
+                folder,
+                "rules:\n  - {path: /**, %s limit: PerKey, id: \"%s\"}\n".formatted(fields, id)));
+    PlainRequest.Builder request = WebRequest.builder("POST", "/").peer("192.0.2.7");
+    for (char c = 'A'; c < 'A' + 16; c++) {
+      request.header("X-HTTP-Method", "VERB-" + c);
+    }
+    ThrowingCallable match = () -> book.match(request.build(), ClientAddress.direct());
+    if (!areRead) {
+      assertThatCode(match).doesNotThrowAnyException();
+      assertThat(book.readings(request.build(), ClientAddress.direct())).hasSize(1);
+    } else {
+      assertThatThrownBy(match).isInstanceOf(UnusableRequestException.class);
+    }
   }
 
   @Test

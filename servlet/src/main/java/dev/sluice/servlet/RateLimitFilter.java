@@ -39,8 +39,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class RateLimitFilter implements Filter {
 
   /**
-   * The request attribute with the {@link Decision} that let a request through, the strictest where
-   * filters stack. Absent where no rule was for it.
+   * The request attribute with the {@link Decision} that let a request pass; the strictest decision
+   * if there are several filters. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
 
@@ -57,7 +57,7 @@ public final class RateLimitFilter implements Filter {
   /**
    * Returns a builder.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @return a builder without rules
    */
   public static Builder builder(Limiter limiter) {
@@ -85,8 +85,8 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Returns a servlet request as rules see it, for example to find the client's address with {@link
-   * ClientAddress#find}.
+   * Returns an adapter of a servlet request for rules, for example to find the client's address
+   * with {@link ClientAddress#find}.
    *
    * @param request the request
    * @return a view of the request
@@ -111,9 +111,9 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Refuses a request as the filter does, for what limits requests elsewhere.
+   * Refuses a request in the same way as the filter, for code that limits requests elsewhere.
    *
-   * @param response not committed
+   * @param response the response, which is not committed
    * @param refusal the response to send
    * @throws IOException if the response cannot be written
    */
@@ -159,7 +159,7 @@ public final class RateLimitFilter implements Filter {
     try {
       request.getAsyncContext().addListener(settlement);
     } catch (IllegalStateException e) {
-      settlement.interrupted(); // it has ended, and the container does not say how
+      settlement.interrupted(); // it has ended, but how is unknown
     }
   }
 
@@ -178,11 +178,11 @@ public final class RateLimitFilter implements Filter {
     /**
      * Makes the filter.
      *
-     * @return the filter
-     * @throws IllegalArgumentException if a rule does not fit the limits. It names every error: an
-     *     unknown limit, one that is not configured, an id of another format, a cost above the
-     *     burst.
-     * @throws IllegalStateException if there is no rule
+     * @return the filter; the container or the caller destroys it
+     * @throws IllegalArgumentException if a rule does not fit the limits; has every mistake: an
+     *     unknown limit, a limit that is not configured, an id of another format, a cost above the
+     *     burst
+     * @throws IllegalStateException if the filter has no rule
      */
     public RateLimitFilter build() {
       return new RateLimitFilter(requestLimiter());

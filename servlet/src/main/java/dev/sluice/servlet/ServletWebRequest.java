@@ -15,7 +15,7 @@ import java.util.Enumeration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A servlet request as rules see it. As thread-safe as the servlet request. */
+/** Adapts a servlet request to rules. As thread-safe as the servlet request. */
 final class ServletWebRequest implements WebRequest {
 
   private final HttpServletRequest request;
@@ -23,7 +23,7 @@ final class ServletWebRequest implements WebRequest {
 
   ServletWebRequest(HttpServletRequest request) {
     this.request = request;
-    // Decoded and normalized by the container, below the context: what it finds the servlet by.
+    // The container finds the servlet by this path: decoded, normalized, without the context path.
     String info = request.getPathInfo();
     this.path = request.getServletPath() + (info == null ? "" : info);
   }
@@ -39,10 +39,11 @@ final class ServletWebRequest implements WebRequest {
   }
 
   /**
-   * The container's path comes first. Tomcat goes on to a welcome file before any filter runs, so
-   * that a request for {@code /admin/} seems to ask for {@code /admin/index.html}: then the folder
-   * is another path. Frameworks look for a handler by the URI as the client sent it, and so do its
-   * readings. Some decode it as a whole, by the charset of the request.
+   * Returns the paths by which the container or a framework may find a handler. The container's
+   * path comes first. Tomcat maps {@code /admin/} to the welcome file {@code /admin/index.html}
+   * before any filter runs; then the folder is a second path. Frameworks use the URI as the client
+   * sent it, and some decode it as a whole by the charset of the request, so its readings are
+   * added.
    */
   @Override
   public List<String> paths() {
@@ -59,7 +60,7 @@ final class ServletWebRequest implements WebRequest {
     return paths;
   }
 
-  /** The charset by which Spring's older matcher decodes a path. */
+  /** Returns the charset with which Spring's older path matcher decodes a path. */
   private Charset charset() {
     String name = request.getCharacterEncoding();
     try {
@@ -74,7 +75,7 @@ final class ServletWebRequest implements WebRequest {
     return uri.startsWith(context) ? uri.substring(context.length()) : uri;
   }
 
-  /** Whether the URI does not end as the path does, which names a file. */
+  /** Whether the container appended a welcome file: the URI does not end like the path. */
   private boolean wasMadeLonger() {
     if (path.isEmpty() || path.endsWith("/")) {
       return false;

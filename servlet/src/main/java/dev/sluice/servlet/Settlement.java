@@ -13,37 +13,37 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * When a token may be given back.
+ * This essay says when a token may be given back.
  *
- * A conditional rule asks how the request ended, and only the application knows that. Its answer is
- * the response's status once it is done: it returned, it completed the asynchronous request, or it
- * threw an exception of its own, which is a 500.
+ * A conditional rule depends on how the request ended, which only the application knows. The answer
+ * is the response's status once the application is done: it has returned, has completed the
+ * asynchronous request, or has thrown an exception of its own, which is a 500.
  *
  * A request can also end while the application still works on it, for example on a password check
  * in another thread. The client resets the stream or closes the connection, or the asynchronous
- * request times out. Then nobody knows how the work will end. If the token came back, a client that
- * resets each of its streams could have any number of passwords checked. So the token stays spent,
- * unless the status had been sent before.
+ * request times out. Then the end of the work is unknown. If the token were given back, a client
+ * that resets each of its streams could have any number of passwords checked. So the token stays
+ * spent, unless the status was sent before.
  *
  * Containers report such a request differently (seen with Jetty 12.1 and Tomcat 10.1):
  *
  *  - Both call onError with an IOException when an HTTP/2 stream is reset. Over HTTP/1.1 they
  *    notice that the client is gone only when they read or write.
- *  - Afterwards Jetty calls onComplete with a 500 that it says is committed. Tomcat calls it later
- *    or never: never where a write of another thread breaks before the thread that brought the
- *    request has left the container. The token then stays spent.
- *  - After a read that failed, Tomcat says that a 400 is committed, and keeps the failure in the
- *    attribute for error pages, also where the application swallowed it.
+ *  - Afterwards Jetty calls onComplete and reports a committed 500. Tomcat calls onComplete later,
+ *    or never if a write on another thread fails before the request's first thread has left the
+ *    container. The token then stays spent.
+ *  - After a read that failed, Tomcat reports a committed 400, and keeps the failure in the
+ *    attribute for error pages, even if the application caught the exception.
  *  - A time-out that the application's listeners do not answer is a 500 in both. Spring MVC answers
  *    it with a 503 in the application's name.
  *
- * A 400 and a 500 may thus be the container's own words, every other status is the application's.
- * After a time-out, no error of the server says how the work ends.
+ * So a 400 or a 500 may come from the container, and every other status comes from the application.
+ * After a time-out, a status of 500 or above does not show how the work ends.
  */
 
 /**
- * The end of a request that has conditional rules: gives back what its status does not count, once.
- * Thread-safe.
+ * Settles a request with conditional rules once: gives back the tokens of rules that do not count
+ * its status. Thread-safe.
  */
 final class Settlement implements AsyncListener {
 
@@ -60,7 +60,7 @@ final class Settlement implements AsyncListener {
     this.response = response;
   }
 
-  /** The application returned, or completed the asynchronous request. */
+  /** To be called when the application returned, or completed the asynchronous request. */
   void ended() {
     int status = response.getStatus();
     if (isConnectionFailure(request.getAttribute(RequestDispatcher.ERROR_EXCEPTION))) {
@@ -72,12 +72,12 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** The application threw an exception, or passed on one of the connection. */
+  /** To be called when the application threw an exception, its own or one of the connection. */
   void failed(Throwable failure) {
     if (isConnectionFailure(failure)) {
       interrupted();
     } else {
-      // The status that the client has seen counts, whatever came after it.
+      // If the client has already seen a status, that status counts, even after an exception.
       admission.settle(
           response.isCommitted()
               ? response.getStatus()
@@ -85,7 +85,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Nobody knows how the request ends, unless its status was sent before. */
+  /** To be called when the end of the work is unknown, unless its status was sent before. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {
@@ -104,7 +104,7 @@ final class Settlement implements AsyncListener {
     return status >= HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
   }
 
-  /** Whether a failure is, or may be, one of the connection. */
+  /** Whether a failure is, or may be, a failure of the connection. */
   private static boolean isConnectionFailure(@Nullable Object failure) {
     return failure instanceof Throwable thrown
         && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)
@@ -117,19 +117,19 @@ final class Settlement implements AsyncListener {
     ended();
   }
 
-  /** A dispatch that starts again forgets its listeners. */
+  /** Adds this listener again, since a new asynchronous start removes all listeners. */
   @Override
   public void onStartAsync(AsyncEvent event) {
     event.getAsyncContext().addListener(this);
   }
 
-  /** The application's listeners, which have run by now, may answer it; if not, others do. */
+  /** Called after the application's listeners, which may have answered the time-out. */
   @Override
   public void onTimeout(AsyncEvent event) {
     timedOut = true;
   }
 
-  /** After an exception of the application's, its listeners and error pages set the status. */
+  /** Waits for the status after an application's exception; listeners and error pages set it. */
   @Override
   public void onError(AsyncEvent event) {
     Throwable failure = event.getThrowable();

@@ -40,7 +40,8 @@ final class FilterRules {
                   ? "sluice.rules: found a rule book and beans of type Rule"
                   : "sluice.rules: found a rule book and sluice.filter.rules"),
           "Keep the rules in the book (sluice.rules), or in sluice.filter.rules and beans, not in"
-              + " both: in a book, the first rule that matches decides; other rules charge together.");
+              + " both: in a book, only the first matching rule is charged; without a book, all"
+              + " matching rules are.");
     }
     RuleBook book = RuleBook.of(limits);
     if (book.isEmpty()) {

@@ -2,7 +2,6 @@
 package dev.sluice.spring;
 
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.yaml.LimitFiles;
@@ -14,9 +13,12 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.core.env.Environment;
@@ -72,12 +74,29 @@ final class LimitSource {
             .keys(limits, SluiceProperties.PREFIX + ".limits", Binder.get(environment));
   }
 
-  /** The names that limits may have. */
+  /** The names that limits may have: those of {@code sluice.names}, and those with an id here. */
   List<String> names() {
     List<Map<String, Object>> declared = properties.names();
-    return declared == null
-        ? Catalogue.samples().names().stream().map(LimitName::name).toList()
-        : declared.stream().map(name -> String.valueOf(name.get("name"))).toList();
+    Set<String> names = new LinkedHashSet<>();
+    if (declared == null) {
+      Catalogue.samples().names().forEach(name -> names.add(name.name()));
+    } else {
+      declared.forEach(name -> names.add(String.valueOf(name.get("name"))));
+    }
+    Map<String, Object> limits = Objects.requireNonNullElse(properties.limits(), Map.of());
+    RelaxedNames spelled =
+        new RelaxedNames(
+            Stream.concat(
+                    names.stream(),
+                    limits.keySet().stream().filter(key -> !RelaxedNames.isOfAVariable(key)))
+                .toList());
+    limits.forEach(
+        (key, value) -> {
+          if (value instanceof Map<?, ?> fields && fields.containsKey("id")) {
+            names.add(spelled.of(key));
+          }
+        });
+    return List.copyOf(names);
   }
 
   /** The files; null where the limits stand in the properties. */

@@ -144,8 +144,12 @@ final class Mistakes {
   private void findInStore() {
     String address = properties.store();
     if (!address.equals(SluiceProperties.MEMORY)
+        && !SluiceAutoConfiguration.isPostgres(address)
         && ClassUtils.isPresent("dev.sluice.redis.RedisStore", Mistakes.class.getClassLoader())) {
-      result(() -> SluiceAutoConfiguration.Redis.builder(address, environment));
+      result(
+          () ->
+              SluiceAutoConfiguration.Redis.builder(
+                  address, () -> SpringDataRedis.builder(environment)));
     }
   }
 

@@ -92,15 +92,15 @@ public @interface RateLimited {
    */
   String fallback() default "";
 
-  /** Several of them on one method. */
+  /** Several annotations on one method. */
   @Documented
   @Retention(RetentionPolicy.RUNTIME)
   @Target({ElementType.METHOD, ElementType.ANNOTATION_TYPE})
   @interface All {
     /**
-     * The annotations.
+     * Returns the annotations of one method, which are charged all or nothing.
      *
-     * @return one batch
+     * @return the annotations
      */
     RateLimited[] value();
   }

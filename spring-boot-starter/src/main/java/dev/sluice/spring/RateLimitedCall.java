@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
@@ -118,9 +119,12 @@ final class RateLimitedCall {
               Batch<Throwable> batch = new Batch<>();
               for (Spent one : spent) {
                 Spend spend = one.spend;
-                batch.add(
-                    transaction(one, limits, limiter),
-                    spend.isConditional() ? spend::counts : null);
+                Transaction transaction = transaction(one, limits, limiter);
+                try {
+                  batch.add(transaction, spend.isConditional() ? spend::counts : null);
+                } catch (InvalidRequestException e) {
+                  throw unusable(spend, String.valueOf(e.getMessage()));
+                }
               }
               return batch;
             });
@@ -183,6 +187,10 @@ final class RateLimitedCall {
           supplied == null
               ? Transaction.of(limits, spend.limit(), spent.id)
               : Transaction.of(name, supplied, spent.id);
+      if (spend.quota() != null && one.coverage().isMissing()) {
+        throw failed(
+            name, "found null, expected a quota: the limits have none", null, limiter.observer());
+      }
       return one.withCost(spent.tokens);
     } catch (InvalidRequestException e) {
       throw unusable(spend, String.valueOf(e.getMessage()));
@@ -194,15 +202,21 @@ final class RateLimitedCall {
       return spent.quota.join();
     } catch (CompletionException | CancellationException e) {
       Throwable cause = Objects.requireNonNullElse(cause(e), e);
-      QuotaFailedException failure =
-          new QuotaFailedException(name, "@RateLimited on %s: %s".formatted(method, cause), cause);
-      limiter.observer().quotaFailed(name, cause);
-      String more = FAILED_QUOTAS.next();
-      if (more != null) {
-        LOG.log(Level.WARNING, failure.getMessage() + more, cause);
-      }
-      throw failure;
+      throw failed(name, cause.toString(), cause, limiter.observer());
     }
+  }
+
+  /** Makes the exception, counts it and logs it. */
+  private QuotaFailedException failed(
+      LimitName name, String reason, @Nullable Throwable cause, LimiterObserver observer) {
+    QuotaFailedException failure =
+        new QuotaFailedException(name, "@RateLimited on %s: %s".formatted(method, reason), cause);
+    observer.quotaFailed(name, cause == null ? failure : cause);
+    String more = FAILED_QUOTAS.next();
+    if (more != null) {
+      LOG.log(Level.WARNING, failure.getMessage() + more, cause);
+    }
+    return failure;
   }
 
   private long tokens(Spend spend, Expression cost, MethodBasedEvaluationContext context) {

@@ -36,6 +36,11 @@ final class RelaxedNames {
     return name.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]", "");
   }
 
+  /** Whether a key may be a variable's, which has no other spelling. */
+  static boolean isOfAVariable(String key) {
+    return key.equals(uniform(key));
+  }
+
   /** Returns the name that a key means; the key itself if none. */
   String of(String key) {
     return names.contains(key) ? key : byUniform.getOrDefault(uniform(key), key);

@@ -6,7 +6,9 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.postgres.Durability;
+import dev.sluice.postgres.PostgresStore;
+import dev.sluice.postgres.PostgresStoreBuilder;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
@@ -15,9 +17,15 @@ import dev.sluice.store.TimeSource;
 import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.sql.SQLException;
 import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
@@ -39,6 +47,7 @@ import org.springframework.core.io.ResourceLoader;
 class SluiceAutoConfiguration {
 
   private static final Logger LOG = System.getLogger(SluiceAutoConfiguration.class.getName());
+  private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
 
   /** Static, as it is needed before the properties are. */
   @Bean
@@ -71,13 +80,19 @@ class SluiceAutoConfiguration {
       TimeSource clock = time.getIfUnique();
       return clock == null ? BucketStore.inMemory() : BucketStore.inMemory(clock);
     }
-    StoreOpener opener = openers.getIfAvailable();
-    if (opener == null) {
-      throw new SluiceConfigurationException(
-          List.of("sluice.store: a store other than memory needs sluice-redis on the class path"),
-          "Add the dependency dev.sluice:sluice-redis, or remove sluice.store.");
-    }
-    return opener.open(properties.store());
+    String address = properties.store();
+    String module = isPostgres(address) ? "sluice-postgres" : "sluice-redis";
+    return openers.stream()
+        .filter(opener -> opener.module().equals(module))
+        .findAny()
+        .orElseThrow(
+            () ->
+                new SluiceConfigurationException(
+                    List.of(
+                        "sluice.store: a store other than memory needs %s on the class path"
+                            .formatted(module)),
+                    "Add the dependency dev.sluice:%s, or remove sluice.store.".formatted(module)))
+        .open(address);
   }
 
   @Bean
@@ -124,10 +139,141 @@ class SluiceAutoConfiguration {
         files, limits.getIfAvailable(), properties.files().reload(), meters.getIfAvailable());
   }
 
-  /** Opens a store by its address; throws what says what is wrong with it. */
-  @FunctionalInterface
-  interface StoreOpener {
-    BucketStore open(String address);
+  /** Whether an address is that of a database. */
+  static boolean isPostgres(String address) {
+    return address.equals(SluiceProperties.SPRING_DATASOURCE)
+        || address.startsWith("postgresql:")
+        || address.startsWith("postgres:")
+        || address.startsWith("jdbc:");
+  }
+
+  /**
+   * Opens stores by their address.
+   *
+   * @param module the module that has these stores
+   * @param opening throws what says what is wrong with an address
+   */
+  record StoreOpener(String module, Function<String, BucketStore> opening) {
+    BucketStore open(String address) {
+      return opening.apply(address);
+    }
+  }
+
+  /**
+   * Keeps the buckets of applications apart that share a server and name their limits alike.
+   *
+   * @return null where the address decides
+   */
+  private static @Nullable String prefix(
+      String address, @Nullable String configured, String kind, Environment environment) {
+    String name = environment.getProperty("spring.application.name", "");
+    if (configured != null || PREFIX_OPTION.matcher(address).find()) {
+      return configured;
+    }
+    if (name.isBlank()) {
+      LOG.log(
+          Level.WARNING,
+          "keys in %1$s have no prefix: applications that share this %1$s share the buckets of limits with the same number; set spring.application.name, or sluice.%2$s.prefix (empty for none)"
+              .formatted(kind, kind.equals("Redis") ? "redis" : "postgres"));
+      return null;
+    }
+    return name + ":";
+  }
+
+  /** So that the first request does not pay for connecting. */
+  private static void greet(BucketStore store) {
+    try {
+      store.ping();
+    } catch (StoreException e) {
+      LOG.log(
+          Level.WARNING,
+          "the store does not answer; until it does, sluice.on-failure decides: {0}",
+          e.getMessage());
+    }
+  }
+
+  /** Only where sluice-postgres is on the class path. */
+  @Configuration(proxyBeanMethods = false)
+  @ConditionalOnClass({PostgresStore.class, DataSource.class})
+  static class Postgres {
+
+    @Bean
+    StoreOpener sluicePostgresOpener(
+        SluiceProperties properties,
+        Environment environment,
+        ObjectProvider<DataSource> sources,
+        ObjectProvider<BucketStore.Observer> observers) {
+      return new StoreOpener(
+          "sluice-postgres",
+          address -> open(address, properties.postgres(), environment, sources, observers));
+    }
+
+    private static BucketStore open(
+        String address,
+        SluiceProperties.Postgres settings,
+        Environment environment,
+        ObjectProvider<DataSource> sources,
+        ObjectProvider<BucketStore.Observer> observers) {
+      try {
+        PostgresStoreBuilder builder = builder(address, sources);
+        String prefix = prefix(address, settings.prefix(), "PostgreSQL", environment);
+        if (prefix != null) {
+          builder.prefix(prefix);
+        }
+        if (settings.durability() != null) {
+          builder.durability(durability(settings.durability()));
+        }
+        if (settings.connections() != null) {
+          builder.connections(settings.connections());
+        }
+        observers.ifAvailable(builder::observer);
+        if (settings.create()) {
+          builder.create(null);
+        }
+        PostgresStore store = builder.open();
+        greet(store);
+        return store;
+      } catch (IllegalArgumentException | StoreException | SQLException e) {
+        throw mistake(e);
+      }
+    }
+
+    /** Reads the address, and connects to nothing. */
+    static PostgresStoreBuilder builder(String address, ObjectProvider<DataSource> sources) {
+      try {
+        return address.equals(SluiceProperties.SPRING_DATASOURCE)
+            ? PostgresStore.builder(source(sources))
+            : PostgresStore.builder(address);
+      } catch (IllegalArgumentException e) {
+        throw mistake(e);
+      }
+    }
+
+    private static DataSource source(ObjectProvider<DataSource> sources) {
+      DataSource source = sources.getIfUnique();
+      if (source == null) {
+        throw new IllegalArgumentException(
+            "spring.datasource needs one DataSource bean, or a primary one");
+      }
+      return source;
+    }
+
+    private static Durability durability(String word) {
+      try {
+        return Durability.valueOf(word.toUpperCase(Locale.ROOT));
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException(
+            "sluice.postgres.durability: found \"%s\", expected unlogged, async or sync"
+                .formatted(word));
+      }
+    }
+
+    private static SluiceConfigurationException mistake(Exception failure) {
+      return new SluiceConfigurationException(
+          List.of("sluice.store: " + failure.getMessage()),
+          "Write spring.datasource, or an address such as postgresql://user@host/database; set"
+              + " sluice.postgres.create=true to create the table, or run sluice store create.");
+    }
   }
 
   /** Only where sluice-redis is on the class path. */
@@ -136,25 +282,32 @@ class SluiceAutoConfiguration {
   @ImportRuntimeHints(SpringDataRedis.Hints.class)
   static class Redis {
 
-    private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
-
     @Bean
-    @ConditionalOnMissingBean
     StoreOpener sluiceRedisOpener(
         SluiceProperties properties,
         Environment environment,
-        ObjectProvider<RedisObserver> observers) {
-      return address -> open(address, properties.redis(), environment, observers);
+        BeanFactory beans,
+        ObjectProvider<BucketStore.Observer> observers) {
+      return new StoreOpener(
+          "sluice-redis",
+          address ->
+              open(
+                  address,
+                  () -> SpringDataRedis.builder(environment, beans),
+                  properties.redis(),
+                  environment,
+                  observers));
     }
 
     private static BucketStore open(
         String address,
+        Supplier<RedisStoreBuilder> ofSpring,
         SluiceProperties.Redis redis,
         Environment environment,
-        ObjectProvider<RedisObserver> observers) {
+        ObjectProvider<BucketStore.Observer> observers) {
       try {
-        RedisStoreBuilder builder = builder(address, environment);
-        String prefix = prefix(address, redis, environment);
+        RedisStoreBuilder builder = builder(address, ofSpring);
+        String prefix = prefix(address, redis.prefix(), "Redis", environment);
         if (prefix != null) {
           builder.prefix(prefix);
         }
@@ -168,10 +321,10 @@ class SluiceAutoConfiguration {
     }
 
     /** Reads the address, and connects to nothing. */
-    static RedisStoreBuilder builder(String address, Environment environment) {
+    static RedisStoreBuilder builder(String address, Supplier<RedisStoreBuilder> ofSpring) {
       try {
         return address.equals(SluiceProperties.SPRING_DATA_REDIS)
-            ? SpringDataRedis.builder(environment)
+            ? ofSpring.get()
             : RedisStore.builder(address);
       } catch (IllegalArgumentException | IllegalStateException e) {
         throw mistake(e);
@@ -182,40 +335,6 @@ class SluiceAutoConfiguration {
       return new SluiceConfigurationException(
           List.of("sluice.store: " + failure.getMessage()),
           "Write memory, spring.data.redis, or an address such as redis://host:6379/0.");
-    }
-
-    /**
-     * Keeps the buckets of applications apart that share a Redis and number their limits alike.
-     *
-     * @return null where the address decides
-     */
-    private static @Nullable String prefix(
-        String address, SluiceProperties.Redis redis, Environment environment) {
-      String name = environment.getProperty("spring.application.name", "");
-      if (redis.prefix() != null || PREFIX_OPTION.matcher(address).find()) {
-        return redis.prefix();
-      }
-      if (name.isBlank()) {
-        LOG.log(
-            Level.WARNING,
-            "keys in Redis have no prefix: applications that share this Redis share the buckets of"
-                + " limits with the same number; set spring.application.name, or"
-                + " sluice.redis.prefix (empty for none)");
-        return null;
-      }
-      return name + ":";
-    }
-
-    /** So that the first request does not pay for connecting. */
-    private static void greet(RedisStore store) {
-      try {
-        store.ping();
-      } catch (StoreException e) {
-        LOG.log(
-            Level.WARNING,
-            "the store does not answer; until it does, sluice.on-failure decides: {0}",
-            e.getMessage());
-      }
     }
   }
 }

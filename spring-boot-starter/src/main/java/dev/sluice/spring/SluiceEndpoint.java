@@ -15,6 +15,7 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -108,23 +109,37 @@ class SluiceEndpoint {
     }
   }
 
-  /** A transaction on a bucket; where only the application knows the limit, with any quota. */
-  Transaction bucketOf(String[] path) {
-    Transaction supplied = quotas.latest(path[0]);
-    return supplied == null || limiter.limits().get().catalogue().find(path[0]) != null
-        ? limiter.transaction(path[0], id(path))
-        : Transaction.of(supplied.name(), ANY, id(path));
+  /** A transaction on a bucket; where only the application knows the quota, with any. */
+  private Transaction bucketOf(String[] path) {
+    Transaction any = Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));
+    Limits limits = limiter.limits().get();
+    if (limits.catalogue().find(path[0]) == null) {
+      return any;
+    }
+    Transaction own = limiter.transaction(path[0], id(path));
+    return own.coverage().isMissing() && quotas.latest(path[0]) != null ? any : own;
+  }
+
+  /** A limit of the limits, or one that only the application knows; null for none. */
+  private @Nullable LimitName name(String limit) {
+    LimitName known = limiter.limits().get().catalogue().find(limit);
+    Transaction supplied = quotas.latest(limit);
+    return known == null && supplied != null ? supplied.name() : known;
+  }
+
+  /** A transaction that resets a bucket, whatever its quota. */
+  Transaction resetOf(String[] path) {
+    return Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path)).resetOnly();
   }
 
   /** What is wrong with a path that names no bucket; null if there is one. */
   @Nullable String unknown(String[] path) {
-    Limits limits = limiter.limits().get();
-    Transaction supplied = quotas.latest(path[0]);
-    LimitName name = supplied == null ? limits.catalogue().find(path[0]) : supplied.name();
+    LimitName name = name(path[0]);
     if (name == null) {
       List<String> names =
           Stream.concat(
-                  limits.configured().stream(), quotas.latest().stream().map(Transaction::name))
+                  limiter.limits().get().configured().stream(),
+                  quotas.latest().stream().map(Transaction::name))
               .map(LimitName::name)
               .distinct()
               .sorted()
@@ -182,7 +197,7 @@ class SluiceEndpoint {
         return notFound(unknown);
       }
       try {
-        limiter().reset(bucketOf(path));
+        limiter().reset(resetOf(path));
         return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
       } catch (InvalidRequestException e) {
         return bad(e);

@@ -68,7 +68,8 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       return e.action();
     }
     if (cause instanceof LimitPropertiesException) {
-      return "Correct the properties. Each line begins with the name of the one that is wrong. Declare names of your own in sluice.names.";
+      return "Correct the properties. Each line begins with the name of the one that is wrong. A limit"
+          + " of your own needs the form of its ids, such as sluice.limits.NAME.id=string.";
     }
     if (cause instanceof LimitFilesException) {
       return "Correct the limit files. Each line begins with file, line and column; `sluice lint`"

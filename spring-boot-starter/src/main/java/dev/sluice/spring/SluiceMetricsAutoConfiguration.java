@@ -3,8 +3,7 @@ package dev.sluice.spring;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.micrometer.LimiterMetrics;
-import dev.sluice.micrometer.RedisMetrics;
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.micrometer.StoreMetrics;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.time.Instant;
@@ -56,15 +55,16 @@ class SluiceMetricsAutoConfiguration {
     };
   }
 
-  /** Only where sluice-redis is on the class path. */
+  /** Only where a store on a server is on the class path. */
   @Configuration(proxyBeanMethods = false)
-  @ConditionalOnClass(RedisObserver.class)
-  static class Redis {
+  @ConditionalOnClass(name = "dev.sluice.remote.RemoteStore")
+  static class Remote {
 
     @Bean
-    @ConditionalOnMissingBean(RedisObserver.class)
-    RedisMetrics sluiceRedisMetrics(MeterRegistry registry) {
-      return new RedisMetrics(registry);
+    @ConditionalOnMissingBean(BucketStore.Observer.class)
+    StoreMetrics sluiceStoreMetrics(MeterRegistry registry, SluiceProperties properties) {
+      return new StoreMetrics(
+          registry, SluiceAutoConfiguration.isPostgres(properties.store()) ? "postgres" : "redis");
     }
   }
 }

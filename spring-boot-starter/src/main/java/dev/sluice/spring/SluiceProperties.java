@@ -34,6 +34,7 @@ record SluiceProperties(
     @Nullable String rules,
     @DefaultValue(SluiceProperties.MEMORY) String store,
     @DefaultValue Redis redis,
+    @DefaultValue Postgres postgres,
     @DefaultValue OnFailure onFailure,
     @DefaultValue("refuse") MissingDefault missingDefault,
     @DefaultValue Filter filter,
@@ -47,6 +48,9 @@ record SluiceProperties(
 
   /** The store that Spring Boot's own properties name. */
   static final String SPRING_DATA_REDIS = "spring.data.redis";
+
+  /** The database of Spring Boot's own properties. */
+  static final String SPRING_DATASOURCE = "spring.datasource";
 
   /** Where the limit files are, and how often they are looked at; zero for once. */
   record Files(
@@ -62,6 +66,13 @@ record SluiceProperties(
 
   /** The keys in Redis; a null prefix is that of the application's name. */
   record Redis(@Nullable String prefix) {}
+
+  /** The buckets in PostgreSQL; a null prefix is that of the application's name. */
+  record Postgres(
+      @Nullable String prefix,
+      @Nullable String durability,
+      @Nullable Integer connections,
+      @DefaultValue("false") boolean create) {}
 
   /**
    * The failure rule while the store does not answer: {@code fail, allow, deny, local, local/N}.

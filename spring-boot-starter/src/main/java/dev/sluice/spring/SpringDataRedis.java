@@ -3,11 +3,13 @@ package dev.sluice.spring;
 
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
+import dev.sluice.redis.RedisStoreBuilder.Verify;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.Collection;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -15,19 +17,29 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aot.hint.RuntimeHints;
 import org.springframework.aot.hint.RuntimeHintsRegistrar;
+import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.context.properties.bind.BindableRuntimeHintsRegistrar;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.core.env.Environment;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisNode;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.ResourceUtils;
 
 /**
- * Spring Boot's own Redis properties as a store. They are read here, as the classes that hold them
- * moved in Spring Boot 4.
+ * Spring Boot's own Redis settings as a store. The properties are read here, as the classes that
+ * hold them moved in Spring Boot 4.
  */
 final class SpringDataRedis {
 
   private static final String PREFIX = "spring.data.redis";
+  private static final String FACTORY =
+      "org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory";
 
   private SpringDataRedis() {}
 
@@ -77,9 +89,22 @@ final class SpringDataRedis {
     }
   }
 
+  /**
+   * Returns a builder with the settings of the application's only connection factory for Lettuce,
+   * or else with those of the properties.
+   */
+  static RedisStoreBuilder builder(Environment environment, BeanFactory beans) {
+    boolean mayHaveFactory = ClassUtils.isPresent(FACTORY, SpringDataRedis.class.getClassLoader());
+    RedisStoreBuilder builder = mayHaveFactory ? OfFactory.builder(environment, beans) : null;
+    return builder == null ? builder(environment) : builder;
+  }
+
   static RedisStoreBuilder builder(Environment environment) {
     Binder binder = Binder.get(environment);
-    Properties properties = binder.bindOrCreate(PREFIX, Properties.class);
+    return builder(binder.bindOrCreate(PREFIX, Properties.class), binder);
+  }
+
+  private static RedisStoreBuilder builder(Properties properties, Binder binder) {
     URI url = properties.url() == null ? null : url(properties.url());
     boolean tls = properties.ssl().isOn() || (url != null && "rediss".equals(url.getScheme()));
     RedisStoreBuilder builder = RedisStore.builder(address(properties, url, tls));
@@ -210,6 +235,64 @@ final class SpringDataRedis {
               "spring.ssl.bundle.pem: found %s, expected a file"
                   .formatted(location.lines().limit(1).collect(Collectors.joining()))),
           "Put the certificate into a file, and name it.");
+    }
+  }
+
+  /** Apart, since applications may lack Spring Data Redis. */
+  private static final class OfFactory {
+
+    private static final Duration UNSET = Duration.ofSeconds(60); // Lettuce's default
+
+    static @Nullable RedisStoreBuilder builder(Environment environment, BeanFactory beans) {
+      LettuceConnectionFactory factory =
+          beans.getBeanProvider(LettuceConnectionFactory.class).getIfUnique();
+      if (factory == null) {
+        return null;
+      }
+      Binder binder = Binder.get(environment);
+      Properties configured = binder.bindOrCreate(PREFIX, Properties.class);
+      return SpringDataRedis.builder(properties(factory, configured), binder)
+          .verify(Verify.valueOf(factory.getClientConfiguration().getVerifyMode().name()));
+    }
+
+    /** The files of certificates, and servers that the factory does not show, are configured. */
+    private static Properties properties(LettuceConnectionFactory factory, Properties configured) {
+      if (factory.getSocketConfiguration() != null) {
+        throw new IllegalArgumentException(
+            "found a LettuceConnectionFactory for a Unix domain socket, expected one for a host");
+      }
+      RedisSentinelConfiguration sentinel = factory.getSentinelConfiguration();
+      RedisClusterConfiguration cluster = factory.getClusterConfiguration();
+      RedisConfiguration.WithAuthentication login =
+          sentinel != null
+              ? sentinel
+              : cluster != null ? cluster : factory.getStandaloneConfiguration();
+      LettuceClientConfiguration client = factory.getClientConfiguration();
+      Duration timeout = client.getCommandTimeout();
+      return new Properties(
+          null,
+          factory.getHostName(),
+          factory.getPort(),
+          factory.getDatabase(),
+          login.getUsername(),
+          factory.getPassword(),
+          timeout.equals(UNSET) ? configured.timeout() : timeout,
+          configured.connectTimeout(),
+          client.getClientName().orElse(null),
+          client.isUseSsl() ? new Ssl(true, configured.ssl().bundle()) : new Ssl(false, null),
+          sentinel == null
+              ? null
+              : new Sentinel(
+                  sentinel.getMaster() == null ? null : sentinel.getMaster().getName(),
+                  addresses(sentinel.getSentinels()),
+                  sentinel.getSentinelUsername(),
+                  sentinel.getSentinelPassword().toOptional().map(String::new).orElse(null)),
+          cluster == null ? null : new Cluster(addresses(cluster.getClusterNodes())),
+          configured.masterreplica());
+    }
+
+    private static List<String> addresses(Collection<RedisNode> nodes) {
+      return nodes.stream().map(RedisNode::asString).toList();
     }
   }
 }

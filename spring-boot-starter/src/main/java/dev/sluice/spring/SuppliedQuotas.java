@@ -40,7 +40,14 @@ final class SuppliedQuotas implements LimiterObserver {
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
     Transaction transaction = decision.transaction();
-    if (transaction != null && transaction.supplied() && !transaction.isShadow()) {
+    if (transaction == null || transaction.isShadow() || decision.degraded()) {
+      return; // a failure rule may have replaced the quota by a share of it
+    }
+    if (!transaction.supplied()) {
+      if (!byBucket.isEmpty()) {
+        byBucket.remove(transaction.bucketKey());
+      }
+    } else {
       byBucket.put(transaction.bucketKey(), transaction);
       byLimit.put(transaction.name().name(), transaction);
     }
@@ -58,7 +65,7 @@ final class SuppliedQuotas implements LimiterObserver {
     return byLimit.get(limit);
   }
 
-  /** The latest transaction of a bucket; null where it was not used, or has been forgotten. */
+  /** The latest transaction of a bucket; null if its quota was not supplied, or is forgotten. */
   @Nullable Transaction latest(Transaction ofBucket) {
     return byBucket.get(ofBucket.bucketKey());
   }

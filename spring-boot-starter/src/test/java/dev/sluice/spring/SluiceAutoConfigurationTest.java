@@ -9,10 +9,10 @@ import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.micrometer.LimiterMetrics;
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.store.BucketStore;
@@ -201,6 +201,42 @@ class SluiceAutoConfigurationTest {
             });
   }
 
+  @Test
+  void variablesOfTheEnvironment_replaceWhatFilesSayOfALimitDeclaredInPlace() {
+    application
+        .withInitializer(
+            file(
+                "sluice.limits.ExportsPerUser.id=string",
+                "sluice.limits.ExportsPerUser.burst=5",
+                "sluice.limits.ExportsPerUser.count=5",
+                "sluice.limits.ExportsPerUser.period=1h",
+                "sluice.limits.ReportsPerUser.burst=5",
+                "sluice.limits.ReportsPerUser.count=5",
+                "sluice.limits.ReportsPerUser.period=1h"))
+        .withInitializer(
+            variables(
+                Map.of(
+                    "SLUICE_LIMITS_EXPORTSPERUSER_ID", "regId",
+                    "SLUICE_LIMITS_EXPORTSPERUSER_BURST", "7",
+                    "SLUICE_LIMITS_REPORTSPERUSER_ID", "string",
+                    "SLUICE_LIMITS_LOGINSPERIPADDRESS_BURST", "1",
+                    "SLUICE_LIMITS_LOGINSPERIPADDRESS_COUNT", "1",
+                    "SLUICE_LIMITS_LOGINSPERIPADDRESS_PERIOD", "1m")))
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              Limits limits = context.getBean(Limiter.class).limits().get();
+              LimitName exports = limits.catalogue().get("ExportsPerUser");
+              assertThat(limits.defaultFor(exports))
+                  .isEqualTo(Quota.burst(7).refill(5, Duration.ofHours(1)));
+              assertThat(exports.id().name()).isEqualTo("regId");
+              assertThat(limits.defaultFor(limits.catalogue().get("ReportsPerUser"))).isNotNull();
+              assertThat(limits.defaultFor(limits.catalogue().get("LoginsPerIPAddress")))
+                  .isNotNull();
+              assertThat(limits.configured()).hasSize(3);
+            });
+  }
+
   /** Properties of a file, which variables and tests win over. */
   private static ApplicationContextInitializer<ConfigurableApplicationContext> file(
       String... properties) {
@@ -239,7 +275,8 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("sluice.limits.LoginsPerIPAddress.burst: found 0")
                     .contains("sluice.limits.LoginsPerUser: found the name")
-                    .contains("Declare names of your own in sluice.names")
+                    .contains("A limit of your own needs the form of its ids")
+                    .doesNotContain("sluice.names")
                     .contains("-> Correct the properties"));
   }
 
@@ -565,6 +602,23 @@ class SluiceAutoConfigurationTest {
         .doesNotContain("alsoMistaken");
   }
 
+  @Test
+  void limitsDeclaredInPlace_areKnown_whereAnotherLimitIsWrong() {
+    String[] properties = {
+      "sluice.limits.LoginsPerIPAdress.id=ipAddress",
+      "sluice.limits.LoginsPerIPAdress.burst=1",
+      "sluice.limits.LoginsPerIPAdress.count=1",
+      "sluice.limits.LoginsPerIPAdress.period=1m",
+      "sluice.limits.LoginsPerIPAddress.brst=1",
+      "sluice.filter.rules[0].path=/a",
+      "sluice.filter.rules[0].limit=LoginsPerIPAdress",
+      "sluice.filter.rules[0].id=ip"
+    };
+    assertThat(report(properties))
+        .contains("did you mean \"burst\"?")
+        .doesNotContain("no limit has the name");
+  }
+
   private static String report(String... properties) {
     StandardEnvironment environment = new StandardEnvironment();
     TestPropertyValues.of(properties).applyTo(environment);
@@ -601,7 +655,7 @@ class SluiceAutoConfigurationTest {
   @Test
   void storeWithoutItsModule_saysWhatToAdd() {
     application
-        .withClassLoader(new FilteredClassLoader(RedisStore.class, RedisObserver.class))
+        .withClassLoader(new FilteredClassLoader(RedisStore.class, BucketStore.Observer.class))
         .withPropertyValues("sluice.store=redis://localhost")
         .run(
             context ->

@@ -3,6 +3,7 @@ package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
@@ -11,8 +12,10 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
@@ -30,7 +33,9 @@ class SluiceEndpointTest {
   private final SluiceEndpoint.Resetting endpoint = new SluiceEndpoint.Resetting(limiter, quotas);
 
   private static Limits limits() {
-    return Limits.builder(Catalogue.of(LimitName.builder(1001, "PerKey").build()))
+    return Limits.builder(
+            Catalogue.of(
+                LimitName.builder(1001, "PerKey").build(), LimitName.builder("Planned").build()))
         .limit("PerKey", Quota.per(2, Duration.ofHours(1)))
         .build();
   }
@@ -116,5 +121,53 @@ class SluiceEndpointTest {
 
     assertThat(unknown("CallsPerCustomer", "customer-0")).startsWith("this process has not seen");
     assertThat(bucket("CallsPerCustomer", "customer-1")).containsEntry("remaining", 4L);
+  }
+
+  @Test
+  void declaredLimitWithoutADefault_isShownAndReset() {
+    LimitName planned = limiter.limits().get().catalogue().get("Planned");
+    String[] acme = {"Planned", "acme"};
+    assertThat(endpoint.reset(acme).getStatus()).as("before this process used it").isEqualTo(204);
+    spend(planned, "acme");
+
+    assertThat(bucket("Planned", "acme"))
+        .containsEntry("burst", 5L)
+        .containsEntry("remaining", 4L)
+        .containsEntry("quota", "supplied by the application");
+    assertThat(unknown("Planned", "bob")).startsWith("this process has not seen the id bob");
+    assertThat(endpoint.reset(acme).getStatus()).isEqualTo(204);
+    assertThat(bucket("Planned", "acme")).containsEntry("remaining", 5L);
+  }
+
+  @Test
+  void idThatSpendsFromTheLimitsOwnQuotaAgain_isShownWithThat() {
+    LimitName perKey = limiter.limits().get().catalogue().get("PerKey");
+    spend(perKey, "acme");
+    assertThat(limiter.spend("PerKey", "acme").allowed()).isTrue();
+
+    assertThat(bucket("PerKey", "acme")).containsEntry("burst", 2L).doesNotContainKey("quota");
+  }
+
+  @Test
+  void quotaOfAFailureRule_isNotTakenForTheApplications() {
+    AtomicBoolean isAway = new AtomicBoolean();
+    BucketStore memory = BucketStore.inMemory(() -> 0);
+    BucketStore store =
+        charges -> {
+          if (isAway.get()) {
+            throw new StoreException("away");
+          }
+          return memory.charge(charges);
+        };
+    Limiter limiter =
+        Limiter.builder(new CurrentLimits(limits()), store)
+            .observer(quotas)
+            .onFailure(FailureRule.local(5))
+            .build();
+    assertThat(limiter.spend(Transaction.of(CALLS, PLAN, "acme")).allowed()).isTrue();
+    isAway.set(true);
+    assertThat(limiter.spend(Transaction.of(CALLS, PLAN, "acme")).degraded()).isTrue();
+
+    assertThat(bucket("CallsPerCustomer", "acme")).containsEntry("burst", 5L);
   }
 }

@@ -11,6 +11,7 @@ import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
@@ -21,6 +22,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
+import org.springframework.data.redis.connection.RedisClusterConfiguration;
+import org.springframework.data.redis.connection.RedisConfiguration;
+import org.springframework.data.redis.connection.RedisSentinelConfiguration;
+import org.springframework.data.redis.connection.RedisSocketConfiguration;
+import org.springframework.data.redis.connection.RedisStandaloneConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceClientConfiguration;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 
 /** Stores from Spring Boot's own Redis properties, on real servers. */
 @Tag("slow")
@@ -82,6 +90,71 @@ class SpringDataRedisTest {
                   .map(LocalRedis::address)
                   .collect(Collectors.joining(",")));
     }
+  }
+
+  private void decidesAsTheFactory(
+      RedisConfiguration servers, LettuceClientConfiguration client, String... properties) {
+    application
+        .withBean(
+            LettuceConnectionFactory.class, () -> new LettuceConnectionFactory(servers, client))
+        .withPropertyValues("spring.data.redis.host=nowhere.invalid")
+        .withPropertyValues(properties)
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              Limiter limiter = context.getBean(Limiter.class);
+              assertThat(limiter.spend("ApiCallsPerKey", "a").remaining()).isEqualTo(1);
+            });
+  }
+
+  private static final LettuceClientConfiguration PLAIN =
+      LettuceClientConfiguration.builder().commandTimeout(Duration.ofSeconds(59)).build();
+
+  @Test
+  void connectionFactory_givesTheStoreItsServerAndItsLogin() {
+    try (LocalRedis redis = LocalRedis.start(BINARY, "--requirepass", "s3cr&t")) {
+      RedisStandaloneConfiguration server =
+          new RedisStandaloneConfiguration("127.0.0.1", redis.port());
+      server.setPassword("s3cr&t");
+      decidesAsTheFactory(server, PLAIN);
+    }
+    try (LocalRedis redis = LocalRedis.start(BINARY)) {
+      RedisStandaloneConfiguration server =
+          new RedisStandaloneConfiguration("127.0.0.1", redis.port());
+      server.setDatabase(3);
+      decidesAsTheFactory(server, PLAIN);
+      assertThat(String.valueOf(redis.command("INFO", "keyspace"))).contains("db3:keys=1");
+    }
+  }
+
+  @Test
+  void connectionFactoryForSentinelAndCluster_givesTheStoreItsServers() {
+    try (LocalSentinel sentinel = LocalSentinel.start(BINARY)) {
+      String[] address = sentinel.sentinel().address().split(":", -1);
+      decidesAsTheFactory(
+          new RedisSentinelConfiguration()
+              .master(sentinel.uri().getFragment())
+              .sentinel(address[0], Integer.parseInt(address[1])),
+          PLAIN);
+    }
+    try (LocalCluster cluster = LocalCluster.start(BINARY, false)) {
+      decidesAsTheFactory(
+          new RedisClusterConfiguration(
+              cluster.servers().stream().map(LocalRedis::address).toList()),
+          PLAIN);
+    }
+  }
+
+  @Test
+  void connectionFactoryForASocket_isRefused() {
+    application
+        .withBean(
+            LettuceConnectionFactory.class,
+            () -> new LettuceConnectionFactory(new RedisSocketConfiguration("/tmp/redis.sock")))
+        .run(
+            context ->
+                assertThat(Analyses.of(context.getStartupFailure()).getDescription())
+                    .contains("found a LettuceConnectionFactory for a Unix domain socket"));
   }
 
   @Test

@@ -205,6 +205,19 @@ class SuppliedQuotaTest {
         });
   }
 
+  /** The limits cannot answer for the application, so it is the application that fails. */
+  @Test
+  void nullQuota_ofALimitWithoutADefault_failsTheCall_andIsCounted() {
+    with(
+        (service, limiter, plans, registry) -> {
+          assertThatThrownBy(() -> service.withoutDefault("ann"))
+              .isInstanceOf(QuotaFailedException.class)
+              .hasMessageContaining("@RateLimited on Service.withoutDefault")
+              .hasMessageContaining("found null, expected a quota");
+          assertThat(registry.get("ratelimits.quota.failures").counter().count()).isEqualTo(1);
+        });
+  }
+
   static class Mistaken {
     @RateLimited(limit = "PerUser", id = "#user", quota = "@plan.of(#usr)")
     void call(String user) {}

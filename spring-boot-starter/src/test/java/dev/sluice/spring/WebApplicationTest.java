@@ -291,7 +291,7 @@ class WebApplicationTest {
 
       assertThat(refused.statusCode()).as(path).isEqualTo(420);
       assertThat(refused.body()).isEqualTo("GET denied");
-      assertThat(refused.headers().firstValue("Content-Type")).hasValue("text/plain");
+      assertThat(refused.headers().firstValue("Content-Type")).hasValue("text/plain;charset=utf-8");
       assertThat(refused.headers().firstValue("RateLimit")).isPresent();
       assertThat(refused.headers().firstValue("RateLimit-Policy")).isEmpty();
     }

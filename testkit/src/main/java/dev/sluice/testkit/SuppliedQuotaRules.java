@@ -256,7 +256,7 @@ interface SuppliedQuotaRules extends DrivenStores {
       LimitName sameNumber = LimitName.builder(1, "Mine").build();
       LimitName sameName = LimitName.builder(9, B).build();
       assertRefused(bench.limiter, sameNumber, "the number 1, which the catalogue gives to A");
-      assertRefused(bench.limiter, sameName, "in the catalogue it has 2");
+      assertRefused(bench.limiter, sameName, "but the catalogue has it with the number 2");
       assertThat(bench.state()).hasRemaining(10);
     }
   }

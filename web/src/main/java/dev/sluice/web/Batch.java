@@ -7,7 +7,9 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -25,8 +27,9 @@ import org.jspecify.annotations.Nullable;
  * The transactions of one piece of work, spent all or nothing. Some tokens may be given back when
  * the outcome of the work is known: the status of a response, or the exception of a method.
  *
- * <p>A bucket is charged once: if two rules name it, at the higher cost, and its tokens are given
- * back only if neither rule counts the outcome.
+ * <p>A bucket is charged once. If two rules name it, the higher cost counts, and the tokens are
+ * given back only if neither rule counts the outcome. A limited transaction decides before an
+ * unlimited one, a quota that the application supplied before the limit's own, then the lower one.
  *
  * <p>One thread adds the transactions; the other methods may be called by other threads. The first
  * call of {@link #settle}, {@link #settleAsync} or {@link #leaveSpent} ends the batch, later calls
@@ -49,11 +52,13 @@ public final class Batch<O> {
    *
    * @param transaction the transaction to spend
    * @param counts whether tokens stay spent after an outcome; null if they always do
+   * @throws InvalidRequestException if another rule charges the bucket a cost above the burst of
+   *     the quota that decides
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     String bucket = transaction.bucketKey();
     boolean isNew = !byBucket.containsKey(bucket);
-    byBucket.merge(bucket, transaction, (one, other) -> other.cost() > one.cost() ? other : one);
+    byBucket.merge(bucket, transaction, Batch::merged);
     if (counts == null) {
       conditions.remove(bucket);
     } else if (isNew) {
@@ -62,6 +67,23 @@ public final class Batch<O> {
       conditions.computeIfPresent(
           bucket, (b, other) -> outcome -> other.test(outcome) || counts.test(outcome));
     }
+  }
+
+  private static Transaction merged(Transaction one, Transaction other) {
+    Transaction decides = decidesBefore(other, one) ? other : one;
+    long cost = Math.max(one.cost(), other.cost());
+    return decides.cost() == cost ? decides : decides.withCost(cost);
+  }
+
+  private static boolean decidesBefore(Transaction challenger, Transaction holder) {
+    Quota quota = challenger.quota();
+    Quota held = holder.quota();
+    if (quota == null || held == null) {
+      return quota != null;
+    }
+    return challenger.supplied() == holder.supplied()
+        ? quota.isLowerThan(held)
+        : challenger.supplied();
   }
 
   /**

@@ -7,6 +7,7 @@ import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The family of rate limit headers that a response carries. Every profile adds {@code Retry-After}
@@ -24,19 +25,18 @@ public enum HeaderProfile {
    */
   IETF {
     @Override
-    void put(Decision decision, Map<String, String> headers) {
-      List<Decision> policies = Policies.of(decision);
-      if (!policies.isEmpty()) {
-        headers.put("RateLimit-Policy", Policies.policyField(policies));
-        headers.put("RateLimit", Policies.stateField(policies, decision));
+    void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {
+      if (!each.isEmpty()) {
+        headers.put("RateLimit-Policy", Policies.policyField(each));
+        headers.put("RateLimit", Policies.stateField(each));
       }
     }
   },
   /** {@code X-RateLimit-Limit, -Remaining, -Reset}; the reset in seconds from now. */
   LEGACY {
     @Override
-    void put(Decision decision, Map<String, String> headers) {
-      putTriple("X-RateLimit-", decision, headers);
+    void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {
+      putTriple("X-RateLimit-", strictest, headers);
     }
   },
   /**
@@ -45,31 +45,30 @@ public enum HeaderProfile {
    */
   GITHUB {
     @Override
-    void put(Decision decision, Map<String, String> headers) {
-      Quota quota = Policies.quotaOf(decision);
-      if (quota != null && decision.transaction() != null) {
-        long used = quota.burst() - decision.remaining();
-        Instant tat = decision.tat();
-        long resetAt = tat.getEpochSecond() + (tat.getNano() > 0 ? 1 : 0);
-        headers.put("X-RateLimit-Limit", Long.toString(quota.burst()));
-        headers.put("X-RateLimit-Remaining", Long.toString(decision.remaining()));
-        headers.put("X-RateLimit-Used", Long.toString(used));
+    void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {
+      if (strictest != null) {
+        Instant full = strictest.decidedAt.plusNanos(strictest.resetInNanos);
+        long resetAt = full.getEpochSecond() + (full.getNano() > 0 ? 1 : 0);
+        long burst = strictest.quota.burst();
+        headers.put("X-RateLimit-Limit", Long.toString(burst));
+        headers.put("X-RateLimit-Remaining", Long.toString(strictest.remaining));
+        headers.put("X-RateLimit-Used", Long.toString(burst - strictest.remaining));
         headers.put("X-RateLimit-Reset", Long.toString(resetAt));
-        headers.put("X-RateLimit-Resource", decision.transaction().name().name());
+        headers.put("X-RateLimit-Resource", strictest.limit);
       }
     }
   },
   /** {@code RateLimit-Limit, -Remaining, -Reset} of draft-ietf-httpapi-ratelimit-headers-03. */
   DRAFT03 {
     @Override
-    void put(Decision decision, Map<String, String> headers) {
-      putTriple("RateLimit-", decision, headers);
+    void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {
+      putTriple("RateLimit-", strictest, headers);
     }
   },
   /** {@code Retry-After} on denials, nothing else. */
   NONE {
     @Override
-    void put(Decision decision, Map<String, String> headers) {}
+    void put(List<State> each, @Nullable State strictest, Map<String, String> headers) {}
   };
 
   /** The header that names the failure rule which decided in place of the store. */
@@ -91,19 +90,50 @@ public enum HeaderProfile {
       headers.put(DEGRADED, decision.decidedBy().word());
     }
     if (decision.decidedBy().knowsBucket()) {
-      put(decision, headers);
+      put(Policies.states(decision), Policies.state(decision, decision), headers);
     }
     return headers;
   }
 
-  abstract void put(Decision decision, Map<String, String> headers);
+  /**
+   * The headers of the buckets of a response that no single decision describes.
+   *
+   * @param each the state of each limit
+   * @param strictest the one that profiles for a single limit show
+   * @return names and values, without {@code Retry-After} and {@link #DEGRADED}
+   */
+  public Map<String, String> headers(List<State> each, State strictest) {
+    Map<String, String> headers = new LinkedHashMap<>();
+    put(each, strictest, headers);
+    return headers;
+  }
 
-  private static void putTriple(String prefix, Decision decision, Map<String, String> headers) {
-    Quota quota = Policies.quotaOf(decision);
-    if (quota != null) {
-      headers.put(prefix + "Limit", Long.toString(quota.burst()));
-      headers.put(prefix + "Remaining", Long.toString(decision.remaining()));
-      headers.put(prefix + "Reset", Long.toString(Policies.ceilSeconds(decision.resetInNanos())));
+  abstract void put(List<State> each, @Nullable State strictest, Map<String, String> headers);
+
+  private static void putTriple(
+      String prefix, @Nullable State strictest, Map<String, String> headers) {
+    if (strictest != null) {
+      headers.put(prefix + "Limit", Long.toString(strictest.quota.burst()));
+      headers.put(prefix + "Remaining", Long.toString(strictest.remaining));
+      headers.put(prefix + "Reset", Long.toString(Policies.ceilSeconds(strictest.resetInNanos)));
     }
   }
+
+  /**
+   * The state of a limit's bucket, as headers show it.
+   *
+   * @param limit the limit's name
+   * @param quota the limit's quota
+   * @param remaining the tokens left
+   * @param retryAfterSeconds how long to wait, -1 if the limit does not deny
+   * @param resetInNanos how long until the bucket is full
+   * @param decidedAt the moment from which the bucket fills
+   */
+  public record State(
+      String limit,
+      Quota quota,
+      long remaining,
+      long retryAfterSeconds,
+      long resetInNanos,
+      Instant decidedAt) {}
 }

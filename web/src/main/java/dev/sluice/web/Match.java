@@ -2,6 +2,7 @@
 package dev.sluice.web;
 
 import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,7 +63,7 @@ public final class Match {
       }
       matched.add(rule);
       if (rule.isShadow()) {
-        trials.add(new Trial(rule, () -> trial(rule, readings, limits)));
+        trials.add(new Trial(rule.where(), () -> trial(rule, readings, limits)));
       } else {
         enforced.add(new Enforced(rule, rule.transactions(limits, readings)));
       }
@@ -74,11 +75,19 @@ public final class Match {
               Batch<Integer> batch = new Batch<>();
               for (Enforced one : enforced) {
                 for (Transaction transaction : one.transactions.join()) { // the first failure
-                  batch.add(transaction, one.rule.counts());
+                  add(batch, transaction, one.rule);
                 }
               }
               return new Match(List.copyOf(matched), false, batch, List.copyOf(trials));
             });
+  }
+
+  private static void add(Batch<Integer> batch, Transaction transaction, Rule rule) {
+    try {
+      batch.add(transaction, rule.counts());
+    } catch (InvalidRequestException e) {
+      throw new UnusableRequestException("the request can never pass: " + e.getMessage());
+    }
   }
 
   /** A trial refuses nobody, so it is not for a request that cannot be read. */
@@ -105,7 +114,7 @@ public final class Match {
 
   /**
    * Returns what the enforced rules charge together, all or nothing: one transaction for each
-   * bucket, at the highest cost that a rule asks for.
+   * bucket, at the highest cost that a rule asks for, by the quota that {@link Batch} chooses.
    *
    * @return the transactions; empty if nothing limits the request
    */
@@ -132,7 +141,7 @@ public final class Match {
         .thenApply(
             transactions -> {
               Batch<Integer> batch = new Batch<>();
-              transactions.forEach(one -> batch.add(one.inShadow(), rule.counts()));
+              transactions.forEach(one -> add(batch, one.inShadow(), rule));
               return batch;
             });
   }

@@ -5,6 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.Transaction;
 import dev.sluice.Transaction.Kind;
 import dev.sluice.gcra.Quota;
+import dev.sluice.web.HeaderProfile.State;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -49,31 +50,53 @@ final class Policies {
         : transaction.quota();
   }
 
-  static String policyField(List<Decision> policies) {
+  /** Returns the state of each limit. */
+  static List<State> states(Decision whole) {
+    return of(whole).stream()
+        .map(policy -> state(policy, whole))
+        .map(Objects::requireNonNull)
+        .toList();
+  }
+
+  /** Returns the state of the limit of a decision; null if nothing limits. */
+  static @Nullable State state(Decision policy, Decision whole) {
+    Transaction transaction = policy.transaction();
+    Quota quota = quotaOf(policy);
+    return transaction == null || quota == null
+        ? null
+        : new State(
+            transaction.name().name(),
+            quota,
+            policy.remaining(),
+            policy.denied() ? retryAfterSeconds(policy, whole) : -1,
+            policy.resetInNanos(),
+            policy.decidedAt());
+  }
+
+  static String policyField(List<State> policies) {
     StringBuilder field = new StringBuilder();
-    for (Decision policy : policies) {
-      Quota quota = Objects.requireNonNull(quotaOf(policy));
+    for (State policy : policies) {
       field
-          .append(field.isEmpty() ? "" : ", ")
-          .append(quotedName(policy))
-          .append(";q=")
-          .append(integer(quota.burst()))
+          .append(field.isEmpty() ? "\"" : ", \"")
+          .append(policy.limit()) // has no character that needs an escape
+          .append("\";q=")
+          .append(integer(policy.quota().burst()))
           .append(";w=")
-          .append(integer(ceilSeconds(quota.offsetNanos())));
+          .append(integer(ceilSeconds(policy.quota().offsetNanos())));
     }
     return field.toString();
   }
 
-  static String stateField(List<Decision> policies, Decision whole) {
+  static String stateField(List<State> policies) {
     StringBuilder field = new StringBuilder();
-    for (Decision policy : policies) {
+    for (State policy : policies) {
       field
-          .append(field.isEmpty() ? "" : ", ")
-          .append(quotedName(policy))
-          .append(";r=")
+          .append(field.isEmpty() ? "\"" : ", \"")
+          .append(policy.limit())
+          .append("\";r=")
           .append(integer(policy.remaining()));
-      if (policy.denied()) {
-        field.append(";t=").append(integer(retryAfterSeconds(policy, whole)));
+      if (policy.retryAfterSeconds() >= 0) {
+        field.append(";t=").append(integer(policy.retryAfterSeconds()));
       }
     }
     return field.toString();
@@ -87,11 +110,6 @@ final class Policies {
     return policy.retryIn().equals(whole.retryIn())
         ? whole.retryAfterSeconds()
         : Math.min(policy.retryAfterSeconds(), whole.retryAfterSeconds());
-  }
-
-  /** A limit's name has no character that would need an escape in a structured field or in JSON. */
-  static String quotedName(Decision policy) {
-    return '"' + Objects.requireNonNull(policy.transaction()).name().name() + '"';
   }
 
   static long ceilSeconds(long nanos) {

@@ -34,7 +34,7 @@ final class QuietLog {
     }
   }
 
-  void failed(String what, RuntimeException failure) {
+  void failed(String what, Exception failure) {
     String more = failures.next();
     if (more != null) {
       logger.log(Level.WARNING, "%s: %s%s".formatted(what, failure.getMessage(), more), failure);

@@ -33,7 +33,7 @@ record QuotaSource(
       return Objects.requireNonNull(
               function.apply(request), "the function returned null, expected a stage")
           .toCompletableFuture();
-    } catch (RuntimeException e) {
+    } catch (Exception e) { // a function in Kotlin may throw a checked exception
       return CompletableFuture.failedFuture(e);
     }
   }

@@ -3,21 +3,27 @@ package dev.sluice.web;
 
 import dev.sluice.Decision;
 import dev.sluice.Transaction;
+import dev.sluice.internal.text.SafeText;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
  * The response that refuses a request. Immutable.
  *
- * @param status 429 for a denial, 503 where the store could not decide, 400 for a request that
- *     cannot be charged, 500 where the application could not supply a quota
+ * @param status 200 to 599: 429 for a denial, 503 where the store could not decide, 400 for a
+ *     request that cannot be charged, 500 where the application could not supply a quota
  * @param headers names and values, to be <em>set</em> on the response
  * @param body text, to be sent in UTF-8; JSON unless the application replaced it
  */
 public record Refusal(int status, Map<String, String> headers, String body) {
+
+  private static final Pattern HEADER_NAME = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]+");
+  private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}&&[^\t]]");
 
   /** What a {@code Link} may have between its angle brackets. */
   private static final Pattern URI_REFERENCE = Pattern.compile("[!-~&&[^<>\"]]+");
@@ -25,12 +31,32 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Makes a response.
    *
-   * @param status the status
+   * @param status from 200 to 599
    * @param headers copied, in their order
    * @param body the body
+   * @throws IllegalArgumentException for another status, and for a header's name or value that HTTP
+   *     does not allow
    */
   public Refusal {
+    if (status < 200 || status > 599) {
+      throw new IllegalArgumentException("status: found %s, expected 200 to 599".formatted(status));
+    }
     headers = Collections.unmodifiableMap(new LinkedHashMap<>(headers));
+    headers.forEach(Refusal::checkHeader);
+    Objects.requireNonNull(body, "body");
+  }
+
+  private static void checkHeader(String name, String value) {
+    if (!HEADER_NAME.matcher(Objects.requireNonNull(name, "header")).matches()) {
+      throw new IllegalArgumentException(
+          "header: found the name %s, expected letters, digits or \"-\""
+              .formatted(SafeText.quote(name)));
+    }
+    if (CONTROL.matcher(Objects.requireNonNull(value, name)).find()) {
+      throw new IllegalArgumentException(
+          "header %s: found %s, expected no control characters"
+              .formatted(name, SafeText.quote(value)));
+    }
   }
 
   /**
@@ -41,10 +67,6 @@ public record Refusal(int status, Map<String, String> headers, String body) {
    * @throws IllegalArgumentException for another number
    */
   public Refusal withStatus(int newStatus) {
-    if (newStatus < 200 || newStatus > 599) {
-      throw new IllegalArgumentException(
-          "status: found %s, expected 200 to 599".formatted(newStatus));
-    }
     return new Refusal(newStatus, headers, body);
   }
 
@@ -76,12 +98,16 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Returns this response with another body.
    *
-   * @param contentType the media type of the body, such as {@code text/html}
+   * @param contentType the media type of the body, such as {@code text/html}; {@code
+   *     ;charset=utf-8} is appended to a {@code text/*} without a charset
    * @param text the body, to be sent in UTF-8
    * @return a new response
    */
   public Refusal withBody(String contentType, String text) {
-    return new Refusal(status, withHeader("Content-Type", contentType).headers, text);
+    String lower = contentType.toLowerCase(Locale.ROOT);
+    boolean needsCharset = lower.startsWith("text/") && !lower.contains("charset=");
+    String type = needsCharset ? contentType + ";charset=utf-8" : contentType;
+    return new Refusal(status, withHeader("Content-Type", type).headers, text);
   }
 
   /**

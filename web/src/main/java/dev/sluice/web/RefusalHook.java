@@ -9,8 +9,9 @@ import org.jspecify.annotations.Nullable;
  * The application's own answer to a request that is refused. Implementations are thread-safe and do
  * not block.
  *
- * <p>It is not called for shadow rules, which refuse nobody. If it throws an exception, the client
- * gets the prepared answer, and the exception is logged.
+ * <p>It is not called for shadow rules, which refuse nobody. If it throws an exception, or its
+ * answer has a null or an invalid value, the client gets the prepared answer, and the exception is
+ * logged.
  *
  * <pre>{@code
  * (request, decision, prepared) ->
@@ -44,7 +45,7 @@ public interface RefusalHook {
       try {
         return Objects.requireNonNull(
             refuse(request, decision, prepared), "it returned null, expected an answer");
-      } catch (RuntimeException e) {
+      } catch (Exception e) {
         log.failed("the application's hook for refused requests failed", e);
         return prepared;
       }

@@ -16,11 +16,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,6 +42,7 @@ import org.jspecify.annotations.Nullable;
 public final class Rule {
 
   private final List<PathPattern> paths;
+  private final String where;
   private final Set<String> methods;
   private final List<Spend> spends;
   private final Cost cost;
@@ -53,6 +56,7 @@ public final class Rule {
         builder.ignoresCase
             ? builder.paths.stream().map(PathPattern::ignoringCase).toList()
             : builder.paths;
+    this.where = paths.stream().map(PathPattern::toString).collect(Collectors.joining(", "));
     this.methods = Set.copyOf(builder.methods);
     this.spends = List.copyOf(builder.spends);
     this.cost = builder.cost;
@@ -187,10 +191,10 @@ public final class Rule {
         if (quota != null && cost.fixed() > quota.burst()) {
           faults.add(
               "rule %s: found the cost %s for %s, whose burst is %s: it could never pass"
-                  .formatted(this, cost.fixed(), name, quota.burst()));
+                  .formatted(where(), cost.fixed(), name, quota.burst()));
         }
       } catch (IllegalArgumentException e) {
-        faults.add("rule %s: %s".formatted(this, e.getMessage()));
+        faults.add("rule %s: %s".formatted(where(), e.getMessage()));
       }
     }
     return faults;
@@ -203,14 +207,28 @@ public final class Rule {
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
         .filter(spend -> spend.quota() == null || spend.hasDefault(now))
-        .map(spend -> new Requirement(spend.limit(), "the rule " + this, onMissing))
+        .map(spend -> new Requirement(spend.limit(), "the rule " + where(), onMissing))
         .toList();
   }
 
-  /** Returns the paths as they were written. */
+  /** Returns the paths as they were written, which name this rule in messages. */
+  String where() {
+    return where;
+  }
+
+  /** Returns the methods, the paths, and from which limits a request spends how much. */
   @Override
   public String toString() {
-    return String.join(", ", paths.stream().map(PathPattern::toString).toList());
+    String from = methods.isEmpty() ? "" : String.join(" or ", new TreeSet<>(methods)) + " ";
+    String limits = spends.stream().map(Spend::toString).collect(Collectors.joining(", of "));
+    return "rule %s%s: spends %s of %s%s%s"
+        .formatted(
+            from,
+            where(),
+            cost.ofRequest() == null ? cost.fixed() : "a computed cost",
+            limits,
+            counted == null ? "" : ", given back after some responses",
+            shadow ? ", in shadow" : "");
   }
 
   /** The cost of a request: fixed, or computed by a function. */
@@ -357,9 +375,9 @@ public final class Rule {
      * a customer's plan from a database. The function is called once for a request, after the id
      * has been found. Overrides of the limit do not apply to a quota that it supplies.
      *
-     * <p>If the function or its stage fails, the request is refused with a 500, and counted in
-     * {@code ratelimits_quota_failures_total}. A filter waits for the stage as long as it takes, so
-     * give it a time-out.
+     * <p>If the function or its stage fails, or has null although the limit has no default, the
+     * request is refused with a 500, and counted in {@code ratelimits_quota_failures_total}. A
+     * filter waits for the stage as long as it takes, so give it a time-out.
      *
      * @param name the limit's name
      * @param quota returns a stage of the quota, or of null where the limit's own applies; must be

@@ -148,7 +148,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
     Limits limits = limiter.limits().get();
     if (book != null && !rules.isEmpty()) {
       throw new IllegalStateException(
-          "found rules of a book beside single rules, expected one or the other: in a book, the first rule that matches decides; single rules charge together");
+          "found rules of a book beside single rules, expected one or the other: in a book, only the first matching rule is charged; of single rules, all matching ones are");
     }
     Rules all = book == null ? Rules.of(rules, clientAddress) : Rules.of(book, clientAddress);
     MissingDefault onMissing = limiter.missingDefault();
@@ -161,7 +161,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
                 .map(
                     rule ->
                         "rule %s: found a limit whose function returns the quota, expected limitAsync, whose function returns a stage of it: the threads of this filter must not wait"
-                            .formatted(rule));
+                            .formatted(rule.where()));
     List<String> faults =
         Stream.of(
                 blocking,

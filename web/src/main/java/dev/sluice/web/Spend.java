@@ -30,6 +30,16 @@ import org.jspecify.annotations.Nullable;
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
 
+  /** Returns the limit, and where its ids and the quota come from. */
+  @Override
+  public String toString() {
+    return "%s by %s%s"
+        .formatted(
+            limit,
+            id.stream().map(VaryBy::toString).collect(Collectors.joining(" and ")),
+            quota == null ? "" : " (with quotas of the application)");
+  }
+
   /** Returns the limit; where limits know a limit of the name, theirs. */
   private LimitName name(Catalogue catalogue) {
     LimitName known = catalogue.find(limit);
@@ -93,11 +103,13 @@ record Spend(
     if (own != null) {
       return Transaction.of(name, own, canonicalId);
     }
-    if (limits.catalogue().find(limit) == null) {
+    Transaction ofLimits =
+        limits.catalogue().find(limit) == null ? null : Transaction.of(limits, limit, canonicalId);
+    if (ofLimits == null || (supplied != null && ofLimits.coverage().isMissing())) {
       throw new QuotaFailedException(
           name, "found null, expected a quota: the limits have none", null);
     }
-    return Transaction.of(limits, limit, canonicalId);
+    return ofLimits;
   }
 
   private static @Nullable Quota supplied(

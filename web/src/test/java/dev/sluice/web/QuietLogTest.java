@@ -34,7 +34,7 @@ class QuietLogTest {
   void kinds_doNotSilenceEachOther() {
     Rule rule = Rule.on("/a").limit("PerKey", VaryBy.constant("secret")).build();
     log.failed("could not decide", new IllegalStateException("no"));
-    log.shadowDenied(rule, "PerKey");
+    log.shadowDenied(rule.where(), "PerKey");
 
     assertThat(lines).last().isEqualTo("INFO PerKey would have denied (shadow rule on /a)");
   }

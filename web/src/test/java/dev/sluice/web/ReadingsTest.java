@@ -130,7 +130,7 @@ final class ReadingsTest {
     assertThat(readings).hasSize(1);
     assertThat(readings.get(0).variables()).containsExactly(Map.entry("B", "ksx\u00e9"));
     assertThat(VaryBy.path().value(readings.get(0).facts(), Map.of())).isEqualTo("/a/ksx\u00e9");
-    assertThat(rule).hasToString("/A/{B}");
+    assertThat(rule.where()).isEqualTo("/A/{B}");
   }
 
   @Test

@@ -13,12 +13,16 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.web.RequestLimiterTest.Way;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The application's own answers to refused requests. */
@@ -70,7 +74,7 @@ class RefusalHookTest {
                 "RateLimit", "\"PerKey\";r=0;t=60",
                 "Cache-Control", "no-store",
                 "retry-after", "7",
-                "Content-Type", "text/html"));
+                "Content-Type", "text/html;charset=utf-8"));
   }
 
   @ParameterizedTest
@@ -109,21 +113,55 @@ class RefusalHookTest {
     assertThat(called).isEmpty();
   }
 
+  @SuppressWarnings("NullAway") // mistakes of the application
+  static List<UnaryOperator<Refusal>> mistakes() {
+    Map<String, String> headers = new HashMap<>();
+    headers.put("X-Page", null);
+    return List.of(
+        prepared -> null,
+        prepared -> prepared.withStatus(1_000),
+        prepared -> prepared.withBody("text/html", null),
+        prepared -> prepared.withBody(null, "later"),
+        prepared -> prepared.withHeader("X-Page", null),
+        prepared -> prepared.withHeader(null, "later"),
+        prepared -> prepared.withHeader("", "later"),
+        prepared -> prepared.withHeader("X Page", "later"),
+        prepared -> prepared.withHeader("X-Page", "a\r\nSet-Cookie: b"),
+        prepared -> new Refusal(0, prepared.headers(), prepared.body()),
+        prepared -> new Refusal(600, prepared.headers(), prepared.body()),
+        prepared -> new Refusal(429, headers, prepared.body()),
+        prepared -> new Refusal(429, null, prepared.body()),
+        prepared -> new Refusal(429, Map.of(), null));
+  }
+
   @ParameterizedTest
-  @ValueSource(booleans = {false, true})
-  void hookThatFails_refusesTheRequestAllTheSame(boolean isNull) {
+  @MethodSource("mistakes")
+  void hookThatFails_refusesTheRequestAllTheSame(UnaryOperator<Refusal> hook) {
     RequestLimiter requests =
         RequestLimiter.builder(limiter)
             .rule(Rule.on("/**").limit("PerKey", VaryBy.constant("a")).cost(2).build())
-            .onDenied(
-                (request, decision, prepared) -> isNull ? nothing() : prepared.withStatus(1_000))
+            .onDenied((request, decision, prepared) -> hook.apply(prepared))
             .build();
     assertThat(requests.admit(get("/a")).refusal()).isNull();
 
     Refusal refusal = requests.admit(get("/a")).refusal();
 
     assertThat(refusal.status()).isEqualTo(429);
-    assertThat(refusal.headers()).containsEntry("Retry-After", "60");
+    assertThat(refusal.headers()).containsEntry("Retry-After", "60").doesNotContainKey("X-Page");
+    assertThat(refusal.body()).startsWith("{");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "text/html, text/html;charset=utf-8",
+    "Text/Plain, Text/Plain;charset=utf-8",
+    "text/html; level=1, text/html; level=1;charset=utf-8",
+    "text/html; Charset=UTF-8, text/html; Charset=UTF-8",
+    "application/json, application/json",
+  })
+  void textWithoutACharset_isLabelledAsTheUtf8ThatItIs(String type, String sent) {
+    assertThat(Refusal.storeFailed().withBody(type, "später").headers())
+        .containsEntry("Content-Type", sent);
   }
 
   @Test
@@ -131,11 +169,6 @@ class RefusalHookTest {
   void null_isRefusedAtTheDoor() {
     assertThatThrownBy(() -> RequestLimiter.builder(limiter).onDenied(null)).hasMessage("hook");
     assertThatThrownBy(() -> RequestLimiter.builder(limiter).onError(null)).hasMessage("hook");
-  }
-
-  @SuppressWarnings("NullAway") // a mistake of the application
-  private static Refusal nothing() {
-    return null;
   }
 
   @Test

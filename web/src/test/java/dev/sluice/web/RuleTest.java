@@ -79,6 +79,24 @@ class RuleTest {
         .hasMessage("bits: found 129, expected 1 to 128");
   }
 
+  @Test
+  void toString_saysWhatIsSpentWhere() {
+    assertThat(
+            Rule.on("/login", "/sign-in")
+                .methods("POST")
+                .limit("PerAddressPerUser", VaryBy.clientAddress(), VaryBy.principal())
+                .limit("PerKey", request -> null, VaryBy.header("X-Api-Key"))
+                .countOnly(401)
+                .shadow()
+                .build())
+        .hasToString(
+            "rule POST /login, /sign-in: spends 1 of PerAddressPerUser by the client's address"
+                + " and the principal, of PerKey by the header X-Api-Key (with quotas of the"
+                + " application), given back after some responses, in shadow");
+    assertThat(Rule.on("/a").limit("PerKey", VaryBy.path()).cost(request -> 2).build())
+        .hasToString("rule /a: spends a computed cost of PerKey by the path");
+  }
+
   private static RequestLimiter.Builder forgotten(Limiter limiter) {
     return RequestLimiter.builder(limiter)
         .rule(Rule.on("/sign-up").limit("Forgotten", VaryBy.constant("all")).build());

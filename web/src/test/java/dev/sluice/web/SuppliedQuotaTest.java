@@ -3,6 +3,7 @@ package dev.sluice.web;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
@@ -13,6 +14,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.web.RequestLimiterTest.Way;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -23,8 +25,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Rules whose quotas the application supplies, for each request. */
 class SuppliedQuotaTest {
@@ -324,5 +328,117 @@ class SuppliedQuotaTest {
         .hasMessage(
             "the application supplied no quota for PerKey: java.lang.IllegalStateException: the"
                 + " database is away");
+  }
+
+  private static final Quota OF_LIMIT = Quota.per(2, Duration.ofMinutes(1)); // PerKey's own
+
+  private static Rule fixed(String limit, @Nullable Quota quota, long cost) {
+    VaryBy id = VaryBy.constant("a");
+    Rule.Builder rule = Rule.on("/**");
+    return (quota == null ? rule.limit(limit, id) : rule.limit(limit, request -> quota, id))
+        .cost(cost)
+        .build();
+  }
+
+  static List<Arguments> twoRules() {
+    return List.of(
+        Arguments.of(fixed("PerKey", LARGE, 1), fixed("PerKey", SMALL, 1), SMALL, 1),
+        Arguments.of(fixed("PerKey", null, 1), fixed("PerKey", LARGE, 1), LARGE, 1),
+        Arguments.of(fixed("PerKey", null, 2), fixed("PerKey", LARGE, 1), LARGE, 2),
+        Arguments.of(fixed("PerKey", null, 1), fixed("PerKey", null, 2), OF_LIMIT, 2),
+        Arguments.of(fixed("Disabled", null, 1), fixed("Disabled", LARGE, 1), LARGE, 1),
+        Arguments.of(fixed("Disabled", null, 5), fixed("Disabled", SMALL, 1), SMALL, 5));
+  }
+
+  /** A bucket is charged once: what limits it more decides, in any order of the rules. */
+  @ParameterizedTest
+  @MethodSource("twoRules")
+  void twoRulesOnOneBucket_theSuppliedAndLowerQuotaDecides(
+      Rule one, Rule other, Quota quota, long cost) {
+    for (List<Rule> rules : List.of(List.of(one, other), List.of(other, one))) {
+      RequestLimiter requests = requests(rules.toArray(Rule[]::new));
+      if (cost > quota.burst()) {
+        assertThat(requests.admit(call("x")).refusal().status()).isEqualTo(400);
+        continue;
+      }
+      assertThat(Rules.of(rules, ClientAddress.direct()).match(call("x"), Limiters.limits()))
+          .satisfies(
+              match -> {
+                assertThat(match.transactions())
+                    .extracting(Transaction::quota, Transaction::cost)
+                    .containsExactly(tuple(quota, cost));
+              });
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void twoTrialsOnOneBucket_thatAreNotUsable_refuseNobody(Way way) {
+    VaryBy id = VaryBy.constant("a");
+    RequestLimiter requests =
+        requests(
+            Rule.on("/**")
+                .limit("Disabled", id)
+                .limit("Disabled", request -> SMALL, id)
+                .cost(request -> request.headers("X-Key").size())
+                .shadow()
+                .build());
+    assertThat(way.admit(requests, call("x")).refusal()).isNull();
+  }
+
+  /** Kotlin's functions, and Java's that hide it from the compiler, throw these too. */
+  @ParameterizedTest
+  @CsvSource({
+    "QUOTA, SYNC",
+    "QUOTA, ASYNC",
+    "STAGE, SYNC",
+    "STAGE, ASYNC",
+  })
+  void functionThatThrowsACheckedException_isA500_andCounted(Form form, Way way) {
+    VaryBy id = VaryBy.constant("a");
+    Rule.Builder rule = Rule.on("/**");
+    rule =
+        form == Form.QUOTA
+            ? rule.limit(
+                "PerKey",
+                request -> {
+                  throw hidden();
+                },
+                id)
+            : rule.limitAsync(
+                "PerKey",
+                request -> {
+                  throw hidden();
+                },
+                id);
+    RequestLimiter requests = requests(rule.build());
+
+    assertThat(way.admit(requests, call("x")).refusal().status()).isEqualTo(500);
+    assertThat(failed).containsExactly("PerKey: the disk is away");
+  }
+
+  private static RuntimeException hidden() {
+    throw SuppliedQuotaTest.<RuntimeException>unchecked(new IOException("the disk is away"));
+  }
+
+  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // as Kotlin would throw it
+  private static <E extends Throwable> RuntimeException unchecked(Throwable failure) throws E {
+    throw (E) failure;
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "QUOTA, SYNC",
+    "QUOTA, ASYNC",
+    "STAGE, SYNC",
+    "STAGE, ASYNC",
+  })
+  void nullQuota_ofALimitWithoutADefault_isA500_andCounted(Form form, Way way) {
+    RequestLimiter requests = requests(form.rule("Forgotten", SuppliedQuotaTest::plan).build());
+
+    assertThat(way.admit(requests, call("other")).refusal().status()).isEqualTo(500);
+    assertThat(failed).singleElement().asString().startsWith("Forgotten: ").contains("found null");
+    assertThat(way.admit(requests, call("large")).refusal()).isNull();
+    assertThat(failed).hasSize(1);
   }
 }

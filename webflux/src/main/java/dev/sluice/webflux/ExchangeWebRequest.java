@@ -13,7 +13,7 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.web.server.ServerWebExchange;
 
-/** An exchange as rules see it. As thread-safe as the exchange. */
+/** Adapts an exchange to rules. As thread-safe as the exchange. */
 final class ExchangeWebRequest implements WebRequest {
 
   private final ServerWebExchange exchange;
@@ -36,7 +36,7 @@ final class ExchangeWebRequest implements WebRequest {
     return paths().get(0);
   }
 
-  /** Spring looks for a handler by the segments as the client sent them, decoded one by one. */
+  /** Returns the paths by which Spring may find a handler; it decodes each segment separately. */
   @Override
   public List<String> paths() {
     return WebPath.readings(request.getPath().pathWithinApplication().value());
@@ -48,8 +48,8 @@ final class ExchangeWebRequest implements WebRequest {
     if (headers.getFirst(name) == null) {
       return List.of();
     }
-    // Uses only methods with the same signature in Spring 6.2 and 7. A name that the client wrote
-    // in two ways is there twice, each with all values.
+    // Uses only methods with the same signature in Spring 6.2 and 7. If the client wrote a name in
+    // upper and lower case, the set has both names, each with all values.
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {
         return List.copyOf(header.getValue());

@@ -32,16 +32,16 @@ import reactor.core.scheduler.Scheduler;
 import reactor.core.scheduler.Schedulers;
 
 /**
- * Lets exchanges through as far as their limits do, and answers the others with a 429. The
- * limiter's {@link dev.sluice.FailureRule} says what a failing store means for a request: where
- * that denies, or there is none, the answer is a 503.
+ * A WebFlux filter that passes requests within their limits, and answers the others with a 429. If
+ * the store fails, the limiter's {@link dev.sluice.FailureRule} decides: if it denies, or there is
+ * none, the answer is a 503.
  *
- * <p>A request spends from all limits of all rules that are for it, or from none. It is charged
- * once, however often the filter sees its exchange. {@linkplain Rule.Builder#shadow Shadow rules}
- * are charged afterwards, with what was let through.
+ * <p>A request spends from all limits of all rules that match it, or from none. It is charged once,
+ * however often the filter sees its exchange. {@linkplain Rule.Builder#shadow Shadow rules} are
+ * charged afterwards, for requests that passed.
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
- * by the status that the client gets. A client that goes away before that leaves the tokens spent.
+ * by the status that the client gets. If the client disconnects before that, the tokens stay spent.
  *
  * <p>Thread-safe, and never blocks: after waiting for the store, the exchange continues on {@link
  * Builder#scheduler}.
@@ -49,8 +49,8 @@ import reactor.core.scheduler.Schedulers;
 public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseable {
 
   /**
-   * The exchange's attribute with the {@link Decision} that let a request through, the strictest
-   * where filters stack. Absent where no rule was for it.
+   * The exchange attribute with the {@link Decision} that let a request pass; the strictest
+   * decision if there are several filters. Absent if no rule matched.
    */
   public static final String DECISION = "dev.sluice.webflux.decision";
 
@@ -75,7 +75,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   /**
    * Returns a builder.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @return a builder without rules
    */
   public static Builder builder(Limiter limiter) {
@@ -94,7 +94,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
         .defaultIfEmpty(Optional.empty())
         .flatMap(
             user -> answer(limiter.admitAsync(new ExchangeWebRequest(exchange, user.orElse(null)))))
-        .doOnDiscard(Admission.class, Admission::leaveSpent) // the client left just then
+        .doOnDiscard(Admission.class, Admission::leaveSpent) // the client disconnected
         .flatMap(admission -> admitted(exchange, chain, admission));
   }
 
@@ -103,24 +103,24 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return order;
   }
 
-  /** Ends what the rules require of the limits. Never blocks. */
+  /** Releases the rules' requirements on the limits. Never blocks. */
   @Override
   public void close() {
     limiter.close();
   }
 
   /**
-   * Returns an exchange as rules see it, for example to find the client's address with {@link
-   * ClientAddress#find}.
+   * Returns an adapter of an exchange for rules, for example to find the client's address with
+   * {@link ClientAddress#find}.
    *
    * @param exchange the exchange
-   * @return a view of its request, without the name of a user
+   * @return a view of the exchange's request, without the name of a user
    */
   public static WebRequest webRequest(ServerWebExchange exchange) {
     return new ExchangeWebRequest(exchange, null);
   }
 
-  /** The application may block its threads; those of the store must not be blocked. */
+  /** Continues on another thread, since the application must not block a thread of the store. */
   private <T> Mono<T> answer(CompletionStage<T> stage) {
     CompletableFuture<T> future = stage.toCompletableFuture();
     Mono<T> answer = Mono.fromFuture(future);
@@ -141,11 +141,11 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Refuses a request as the filter does, for what limits requests elsewhere.
+   * Refuses a request in the same way as the filter, for code that limits requests elsewhere.
    *
-   * @param exchange not committed
+   * @param exchange the exchange, whose response is not committed
    * @param refusal the response to send
-   * @return done when the response is written
+   * @return a Mono that completes when the response is written
    */
   public static Mono<Void> refuse(ServerWebExchange exchange, Refusal refusal) {
     ServerHttpResponse response = exchange.getResponse();
@@ -164,9 +164,9 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * The status is known when the response is committed, whatever set it: a handler, or what turns
-   * an exception into a response, which stands in front of all filters. An exchange that ends
-   * without a response leaves its tokens spent, as nobody knows how the work ends.
+   * Settles an exchange when its response is committed. The status is known only then, because an
+   * exception becomes a response outside of all filters. If an exchange ends without a response,
+   * its tokens stay spent, since the end of the work is unknown.
    */
   private Mono<Void> settled(
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {
@@ -179,8 +179,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Whether a failure is one of the connection, or cannot be told from one: then the 500 that
-   * follows is not what the application found out.
+   * Whether a failure is, or may be, a failure of the connection. The 500 that follows is then not
+   * the application's answer.
    */
   private static boolean isOfTheConnection(Throwable failure) {
     return DisconnectedClientHelper.isClientDisconnectedException(failure)
@@ -209,10 +209,11 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     }
 
     /**
-     * Sets where an exchange continues after waiting for the store; {@link Schedulers#parallel} if
-     * not called. A store in memory answers at once, and the exchange stays on its thread.
+     * Sets the scheduler on which an exchange continues after waiting for the store; {@link
+     * Schedulers#parallel} if not called. A store in memory answers at once, and the exchange stays
+     * on its thread.
      *
-     * @param continuesOn the scheduler
+     * @param continuesOn the scheduler for the rest of an exchange
      * @return this
      */
     @CanIgnoreReturnValue
@@ -222,10 +223,10 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     }
 
     /**
-     * Sets the filter's place among others; {@link #DEFAULT_ORDER} if not called. A rule that
-     * limits by the principal needs a place behind the filter that authenticates.
+     * Sets the filter's order among other filters; {@link #DEFAULT_ORDER} if not called. If a rule
+     * limits by the principal, the filter must come after the one that authenticates.
      *
-     * @param place lower values come first
+     * @param place the order; filters with lower values run first
      * @return this
      */
     @CanIgnoreReturnValue
@@ -237,11 +238,11 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     /**
      * Makes the filter.
      *
-     * @return the filter
-     * @throws IllegalArgumentException if a rule does not fit the limits. It names every mistake:
-     *     an unknown limit, one that is not configured, an id of another form, a cost above the
-     *     burst.
-     * @throws IllegalStateException if there is no rule
+     * @return the filter; the caller closes it
+     * @throws IllegalArgumentException if a rule does not fit the limits; has every mistake: an
+     *     unknown limit, a limit that is not configured, an id of another format, a cost above the
+     *     burst
+     * @throws IllegalStateException if the filter has no rule
      */
     public RateLimitWebFilter build() {
       return new RateLimitWebFilter(requestLimiter(false), scheduler, order);

@@ -19,26 +19,11 @@ public final class DecisionWriter {
   private DecisionWriter() {}
 
   /**
-   * Writes a decision as a JSON object; for a batch, with the decision on each transaction.
+   * Writes the answer to a request as a JSON object: for a batch with the decision on each
+   * transaction, and with {@code taken} if the request asked for as many tokens as there are.
    *
    * @param decision the decision
-   * @param batch whether it is the decision of a batch
-   * @param json the target
-   * @throws IOException if the target throws it
-   */
-  public static void write(Decision decision, boolean batch, JsonGenerator json)
-      throws IOException {
-    json.writeStartObject();
-    writeInto(decision, batch, json);
-    json.writeEndObject();
-  }
-
-  /**
-   * Writes the answer to a request as a JSON object; with {@code taken} if the request asked for as
-   * many tokens as there are.
-   *
-   * @param decision the decision
-   * @param request what was asked
+   * @param request the request that was decided
    * @param json the target
    * @throws IOException if the target throws it
    */
@@ -75,11 +60,11 @@ public final class DecisionWriter {
   }
 
   /**
-   * Returns the decision on a single transaction. Where nothing was checked, the limiter returns a
-   * batch decision with one part; this returns that part.
+   * Returns the decision on a single transaction. If nothing was checked, the limiter returns a
+   * batch decision with one part; this method then returns that part.
    *
-   * @param decision the decision on one transaction
-   * @return the decision that has the transaction
+   * @param decision the limiter's decision on one transaction
+   * @return the decision that names the transaction
    */
   public static Decision ofOne(Decision decision) {
     boolean isPart = decision.transaction() == null && decision.parts().size() == 1;
@@ -121,7 +106,7 @@ public final class DecisionWriter {
   /**
    * Writes the answer to a reset.
    *
-   * @param penalized the decision if a penalty makes the bucket count as empty despite the reset
+   * @param penalized the decision on the bucket if a penalty keeps it empty despite the reset
    * @param json the target
    * @throws IOException if the target throws it
    */
@@ -153,7 +138,7 @@ public final class DecisionWriter {
    * Writes a duration in seconds, with all digits and no exponent: 28800, 0.05.
    *
    * @param field the name of the field
-   * @param nanos the duration
+   * @param nanos the duration in nanoseconds
    * @param json the target
    * @throws IOException if the target throws it
    */

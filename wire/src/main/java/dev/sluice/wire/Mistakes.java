@@ -51,8 +51,8 @@ public final class Mistakes {
    * Reads a value, and adds the mistakes that the read throws.
    *
    * @param <T> the value's type
-   * @param value throws {@link WireException} for a wrong value
-   * @param otherwise returned if the value is wrong
+   * @param value reads the value; throws {@link WireException} if it is wrong
+   * @param otherwise the result if the value is wrong
    * @return the value, or {@code otherwise}
    */
   public <T> T read(Supplier<T> value, T otherwise) {
@@ -64,7 +64,7 @@ public final class Mistakes {
     }
   }
 
-  /** Adds the mistakes of an exception, including those that it only counts. */
+  /** Adds the mistakes of an exception; also counts those that the exception left out. */
   void addAll(WireException thrown) {
     thrown.mistakes().forEach(this::add);
     count += thrown.count() - thrown.mistakes().size();
@@ -78,8 +78,8 @@ public final class Mistakes {
   }
 
   /**
-   * Keeps the first mistake of a field: one that could not be read would also be reported as
-   * missing.
+   * Adds a mistake, unless the field already has one: a field that could not be read would
+   * otherwise be reported as missing too.
    */
   private void add(Mistake mistake) {
     if (mistake.field() != null && !fields.add(mistake.field())) {
@@ -93,16 +93,16 @@ public final class Mistakes {
   }
 
   /**
-   * Returns the exception with all mistakes.
+   * Returns the exception with all mistakes, of which there must be at least one.
    *
-   * @return the exception; there must be at least one mistake
+   * @return the exception, which the caller throws
    */
   public WireException exception() {
     return new WireException(first, count, onlyUnknownLimits);
   }
 
   /**
-   * One thing that is wrong with a request.
+   * A mistake in a request.
    *
    * @param field the path of the wrong field, {@code transactions[2].cost}; null if the text is not
    *     a JSON object

@@ -7,7 +7,7 @@ import dev.sluice.wire.Mistakes.Mistake;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Thrown for a request with mistakes; it has all of them. Nothing was charged. */
+/** Thrown for a request with mistakes; has all mistakes of the request. Nothing was charged. */
 public final class WireException extends IllegalArgumentException {
 
   private static final long serialVersionUID = 1;
@@ -51,7 +51,7 @@ public final class WireException extends IllegalArgumentException {
    * Returns the mistakes in the order in which they were found; only the first {@value
    * Mistakes#MOST} if there are more.
    *
-   * @return at least one
+   * @return the mistakes, at least one
    */
   public List<Mistake> mistakes() {
     return mistakes;
@@ -60,7 +60,7 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Returns the number of mistakes, including those that {@link #mistakes} leaves out.
    *
-   * @return at least 1
+   * @return the number of all mistakes, at least 1
    */
   public int count() {
     return count;

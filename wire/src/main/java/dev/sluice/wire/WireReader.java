@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireReader {
 
-  /** No field has this name. */
+  /** Marks a field that was skipped after a mistake; no real field has an empty name. */
   private static final String UNREADABLE = "";
 
   private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");
@@ -52,14 +52,14 @@ public final class WireReader {
       List.of("at", "op", "limit", "id", "cost", "transactions");
 
   /**
-   * An object, a list in it, and objects in the list; one more level so that a message can name
-   * what is wrong there.
+   * The deepest nesting: an object, a list in it, and objects in the list. One more level is read
+   * so that a message can name the field that is nested too deep.
    */
   private static final int DEEPEST = 4;
 
   /**
-   * More characters than any id or number may have, so that the field's own rule refuses one that
-   * is too long.
+   * The most characters of a text or number that the parser reads. This is more than any id may
+   * have, so that a long id is refused with the message of its own check.
    */
   static final int LONGEST_TEXT = 8192;
 
@@ -82,8 +82,8 @@ public final class WireReader {
   /**
    * Returns a reader of HTTP bodies.
    *
-   * @return a reader of {@code limit}, {@code id}, {@code cost} and {@code upTo}, or {@code
-   *     transactions}
+   * @return a reader that accepts the fields {@code limit}, {@code id}, {@code cost} and {@code
+   *     upTo}, or {@code transactions}
    */
   public static WireReader ofHttp() {
     return new WireReader(HTTP_FIELDS);
@@ -92,7 +92,7 @@ public final class WireReader {
   /**
    * Returns a reader of the lines of a stream of acts.
    *
-   * @return a reader of the fields of HTTP bodies and {@code op}
+   * @return a reader that accepts the fields of HTTP bodies and {@code op}
    */
   public static WireReader ofStream() {
     return new WireReader(STREAM_FIELDS);
@@ -101,7 +101,8 @@ public final class WireReader {
   /**
    * Returns a reader of the lines of a trace.
    *
-   * @return a reader of the fields of HTTP bodies except {@code upTo}, of {@code at} and {@code op}
+   * @return a reader that accepts {@code at}, {@code op} and the fields of HTTP bodies except
+   *     {@code upTo}
    */
   public static WireReader ofTrace() {
     return new WireReader(TRACE_FIELDS);
@@ -110,10 +111,10 @@ public final class WireReader {
   /**
    * Reads one request. Mistakes in its fields are kept in the request, which throws them later.
    *
-   * @param json holds a JSON object in UTF-8
-   * @param offset where the object starts
+   * @param json the bytes of a JSON object in UTF-8
+   * @param offset the index of the object's first byte
    * @param length the length of the object in bytes
-   * @return the request, not looked up yet
+   * @return the request, whose limits are not looked up yet
    * @throws WireException if the text is not a JSON object
    */
   public WireRequest read(byte[] json, int offset, int length) {
@@ -121,11 +122,11 @@ public final class WireReader {
   }
 
   /**
-   * Reads one request that may have mistakes already, such as in its query.
+   * Reads one request for which mistakes may be known already, such as in its query.
    *
-   * @param json holds a JSON object in UTF-8
-   * @param mistakes the known mistakes, to which those in the JSON are added
-   * @return the request, not looked up yet
+   * @param json the bytes of a JSON object in UTF-8
+   * @param mistakes the known mistakes; mistakes in the JSON are added to it
+   * @return the request, whose limits are not looked up yet
    * @throws WireException with all mistakes, if the text is not a JSON object
    */
   public WireRequest read(byte[] json, Mistakes mistakes) {
@@ -230,7 +231,7 @@ public final class WireReader {
     } catch (JsonProcessingException e) {
       throw new WireException(null, JsonText.whatIsWrong(e));
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // reading from memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: the source is in memory
     }
   }
 
@@ -278,7 +279,7 @@ public final class WireReader {
     return transactions;
   }
 
-  /** Returns null if the value is not an object. */
+  /** Reads one transaction of a batch; null if the value is not a JSON object. */
   private static @Nullable WireTransaction readTransaction(
       JsonParser parser, String path, Mistakes mistakes) throws IOException {
     if (parser.currentToken() != JsonToken.START_OBJECT) {
@@ -299,8 +300,8 @@ public final class WireReader {
   }
 
   /**
-   * Returns the name of the next field, and moves the parser to its value; or skips the value and
-   * returns {@link #UNREADABLE}.
+   * Returns the name of the next field, and moves the parser to its value. An unknown or repeated
+   * field is a mistake: its value is skipped, and the result is {@link #UNREADABLE}.
    */
   private static String field(
       JsonParser parser, String path, List<String> known, Set<String> seen, Mistakes mistakes)
@@ -360,7 +361,7 @@ public final class WireReader {
     }
   }
 
-  /** Single values of a request, each of exactly one JSON type. */
+  /** Reads single values of a request, each of exactly one JSON type. */
   private static final class Values {
 
     private static final int SHOWN = 40;
@@ -430,7 +431,7 @@ public final class WireReader {
     }
   }
 
-  /** Checks that a text is UTF-8, and words the parser's errors. */
+  /** Checks that a text is UTF-8, and rewrites the parser's errors for clients. */
   private static final class JsonText {
 
     private JsonText() {}
@@ -443,7 +444,7 @@ public final class WireReader {
       int seen = 0;
       for (int i = offset; i < offset + length; i++) {
         seen |= text[i];
-        if (text[i] == 0) { // UTF-16 and UTF-32 have zero bytes between letters
+        if (text[i] == 0) { // in UTF-16 and UTF-32, ASCII characters have zero bytes
           throw noUtf8(text, i, offset);
         }
       }
@@ -469,8 +470,8 @@ public final class WireReader {
     }
 
     /**
-     * Words an error ourselves: the parser's messages are for programmers, and quote the text at
-     * length.
+     * Returns our own message for a parser's error. The parser's messages are for programmers, and
+     * quote long parts of the text.
      */
     static String whatIsWrong(JsonProcessingException e) {
       if (e instanceof StreamConstraintsException) {
@@ -486,7 +487,7 @@ public final class WireReader {
       return "the text is not valid JSON%s: %s".formatted(where, why);
     }
 
-    /** Leaves out line 1, because the text may itself be one line of a larger file. */
+    /** Formats a place. Omits line 1, because the text may itself be one line of a larger file. */
     private static String place(JsonLocation at) {
       String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
       return line + "column " + Math.max(at.getColumnNr(), 1);

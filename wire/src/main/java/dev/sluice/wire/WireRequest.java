@@ -18,8 +18,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A parsed JSON request: one transaction or a batch. Mistakes in it are kept, and thrown together
- * with those that {@link #toTransactions} and {@link #toResets} find. Not thread-safe.
+ * A parsed JSON request: one transaction or a batch. It keeps the mistakes found in the JSON.
+ * {@link #toTransactions} and {@link #toResets} throw them together with those that they find. Not
+ * thread-safe.
  */
 public final class WireRequest {
 
@@ -52,20 +53,30 @@ public final class WireRequest {
   }
 
   /**
-   * Makes a request of a single transaction, without JSON.
+   * Makes a request with a single transaction, without parsing JSON.
    *
    * @param transaction the transaction
-   * @return the request
+   * @return a request that is not a batch
    */
   public static WireRequest of(WireTransaction transaction) {
     return new WireRequest(null, null, transaction, false, null, new Mistakes());
   }
 
   /**
+   * Makes a request for as many tokens as there are, up to the cost of a transaction, without JSON.
+   *
+   * @param transaction the transaction
+   * @return the request
+   */
+  public static WireRequest ofUpTo(WireTransaction transaction) {
+    return new WireRequest(null, null, transaction, true, null, new Mistakes());
+  }
+
+  /**
    * Makes a request of a batch, without JSON.
    *
    * @param transactions the transactions of the batch, in order
-   * @return the request
+   * @return a request that is a batch
    */
   public static WireRequest ofBatch(List<WireTransaction> transactions) {
     WireTransaction none = new WireTransaction(null, null, null, null);
@@ -125,7 +136,7 @@ public final class WireRequest {
   }
 
   /**
-   * Whether the request is a batch, which is decided as a whole.
+   * Whether the request is a batch, which is allowed or denied as a whole.
    *
    * @return false for a single transaction
    */
@@ -143,9 +154,9 @@ public final class WireRequest {
   }
 
   /**
-   * Returns the most tokens that a request {@link #isUpTo} spends.
+   * Returns the most tokens to spend, for a request with {@code "upTo": true}.
    *
-   * @return its cost, 1 or more after {@link #toSpendUpTo}
+   * @return the request's cost in tokens; 1 or more once {@link #toSpendUpTo} has returned
    */
   public long most() {
     return single.cost() == null ? 0 : single.cost();
@@ -179,9 +190,9 @@ public final class WireRequest {
   /**
    * Looks up the transactions of a check, spend or refund. To be called once.
    *
-   * @param limits the limits that hold now
-   * @param limiter a limit without a default is a mistake, unless it allows them
-   * @return one transaction, or those of the batch in their order
+   * @param limits the limits in force
+   * @param limiter decides whether a limit without a default is a mistake
+   * @return the single transaction, or all transactions of the batch in their order
    * @throws WireException with everything that is wrong in the request
    */
   public List<Transaction> toTransactions(Limits limits, Limiter limiter) {
@@ -190,11 +201,11 @@ public final class WireRequest {
   }
 
   /**
-   * Looks up the transaction of a request {@link #isUpTo}. To be called once.
+   * Looks up the transaction of a request with {@code "upTo": true}. To be called once.
    *
-   * @param limits the limits that hold now
-   * @param limiter a limit without a default is a mistake, unless it allows them
-   * @return one transaction, whose cost does not matter
+   * @param limits the limits in force
+   * @param limiter decides whether a limit without a default is a mistake
+   * @return a list with the one transaction; its cost is not used, only {@link #most}
    * @throws WireException with everything that is wrong in the request
    */
   public List<Transaction> toSpendUpTo(Limits limits, Limiter limiter) {
@@ -219,9 +230,9 @@ public final class WireRequest {
   /**
    * Looks up the transactions of a reset; a cost or a kind is a mistake. To be called once.
    *
-   * @param limits the limits that hold now
-   * @param limiter a limit without a default is a mistake, unless it allows them
-   * @return one transaction, or those of the batch in their order
+   * @param limits the limits in force
+   * @param limiter decides whether a limit without a default is a mistake
+   * @return the single transaction, or all transactions of the batch in their order
    * @throws WireException with everything that is wrong in the request
    */
   public List<Transaction> toResets(Limits limits, Limiter limiter) {

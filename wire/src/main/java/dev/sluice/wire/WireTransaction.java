@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A parsed JSON transaction, before its limit is looked up.
  *
  * @param limit the limit's name, null if it is missing
- * @param id what is limited, null if it is missing
+ * @param id the id that is limited, null if it is missing
  * @param cost tokens, null for the default of 1
  * @param kind one of {@link #KINDS}, null for {@code checkAndSpend}
  */
@@ -30,9 +30,9 @@ public record WireTransaction(
    * Looks up the limit, and makes a transaction.
    *
    * @param limiter refuses a limit whose default is missing
-   * @param path where the transaction stands in the request: empty, or {@code transactions[2].}
+   * @param path the path of the transaction in the request: empty, or {@code transactions[2].}
    * @param mistakes receives everything that is wrong
-   * @return null if anything is wrong
+   * @return the transaction; null after a mistake
    */
   @Nullable Transaction toTransaction(
       Limits limits, Limiter limiter, String path, Mistakes mistakes) {
@@ -82,7 +82,7 @@ public record WireTransaction(
       return null;
     }
     try {
-      return limiter.limit(limit).name(); // reported even if the id is missing
+      return limiter.limit(limit).name(); // reports an unknown limit even if the id is missing
     } catch (UnknownLimitException e) {
       mistakes.addRefused(e, path);
       return null;

@@ -11,40 +11,40 @@ import org.jspecify.annotations.Nullable;
  * loaded, watched and applied together with the limit files, all or nothing: {@link
  * LimitFiles.Builder#attach}.
  *
- * <p>Implementations are thread-safe, and touch no file.
+ * <p>Implementations are thread-safe, and access no file: they receive the contents.
  *
- * @param <T> what the files become; immutable, compared by {@code equals}
+ * @param <T> the type of the value; immutable, compared by {@code equals}
  */
 public interface AttachedFiles<T> {
 
   /**
-   * Returns the type under which {@link Limits#companion} has what was read.
+   * Returns the type under which {@link Limits#companion} finds the value.
    *
-   * @return the type
+   * @return the class of the value
    */
   Class<T> type();
 
   /**
    * Returns the files.
    *
-   * @return their paths, at least one
+   * @return the paths of the files, at least one
    */
   List<Path> files();
 
   /**
-   * Reads the files. Their errors are reported, never thrown. Not called if a file cannot be read.
+   * Reads the files. Mistakes are reported, never thrown. Not called if a file cannot be read.
    *
    * @param contents the contents, in the order of {@link #files}
-   * @param reports takes errors and warnings
-   * @return what was read, null after an error
+   * @param reports receives mistakes and warnings
+   * @return the value, null after a mistake
    */
   @Nullable T read(List<byte[]> contents, Reports reports);
 
-  /** Takes what is wrong with a file. */
+  /** Receives the mistakes and warnings about the files. */
   interface Reports {
 
     /**
-     * Takes an error: nothing is loaded while it stands.
+     * Adds a mistake, which prevents the load.
      *
      * @param file one of the files
      * @param message what was found, and what was expected
@@ -52,7 +52,7 @@ public interface AttachedFiles<T> {
     void mistake(Path file, String message);
 
     /**
-     * Takes a warning: the file is loaded all the same.
+     * Adds a warning; the file is still loaded.
      *
      * @param file one of the files
      * @param message what is doubtful

@@ -9,24 +9,24 @@ import org.jspecify.annotations.Nullable;
  * Reads a file that refers to the limits, such as rules that name them. It is loaded, watched and
  * applied together with the limit files, all or nothing: {@link LimitFiles.Builder#companion}.
  *
- * <p>Implementations are thread-safe, and touch no file.
+ * <p>Implementations are thread-safe, and access no file: they receive its content.
  *
- * @param <T> what the file becomes; immutable, compared by {@code equals}
+ * @param <T> the type of the file's content; immutable, compared by {@code equals}
  */
 public interface CompanionFile<T> {
 
   /**
-   * Returns the type under which {@link Limits#companion} has what was read.
+   * Returns the type under which {@link Limits#companion} finds the content of the file.
    *
-   * @return the type
+   * @return the class of the content
    */
   Class<T> type();
 
   /**
-   * Returns the keys of the sections that this reader takes from limit files, each of which may
-   * stand in a file of its own or beside other sections.
+   * Returns the keys of the sections that this reader takes from limit files. A section may be in a
+   * file of its own or beside other sections.
    *
-   * @return the keys; none for a file that is never a part of another
+   * @return the keys; empty if the content is never a section of another file
    */
   default List<String> sections() {
     return List.of();
@@ -37,52 +37,54 @@ public interface CompanionFile<T> {
    * maps ({@code <<: *name}), as files of other systems do. A value that an alias stands for has
    * the place of its anchor.
    *
-   * @return false for files of ours, in which each value has one place
+   * @return false, the default, if anchors and aliases are mistakes, as in Sluice's own files
    */
   default boolean hasAliases() {
     return false;
   }
 
   /**
-   * Describes the content of a file, for messages about one that is empty.
+   * Describes the expected content, for the message about an empty file.
    *
-   * @return such as {@code a map with the one field rules; write rules: [] for none}
+   * @return a noun phrase, such as {@code a map with the one field rules; write rules: [] for none}
    */
   String expected();
 
   /**
-   * Reads the file. Its errors are reported, never thrown.
+   * Reads the file. Mistakes are reported, never thrown.
    *
-   * @param root the content; a map of the {@link #sections} where the file has others too
+   * @param root the content; if the file has other sections too, a map of only the {@link
+   *     #sections} of this reader
    * @param file the file's name, as messages show it
-   * @param limits the limits of the same generation with earlier companions, as far as they could
-   *     be read
-   * @param known whether these are all; if not, a limit that they lack is not reported here, as the
-   *     limit files have an error that is reported already
-   * @param problems where mistakes go
-   * @return what was read, null after a mistake
+   * @param limits the limits of the same load with the earlier companions, as far as they could be
+   *     read
+   * @param known whether {@code limits} is complete; if not, the reader must not report unknown
+   *     limits, since the limit files have a mistake that is already reported
+   * @param problems receives the mistakes and warnings
+   * @return the content, null after a mistake
    */
   @Nullable T read(Node root, String file, Limits limits, boolean known, Problems problems);
 
   /**
-   * Returns the limits that hold although {@link #read} has found a mistake. What a file takes away
-   * for security, such as a token, must not wait until another of its lines is mended.
+   * Returns the limits to apply although {@link #read} has found a mistake. A file can revoke
+   * something for security, such as a token. This must take effect even if another line of the file
+   * has a mistake.
    *
-   * @param root the content, all of which is YAML without a mistake
+   * @param root the content, which is valid YAML to its end
    * @param before the limits in force
-   * @return the limits in force, unless the file takes something away from them
+   * @return {@code before}, or a copy without what the file revokes
    */
   default Limits reduced(Node root, Limits before) {
     return before;
   }
 
   /**
-   * Returns the limits with what was read, as their companion. A file that says more of the limits
-   * that it refers to may add that here.
+   * Returns the limits with the content as their companion. An implementation can also merge the
+   * contents of several files, or change the limits.
    *
-   * @param limits the limits of the same generation
-   * @param read what {@link #read} returned
-   * @return new limits
+   * @param limits the limits of the same load
+   * @param read the content that {@link #read} returned
+   * @return the new limits
    */
   default Limits joined(Limits limits, T read) {
     return limits.with(type(), read);

@@ -18,8 +18,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Defaults: a map name → {burst, count, period} or {unlimited: true}. The fields of a declaration
- * in place may stand beside them. Not thread-safe; for one load.
+ * Reads defaults: a map name → {burst, count, period} or {unlimited: true}. An entry may also have
+ * the fields of a declaration in place. For one load; not thread-safe.
  */
 final class DefaultsReader {
 
@@ -48,29 +48,29 @@ final class DefaultsReader {
     this.problems = problems;
   }
 
-  /** The quotas that have no mistake, by name. */
+  /** Returns the quotas without a mistake, by name. */
   Map<LimitName, Quota> quotas() {
     return quotas;
   }
 
-  /** Adds what was read, as far as it has no mistake. */
+  /** Adds the defaults without a mistake to the limits. */
   void addTo(Limits.Builder limits) {
     quotas.forEach((name, quota) -> limits.limit(name.name(), quota));
     unlimited.forEach(name -> limits.unlimited(name.name()));
     debts.forEach(limits::debt);
   }
 
-  /** How long reservations may last at most, where the file says so. */
+  /** Returns how long reservations of each limit may last, for the limits that declare it. */
   LongestReservations longestReservations() {
     return new LongestReservations(longestReservations);
   }
 
-  /** The limits whose reservations give their tokens back when they end. */
+  /** Returns the limits whose reservations give their tokens back when they expire. */
   LapsingReservations lapsingReservations() {
     return new LapsingReservations(lapsing);
   }
 
-  /** The names of which the file says that they are unlimited. */
+  /** Returns the names that the file declares as unlimited. */
   Set<LimitName> unlimited() {
     return unlimited;
   }
@@ -137,7 +137,7 @@ final class DefaultsReader {
     }
   }
 
-  /** Whether an entry only declares a name, which has overrides only. */
+  /** Whether an entry only declares a name that has overrides only, and thus needs no quota. */
   private static boolean isDeclarationAlone(@Nullable LimitName name, Fields fields) {
     return fields.find("id") != null
         && fields.find("overridesOnly") != null
@@ -194,7 +194,7 @@ final class DefaultsReader {
     return null;
   }
 
-  /** Whether the field stands there, good or bad: then no quota is expected. */
+  /** Whether the entry has the field {@code unlimited}, valid or not, and thus needs no quota. */
   private boolean isUnlimited(Fields fields) {
     Node value = fields.find(UNLIMITED);
     if (value == null) {

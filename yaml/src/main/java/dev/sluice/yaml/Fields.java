@@ -19,19 +19,19 @@ public final class Fields {
   }
 
   /**
-   * Returns the fields of a map, after reporting those that are unknown or duplicate.
+   * Returns the fields of a map, and reports unknown and duplicate fields.
    *
    * @param map the map
-   * @param owner where a missing field is reported
-   * @param known the names that may stand there
-   * @param problems where mistakes go
+   * @param owner the node at which a missing field is reported
+   * @param known the names of the fields that the map may have
+   * @param problems receives the mistakes
    * @return the known fields
    */
   public static Fields of(Node.Mapping map, Node owner, List<String> known, Problems problems) {
     return of(map, owner, known, known, problems);
   }
 
-  /** Reads the fields of a map that is recognized by some of its fields only. */
+  /** Returns the fields of a map of which only some fields show that the file is Sluice's. */
   static Fields of(
       Node.Mapping map,
       Node owner,
@@ -64,7 +64,7 @@ public final class Fields {
   /**
    * Returns the node at which a missing field is reported.
    *
-   * @return the owner
+   * @return the owner, as given to {@link #of}
    */
   public Node owner() {
     return owner;
@@ -74,7 +74,7 @@ public final class Fields {
    * Returns the value of a field.
    *
    * @param name the field's name
-   * @return its value, null if the field is absent
+   * @return the field's value, null if the field is absent
    */
   public @Nullable Node find(String name) {
     Node.Entry entry = byName.get(name);
@@ -82,10 +82,10 @@ public final class Fields {
   }
 
   /**
-   * Returns where to report what is wrong with a field.
+   * Returns the node at which to report a mistake in a field.
    *
    * @param name the field's name
-   * @return its value, or the owner if the field is absent
+   * @return the field's value, or the owner if the field is absent
    */
   public Node at(String name) {
     Node value = find(name);
@@ -93,10 +93,10 @@ public final class Fields {
   }
 
   /**
-   * Returns the value of a field that must be there.
+   * Returns the value of a required field, and reports a missing one.
    *
    * @param name the field's name
-   * @return its value, null after its absence has been reported
+   * @return the field's value; null if the field is missing
    */
   public @Nullable Node require(String name) {
     Node value = find(name);

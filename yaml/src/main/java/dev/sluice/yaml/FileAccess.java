@@ -13,10 +13,10 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 
 /*
- * A mount whose server is gone answers no call, not even for a file's size, and no interrupt ends
- * such a call. So every call runs on its own daemon thread, which is abandoned after a time-out.
- * While it hangs, no other thread is started for that file: a watcher that polls every second
- * leaves one thread behind, not thousands.
+ * If the server of a network mount is gone, a call on a file never returns, not even for the file's
+ * size, and an interrupt does not end it. So every call runs on its own daemon thread, which is
+ * abandoned after a time-out. While that thread hangs, no other thread is started for the file. So
+ * a watcher that polls every second leaves one thread behind, not thousands.
  */
 /** Accesses files with a time-out. Thread-safe. */
 final class FileAccess {
@@ -34,7 +34,7 @@ final class FileAccess {
    *
    * @param path the file
    * @param call accesses the file
-   * @param givenUp returns the result of a call that timed out, given the reason
+   * @param givenUp makes the result of a call that timed out from the reason
    */
   <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
     String reason = "the file does not answer (given up after %s ms)";

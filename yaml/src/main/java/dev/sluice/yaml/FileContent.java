@@ -15,18 +15,21 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The content of a file, or why it could not be read. Immutable as long as nobody writes to the
- * bytes.
+ * The content of a file, or the reason why it could not be read. Immutable as long as nobody writes
+ * to the array of bytes.
  */
 final class FileContent {
 
-  /** Half a million overrides. A larger file is a mistake, not a reason to run out of memory. */
+  /** The largest file, about half a million overrides. A larger one could exhaust the memory. */
   private static final int MOST_BYTES = 16 << 20;
 
-  /** Reading takes up to 16 times the size of a file, while the limits before it are in force. */
+  /**
+   * The heap for each byte of a file. Reading needs up to 16 times the size of the file, and the
+   * current limits stay in memory meanwhile.
+   */
   private static final int HEAP_PER_FILE = 32;
 
-  /** The largest file that is read, in bytes: less than 16 MiB where the heap is small. */
+  /** The largest file that is read, in bytes: 16 MiB, or less if the heap is small. */
   static final int MAX_BYTES =
       (int) Math.min(MOST_BYTES, Runtime.getRuntime().maxMemory() / HEAP_PER_FILE);
 
@@ -42,7 +45,7 @@ final class FileContent {
     this.fault = fault;
   }
 
-  /** Reads a regular file; blocks, and never throws for what the file system does. */
+  /** Reads a regular file. Blocks; returns errors of the file system, and never throws them. */
   static FileContent read(Path path) {
     String file = path.toString();
     try {
@@ -50,7 +53,7 @@ final class FileContent {
       if (attributes.isDirectory()) {
         return failed(path, "found a directory, expected a file");
       }
-      if (!attributes.isRegularFile()) { // opening a pipe waits for somebody who writes to it
+      if (!attributes.isRegularFile()) { // opening a pipe would wait for a writer
         return failed(path, "found a pipe, a socket or a device, expected a regular file");
       }
     } catch (IOException | SecurityException e) {
@@ -76,13 +79,15 @@ final class FileContent {
         : "the file has more than %1$s MiB, %1$s are allowed".formatted(maxBytes >> 20);
   }
 
-  /** Which exception that causes depends on the version of Java. */
+  /**
+   * Whether a parent of the path is a file; the exception for this differs between Java versions.
+   */
   private static boolean isBelowAFile(Path path) {
     Path parent = path.toAbsolutePath().getParent();
     return parent != null && Files.exists(parent) && !Files.isDirectory(parent);
   }
 
-  /** Returns a content that was read already. */
+  /** Returns the content of a file that was read elsewhere. */
   static FileContent of(String file, byte[] bytes) {
     return new FileContent(file, bytes, null);
   }
@@ -115,7 +120,7 @@ final class FileContent {
     return fault;
   }
 
-  /** Equal for equal contents, and for equal faults. */
+  /** Returns a text that is equal for equal contents, and for equal faults. */
   String fingerprint() {
     if (fault != null) {
       return fault;

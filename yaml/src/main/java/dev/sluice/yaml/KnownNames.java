@@ -12,13 +12,14 @@ import org.jspecify.annotations.Nullable;
  * The names that a file may use.
  *
  * @param catalogue the names
- * @param broken names whose declaration is wrong: reported there, so not again where they are used
- * @param complete false where a file that may declare names could not be read
+ * @param broken names whose declaration has a mistake; their uses are not reported as unknown
+ * @param complete false if a file that may declare names could not be read
  */
 record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
 
   /**
-   * Finds a name; null if unknown, which is reported unless another mistake explains it.
+   * Finds a name; null if it is unknown. Reports an unknown name, unless another mistake explains
+   * why it is unknown.
    *
    * @param isDefault whether the entry may declare the name
    */

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The files that define the limits: defaults, overrides and names, each of them optional, and files
- * that refer to them.
+ * that refer to limits, such as rules.
  *
  * <p>Immutable and thread-safe. Only {@link #load}, {@link #lint}, {@link #lastGood} and {@link
  * #watch} read files, and block on the file system.
@@ -66,7 +66,7 @@ public final class LimitFiles {
    * Returns a description of a single file of defaults.
    *
    * @param defaults the file
-   * @return the files
+   * @return a description with only this file; nothing is read yet
    */
   public static LimitFiles of(Path defaults) {
     return builder().defaults(defaults).build();
@@ -75,7 +75,7 @@ public final class LimitFiles {
   /**
    * Returns a builder for a description of files.
    *
-   * @return a builder
+   * @return a builder without any file
    */
   public static Builder builder() {
     return new Builder();
@@ -85,7 +85,7 @@ public final class LimitFiles {
    * Reads the files.
    *
    * @return the limits
-   * @throws LimitFilesException if there is any mistake, with all mistakes of all files
+   * @throws LimitFilesException if any file has a mistake; has all mistakes of all files
    */
   public Limits load() {
     Loading.Loaded outcome = Loading.of(this, read());
@@ -100,8 +100,8 @@ public final class LimitFiles {
    * The limits of the last good load, from the {@linkplain Builder#copy copy}.
    *
    * @param limits the limits
-   * @param hash the hash of the files they were loaded from, as in {@link ReloadListener#offered}
-   * @param at when they were loaded
+   * @param hash the hash of the loaded files, as in {@link ReloadListener#offered}
+   * @param at when the files were loaded
    */
   public record LastGood(Limits limits, String hash, Instant at) {}
 
@@ -127,7 +127,7 @@ public final class LimitFiles {
     return new LastGood(limits, read.snapshot().hash(), read.at());
   }
 
-  /** Writes the copy, if one is configured; returns why that failed, null if it did not. */
+  /** Writes the copy, if one is configured. Returns a problem if that failed, otherwise null. */
   @Nullable Problem copy(Snapshot snapshot, Instant at) {
     if (copy == null) {
       return null;
@@ -141,7 +141,7 @@ public final class LimitFiles {
             1,
             1,
             Severity.WARNING,
-            "the copy of the limits could not be written (%s); the copy of an earlier load stays"
+            "the copy of the limits could not be written (%s); the copy of an earlier load is kept"
                 .formatted(fault));
   }
 
@@ -155,11 +155,11 @@ public final class LimitFiles {
   }
 
   /**
-   * Reads the files as {@link #lint()} does, and also warns of each name whose bucket keys begin
-   * otherwise than before, which makes its buckets full once.
+   * Reads the files as {@link #lint()} does, and also warns of each name whose bucket keys change.
+   * Such a change makes all buckets of the limit full once.
    *
-   * @param before the names until now
-   * @return mistakes and warnings, sorted
+   * @param before the current names
+   * @return mistakes and warnings, sorted by file, line and column; may be empty
    */
   public List<Problem> lint(Catalogue before) {
     return Loading.lint(this, read(), Objects.requireNonNull(before, "before")).problems();
@@ -178,7 +178,7 @@ public final class LimitFiles {
     return watch(target, interval, new Log());
   }
 
-  /** Logs each load; the watcher itself logs what no file should cause. */
+  /** Logs each load. Unexpected exceptions are logged by the watcher itself. */
   private static final class Log implements ReloadListener {
 
     private static final Logger LOG = System.getLogger(LimitFiles.class.getName());
@@ -243,7 +243,7 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** A companion's reader; without a file, it only reads its sections of the other files. */
+  /** A companion's reader and file. If the file is null, the reader only reads its sections. */
   record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
@@ -306,7 +306,7 @@ public final class LimitFiles {
      * refuses all of them.
      *
      * @param file the file
-     * @param reader reads the file; one for each type of companion, unless {@link
+     * @param reader reads the file; only one file for each type of companion, unless {@link
      *     CompanionFile#joined} merges the contents of several files
      * @return this
      */
@@ -333,7 +333,7 @@ public final class LimitFiles {
      * Adds files that are not YAML. They are loaded together with the limits, like a {@linkplain
      * #companion companion}.
      *
-     * @param files the files and their reader; one for each type of companion
+     * @param files the files and their reader; only one for each type of companion
      * @return this
      */
     @CanIgnoreReturnValue
@@ -343,7 +343,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets names that need no declaration in a file. If not called: the {@linkplain
+     * Sets names that need no declaration in a file. If not called, these are the {@linkplain
      * Catalogue#samples samples}, as {@link #samples} describes.
      *
      * @param base the names
@@ -356,8 +356,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets names that are known as long as no file has a list of names. A declaration in place
-     * replaces the sample with its name or number.
+     * Sets names that are known as long as no file has a list of names. If a default declares a
+     * name by its field {@code id}, that name replaces the sample with the same name or number.
      *
      * @param samples the names
      * @return this
@@ -369,7 +369,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the id formats that a names file may use; the built-in ones if not called.
+     * Sets the id formats that files may use; the built-in ones if not called.
      *
      * @param formats the formats
      * @return this
@@ -393,7 +393,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Sets the required limits, whose missing default is reported like a mistake in a file ({@code
+     * Sets the required limits. If one has no default, this is reported as a mistake ({@code
      * REFUSE}) or as a warning ({@code WARN}).
      *
      * @param requirements which limits are required, and by what; none if not called
@@ -437,8 +437,8 @@ public final class LimitFiles {
      * Makes the description.
      *
      * @return the files
-     * @throws IllegalStateException if no file was set, or if attached files, which may be secret,
-     *     would be copied
+     * @throws IllegalStateException if no file was set, or if both a copy and attached files were
+     *     set, since attached files may be secret
      */
     public LimitFiles build() {
       if (defaults == null
@@ -449,7 +449,8 @@ public final class LimitFiles {
         throw new IllegalStateException("name at least one file: defaults, overrides or names");
       }
       if (copy != null && !attached.isEmpty()) {
-        throw new IllegalStateException("attached files may be secret; keep no copy of them");
+        throw new IllegalStateException(
+            "attached files may be secret, so they cannot be combined with a copy; remove one of the two");
       }
       return new LimitFiles(this);
     }

@@ -4,7 +4,7 @@ package dev.sluice.yaml;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Limit files that can't be loaded, with every mistake of all of them. For the operator. */
+/** Thrown if limit files can't be loaded; has every mistake of all files. For the operator. */
 public final class LimitFilesException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
@@ -22,9 +22,9 @@ public final class LimitFilesException extends RuntimeException {
   }
 
   /**
-   * The mistakes.
+   * Returns the mistakes.
    *
-   * @return at least one, sorted by file, line and column
+   * @return the mistakes, at least one, sorted by file, line and column
    */
   public List<Problem> problems() {
     return problems;

@@ -22,16 +22,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A poll compares the content of the files with the content that was applied or refused last. It
- * acts on a change when two polls in a row see the same content: a file that is just being written,
- * or missing while an editor renames it, differs between polls. Refused content is remembered like
- * applied content, so it is reported once.
+ * A poll compares the content of the files with the content that was applied or refused last. A
+ * change is applied when two polls in a row see the same content, since a file may be half written,
+ * or missing while an editor renames it. Refused content is remembered like applied content, so it
+ * is reported only once.
  *
- * A file that was cut at the end of a line is valid YAML, but lacks the limits or rules behind the
- * cut. So a change that removes a default, an override or the end of a file needs a third equal
- * poll, and is applied with a warning.
+ * A file that was cut at the end of a line is valid YAML, but lacks the limits or rules after the
+ * cut. So a change that removes a default, an override or the end of a file is applied only after a
+ * third poll with the same content, and with a warning.
  *
- * A token file with a mistake still revokes tokens (CompanionFile.reduced) after three equal polls.
+ * A token file with a mistake still revokes the tokens that it lacks (CompanionFile.reduced), after
+ * three polls with the same content.
  *
  * A valid load that would drop every default, or every override, is refused too: a generator whose
  * source failed writes an empty list, and without limits every request passes. A load that lacks a
@@ -72,7 +73,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private String settled = "";
   private String pending = "";
   private int looks;
-  private int changes; // looks in a row that found something new
+  private int changes; // consecutive polls that found new content
   private volatile boolean closed;
 
   private LimitFilesWatcher(
@@ -137,7 +138,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       snapshot = again;
       verdict = act(snapshot, snapshot.fingerprint(), unchanged ? LOOKS_BEFORE_A_LOSS : LOOKS);
     }
-    return verdict == Verdict.APPLIED; // else polling continues
+    return verdict == Verdict.APPLIED; // otherwise the next polls decide
   }
 
   private static boolean pause() {
@@ -182,11 +183,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       tell(() -> listener.broke(clock.instant(), failure));
     } catch (Throwable e) {
-      // Nothing is left to report the failure with; the next poll runs all the same.
+      // Reporting the failure failed too. Nothing else can be done; the next poll runs anyway.
     }
   }
 
-  /** Reads the files once, and acts on a stable change. */
+  /** Reads the files once, and applies or refuses a change that was stable for enough polls. */
   synchronized void poll() {
     if (closed) {
       return;
@@ -228,7 +229,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   /**
    * Applies the files that were read, or refuses them.
    *
-   * @param looks how many polls in a row saw this content
+   * @param looks the number of polls in a row that saw this content
    */
   @CanIgnoreReturnValue
   private Verdict act(Snapshot snapshot, String fingerprint, int looks) {
@@ -241,7 +242,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
       if (rest.limits() != null) {
         Verdict verdict =
-            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED; // before
+            isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED; // in an earlier poll
         if (verdict == Verdict.LOOK_AGAIN) {
           return verdict;
         }
@@ -265,7 +266,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       return refused(snapshot, fingerprint, outcome.mistakes());
     }
-    List<Problem> reasons = new ArrayList<>(EmptyReload.problems(target.get(), limits, snapshot));
+    List<Problem> reasons = new ArrayList<>();
+    long had = defaults(target.get());
+    if (had > 0 && defaults(limits) == 0) {
+      reasons.add(emptied(had, snapshot));
+    }
     target.unmet(limits).stream()
         .filter(one -> one.onMissing() == MissingDefault.REFUSE)
         .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
@@ -294,7 +299,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Replaces the limits unless closed; returns whether they are in force. */
+  /** Replaces the limits, unless the watcher is closed. Returns whether it replaced them. */
   @CanIgnoreReturnValue
   private boolean replace(Limits limits) {
     synchronized (applying) {
@@ -305,9 +310,24 @@ public final class LimitFilesWatcher implements AutoCloseable {
     }
   }
 
+  /** Returns the mistake of a reload that would drop all defaults. */
+  private static Problem emptied(long had, Snapshot files) {
+    return new Problem(
+        files.firstFile(),
+        1,
+        1,
+        Severity.MISTAKE,
+        "found no defaults, so the current ones (%s) stay in force; to remove them, restart"
+            .formatted(had));
+  }
+
+  private static long defaults(Limits limits) {
+    return limits.configured().stream().filter(limits::hasDefault).count();
+  }
+
   private Verdict refused(Snapshot snapshot, String fingerprint, List<Problem> problems) {
     settled = fingerprint;
-    if (!closed) { // close() may have caused this failure
+    if (!closed) { // after close(), an aborted read is no failure to report
       Instant at = clock.instant();
       tell(() -> listener.offered(at, snapshot.hash()));
       tell(() -> listener.failed(at, problems));
@@ -315,7 +335,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.REFUSED;
   }
 
-  /** Calls the listener; its exceptions must not end the watching. */
+  /** Calls the listener; passes an exception of the listener to the uncaught exception handler. */
   private static void tell(Runnable message) {
     try {
       message.run();

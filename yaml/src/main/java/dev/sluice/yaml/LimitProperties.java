@@ -12,8 +12,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads limits from the properties of an application instead of files: a tree of maps, lists and
- * single values, by the rules of limit files. The position of a mistake is the name of its
+ * Reads limits from the properties of an application instead of files. The properties are a tree of
+ * maps, lists and single values, with the same format as limit files. Each mistake names its
  * property, such as {@code sluice.limits.LoginsPerIPAddress.burst}. Never blocks.
  */
 public final class LimitProperties {
@@ -32,14 +32,15 @@ public final class LimitProperties {
   /**
    * Reads limits.
    *
-   * @param prefix the name of the property that has the three below it, such as {@code sluice}
+   * @param prefix the name of the property that contains names, limits and overrides, such as
+   *     {@code sluice}
    * @param names a list of names, as in a names file; null for none
    * @param limits a map from name to {burst, count, period}, as in a file of defaults; null for
    *     none
    * @param overrides a list of overrides, as in a file of overrides; null for none
    * @param warnings receives each warning, with the property's name
-   * @return the limits
-   * @throws LimitPropertiesException if there is any mistake, with all mistakes
+   * @return the loaded limits
+   * @throws LimitPropertiesException if there is any mistake; has all mistakes
    */
   public static Limits load(
       String prefix,
@@ -55,7 +56,7 @@ public final class LimitProperties {
       @Nullable Object limits,
       @Nullable Object overrides,
       Consumer<String> warnings) {
-    problems.recognized(); // the application's own
+    problems.recognized(); // messages may quote the application's own properties
     NamesReader declared =
         new NamesReader(
             Catalogue.of(),
@@ -92,7 +93,7 @@ public final class LimitProperties {
     return built.build();
   }
 
-  /** A node's line is the number of its property. */
+  /** Formats a problem. The line of a node is the index of its property. */
   private String text(Problem problem) {
     return places.get(problem.line() - 1) + ": " + problem.message();
   }
@@ -111,7 +112,7 @@ public final class LimitProperties {
     return new Node.Scalar(line, 1, String.valueOf(value), true);
   }
 
-  /** Properties have no lists, only names that end with an index. */
+  /** Whether all keys are indexes: properties write a list as names that end with an index. */
   private static boolean isList(Map<?, ?> map) {
     int index = 0;
     for (Object key : map.keySet()) {

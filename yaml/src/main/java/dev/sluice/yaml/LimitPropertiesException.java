@@ -18,8 +18,8 @@ public final class LimitPropertiesException extends RuntimeException {
   /**
    * Returns the mistakes.
    *
-   * @return at least one, each with the name of its property: {@code sluice.limits.Logins.burst:
-   *     found …}
+   * @return the mistakes, at least one, each with the name of its property: {@code
+   *     sluice.limits.Logins.burst: found …}
    */
   public List<String> problems() {
     return problems;

@@ -27,10 +27,11 @@ import org.jspecify.annotations.Nullable;
  * …
  */
 /**
- * A file with the contents of all limit files of the last good load. Its owner alone may read it.
+ * A file with the contents of all limit files of the last good load. Only the file's owner can read
+ * it.
  *
- * @param snapshot the contents
- * @param at when they were loaded
+ * @param snapshot the contents of the limit files
+ * @param at when the limit files were loaded
  */
 record LimitsCopy(Snapshot snapshot, Instant at) {
 
@@ -39,7 +40,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
   private static final String TIME = "time ";
   private static final long MOST_FILES = 8;
 
-  /** Writes the copy, and returns why that failed; an empty text if it did not. */
+  /** Writes the copy. Returns the reason if that failed, otherwise an empty text. */
   static String written(Path file, LimitFiles files, Snapshot snapshot, Instant at) {
     try {
       write(file, files, snapshot, at);
@@ -49,7 +50,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     }
   }
 
-  /** Replaces the copy as a whole: there is always a complete one, or none. */
+  /** Replaces the copy atomically, so that a reader never sees an incomplete one. */
   private static void write(Path file, LimitFiles files, Snapshot snapshot, Instant at)
       throws IOException {
     Path absolute = file.toAbsolutePath();
@@ -83,7 +84,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     }
   }
 
-  /** Reads the bytes of a copy; what the file system does is a fault, never thrown. */
+  /** Reads the bytes of a copy. An error of the file system is a fault, never thrown. */
   static FileContent bytes(Path file) {
     try (InputStream in = Files.newInputStream(file)) {
       return FileContent.of(
@@ -97,7 +98,8 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
   /**
    * Reads a copy.
    *
-   * @throws LimitFilesException if it is damaged, or has other files than are named now
+   * @throws LimitFilesException if the copy is damaged, or was made of other files than those that
+   *     are configured now
    */
   static LimitsCopy read(FileContent copy, LimitFiles files) {
     String fault = copy.fault();
@@ -121,7 +123,9 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     return new LimitsCopy(snapshot, at);
   }
 
-  /** The words for the files, in the order of {@link Snapshot#contents}. */
+  /**
+   * Returns the role of each file, such as "defaults", in the order of {@link Snapshot#contents}.
+   */
   private static List<String> roles(LimitFiles files) {
     List<String> roles = new ArrayList<>();
     addIf(files.names, "names", roles);
@@ -153,7 +157,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     return new LimitFilesException(List.of(new Problem(file, 1, 1, Severity.MISTAKE, why)));
   }
 
-  /** The bytes of a copy, from the beginning to the end. Not thread-safe. */
+  /** Reads the bytes of a copy from the beginning to the end. Not thread-safe. */
   private static final class Reader {
     private final String file;
     private final byte[] bytes;
@@ -167,8 +171,8 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     LimitFilesException damaged() {
       return refused(
           file,
-          "the copy of the limits is damaged, or was made of other files than are named now;"
-              + " correct the limit files, and the next good load writes it again");
+          "the copy of the limits is damaged, or was made of other files than the current ones;"
+              + " correct the limit files, and the next good load writes the copy again");
     }
 
     boolean isAtEnd() {
@@ -214,7 +218,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
       }
       byte[] content = new byte[length];
       System.arraycopy(bytes, at, content, 0, length);
-      at += length + 1; // the line feed
+      at += length + 1; // skips the line feed after the content
       return FileContent.of("%s (%s)".formatted(file, role), content);
     }
   }

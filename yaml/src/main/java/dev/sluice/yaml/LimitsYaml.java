@@ -15,18 +15,18 @@ import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /**
- * Writes limits, and names, as the files from which {@link LimitFiles} loads them again. Pure and
- * thread-safe; blocks as its target does.
+ * Writes limits and names as files that {@link LimitFiles} can load again. Stateless and
+ * thread-safe; blocks if the target blocks.
  */
 public final class LimitsYaml {
 
   private LimitsYaml() {}
 
   /**
-   * Writes a file of defaults, by name.
+   * Writes a file of defaults, sorted by name.
    *
    * @param limits the limits
-   * @param target where the text goes
+   * @param target receives the text
    * @throws IOException if the target throws it
    */
   public static void writeDefaults(Limits limits, Appendable target) throws IOException {
@@ -52,11 +52,11 @@ public final class LimitsYaml {
   }
 
   /**
-   * Writes a file of overrides, those with the same quota in one entry, in the order of {@link
-   * OverridesCsv}.
+   * Writes a file of overrides, in the order of {@link OverridesCsv}. Overrides of one limit with
+   * the same quota share one entry.
    *
    * @param limits the limits
-   * @param target where the text goes
+   * @param target receives the text
    * @throws IOException if the target throws it
    */
   public static void writeOverrides(Limits limits, Appendable target) throws IOException {
@@ -81,12 +81,12 @@ public final class LimitsYaml {
   }
 
   /**
-   * Writes a file that declares names, in alphabetical order. It must not declare names that the
-   * program that loads it knows already. A custom id format is written by its name. To load the
+   * Writes a file that declares names, in alphabetical order. Do not pass names that the program
+   * that will load the file already knows. A custom id format is written by its name; to load the
    * file, add that format by {@link LimitFiles.Builder#idFormats}.
    *
    * @param names the names
-   * @param target where the text goes
+   * @param target receives the text
    * @throws IOException if the target throws it
    */
   public static void writeNames(Catalogue names, Appendable target) throws IOException {
@@ -129,7 +129,7 @@ public final class LimitsYaml {
     target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
-  /** Spaces other than the plain one are escaped too: YAML readers differ about them. */
+  /** Whether a character needs no escape. Unusual spaces need one: YAML readers differ on them. */
   private static boolean isSafe(int c) {
     return c == ' '
         || (c > ' '
@@ -140,7 +140,7 @@ public final class LimitsYaml {
   }
 
   /**
-   * Writes a text in quotes, so that nothing can be taken for a number, a null or a map.
+   * Quotes a text, so that YAML cannot read it as a number, a null or a map.
    *
    * @param text any text
    * @return a double-quoted scalar of YAML

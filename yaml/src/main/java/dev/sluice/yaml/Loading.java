@@ -21,9 +21,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One load: turns contents into limits, or into the list of their errors. Names first, for the
- * other files use them; defaults next, for overrides are compared with them. Touches no file. Not
- * thread-safe.
+ * One load: turns the contents of files into limits, or into a list of mistakes. Names are read
+ * first, because the other files use them, and defaults before overrides, because overrides are
+ * compared with them. Accesses no file. Not thread-safe.
  */
 final class Loading {
 
@@ -32,7 +32,8 @@ final class Loading {
    *
    * @param limits null if there is any mistake
    * @param problems mistakes and warnings, sorted
-   * @param reduced takes from the limits in force what files with mistakes take away all the same
+   * @param reduced removes from the limits in force what files revoke even if they have mistakes,
+   *     such as tokens; see {@link CompanionFile#reduced}
    * @param lacksOverrides whether the file of overrides is empty, or could not be read
    */
   record Loaded(
@@ -41,7 +42,7 @@ final class Loading {
       UnaryOperator<Limits> reduced,
       boolean lacksOverrides) {
 
-    /** Returns the same with words added to each mistake. */
+    /** Returns a copy with a text appended to each mistake. */
     Loaded adding(String words) {
       List<Problem> told =
           problems.stream()
@@ -55,7 +56,7 @@ final class Loading {
       return new Loaded(limits, told, reduced, lacksOverrides);
     }
 
-    /** Returns the errors, without the warnings. */
+    /** Returns the mistakes, without the warnings. */
     List<Problem> mistakes() {
       return problems.stream().filter(p -> p.severity() == Severity.MISTAKE).toList();
     }
@@ -75,21 +76,21 @@ final class Loading {
     this.before = before;
   }
 
-  /** Reads files whose limits are to hold: what they do not say is not said elsewhere. */
+  /** Loads files that will be applied: what is missing in them is missing altogether. */
   static Loaded of(LimitFiles files, Snapshot snapshot) {
     return of(files, snapshot, null);
   }
 
   /**
-   * Reads files whose limits are to hold instead of others.
+   * Loads files that will replace the current limits.
    *
-   * @param before the names until now: one whose bucket keys change is warned of
+   * @param before the current names; a name whose bucket keys change gets a warning. Null for none
    */
   static Loaded of(LimitFiles files, Snapshot snapshot, @Nullable Catalogue before) {
     return new Loading(files, true, before).run(snapshot);
   }
 
-  /** Looks at files that may be a part of what is to hold. */
+  /** Checks files that may be only some of the files of a server. */
   static Loaded lint(LimitFiles files, Snapshot snapshot, @Nullable Catalogue before) {
     return new Loading(files, false, before).run(snapshot);
   }
@@ -146,7 +147,7 @@ final class Loading {
     return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, lacksOverrides);
   }
 
-  /** A file that may have sections. One that is named twice is read once. */
+  /** Returns a file that may have sections, null for none. Reads each file only once. */
   private @Nullable Source source(
       @Nullable Path path, @Nullable FileContent content, String expected, String none) {
     return path == null || content == null
@@ -156,7 +157,7 @@ final class Loading {
             any -> new Source(content, expected + "; write " + none + " for none", true, false));
   }
 
-  /** The files of the companions, null for one that has none of its own. */
+  /** Returns the file of each companion, null for a companion without its own file. */
   private List<@Nullable Source> companions(Snapshot snapshot) {
     List<@Nullable Source> companions = new ArrayList<>();
     int next = 0;
@@ -176,10 +177,10 @@ final class Loading {
     return companions;
   }
 
-  /** A part of a file, for the reader of such parts. */
+  /** A part of a file, with the collector for its problems. */
   private record Place(Node node, Problems problems) {}
 
-  /** The limits: a section, or what stands at the top of the file of defaults. */
+  /** Finds the defaults: in the section {@code limits}, or at the top of the file of defaults. */
   private @Nullable Place limits(@Nullable Source defaults) {
     Source source = having(List.of(Sections.LIMITS));
     Node rest = defaults == null ? null : defaults.sections.rest();
@@ -194,7 +195,7 @@ final class Loading {
     return new Place(section.value(), source.problems);
   }
 
-  /** The overrides: a section, or the list that the file of overrides is. */
+  /** Finds the overrides: in a section, or as the list that makes up the file of overrides. */
   private @Nullable Place overrides(@Nullable Source overrides, @Nullable Source defaults) {
     Source source = having(List.of(Sections.OVERRIDES));
     Node rest = overrides == null || overrides == defaults ? null : overrides.sections.rest();
@@ -215,7 +216,7 @@ final class Loading {
         : new Place(source.entry(Sections.OVERRIDES).value(), source.problems);
   }
 
-  /** The file that has one of these sections; a second one that does is reported. */
+  /** Returns the file that has one of these sections; reports each further file that has one. */
   private @Nullable Source having(List<String> keys) {
     Source found = null;
     for (Source one : sources.values()) {
@@ -241,7 +242,7 @@ final class Loading {
     return lapsing.limits().isEmpty() ? with : with.with(LapsingReservations.class, lapsing);
   }
 
-  /** The limits with what the companion files say; mistakes in them are collected. */
+  /** Reads the companion files, collects their mistakes, and returns the limits with them. */
   private Limits withCompanions(
       Limits limits, List<@Nullable Source> companions, boolean areKnown) {
     Limits whole = limits;
@@ -256,7 +257,7 @@ final class Loading {
         if (other != null && other != source) {
           other.problems.mistakeWithoutText(
               Objects.requireNonNull(other.sections.first(reader.sections())).key(),
-              "found rules beside the file of rules, %s; expected them in one file"
+              "found rules here and in the file of rules, %s; expected all rules in one file"
                   .formatted(source.file));
         }
         whole = withCompanion(reader, whole, source, own != null, areKnown);
@@ -292,7 +293,7 @@ final class Loading {
     return companion == null ? limits : reader.joined(limits, companion);
   }
 
-  /** Whether a file of a companion is one of the limit files too. */
+  /** Whether the file of a companion is also the file of names, defaults or overrides. */
   private boolean isNamedOtherwise(Source source) {
     return Stream.of(files.names, files.defaults, files.overrides)
         .anyMatch(path -> path != null && sources.get(path) == source);
@@ -327,7 +328,7 @@ final class Loading {
     return read == null ? limits : limits.with(reader.type(), read);
   }
 
-  /** The mistakes of attached files, which have no lines to name. */
+  /** Collects the mistakes of attached files. Each is reported for the file, at line 1. */
   private static final class AttachedReports implements AttachedFiles.Reports {
 
     private static final Node WHOLE = new Node.Broken(1, 1);
@@ -351,7 +352,10 @@ final class Loading {
     }
   }
 
-  /** Only of files without a mistake: in others a default may be missing because of that. */
+  /**
+   * Reports required limits without a default. Called only if no file has a mistake, since a
+   * mistake may be the reason why a default is missing.
+   */
   private void require(Limits limits, Snapshot snapshot) {
     for (Requirement one : files.required) {
       if (one.onMissing() != MissingDefault.ALLOW && !one.isMetBy(limits)) {
@@ -362,7 +366,10 @@ final class Loading {
     }
   }
 
-  /** Some names belong together, and files that configure none of them are for other limits. */
+  /**
+   * Warns of names that are disabled because they have no default. Files that configure no such
+   * name get no warning, since they are for other limits.
+   */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =
         limits.catalogue().names().stream()
@@ -378,7 +385,7 @@ final class Loading {
     }
   }
 
-  /** Where something is missing, there is no line: the file as a whole is named. */
+  /** Returns the problem that a required limit is missing, at line 1 of the first file. */
   static Problem missing(Requirement one, Limits limits, Snapshot snapshot, Severity severity) {
     List<String> known = limits.catalogue().names().stream().map(LimitName::name).toList();
     String message =
@@ -417,10 +424,14 @@ final class Loading {
     if (quotas != null) {
       reader.defaults(quotas.node(), quotas.problems());
     }
-    if (before != null) {
-      reader.compareWith(before);
+    KnownNames known =
+        reader.known((names == null || names.whole) && (defaults == null || defaults.whole));
+    if (before != null && !sources.isEmpty()) {
+      Problems ofDefaults =
+          quotas == null ? sources.values().iterator().next().problems : quotas.problems();
+      reader.compareWith(before, known.catalogue(), ofDefaults);
     }
-    return reader.known((names == null || names.whole) && (defaults == null || defaults.whole));
+    return known;
   }
 
   private void collect(Source source) {
@@ -428,7 +439,7 @@ final class Loading {
     mistaken |= source.problems.mistaken();
   }
 
-  /** One file on its way from bytes to nodes. */
+  /** A file of the load, parsed to nodes. */
   private static final class Source {
     private static final NodeReader.Content UNREAD = new NodeReader.Content(null, false);
 
@@ -438,7 +449,7 @@ final class Loading {
     final Sections sections;
     final boolean whole;
 
-    /** Whether there is nothing to read: no file, an empty one, or comments alone. */
+    /** Whether the file is unreadable, empty, or has only comments. */
     final boolean isLacking;
 
     Source(FileContent content, String expected, boolean isSplit, boolean hasAliases) {
@@ -455,12 +466,12 @@ final class Loading {
       }
     }
 
-    /** A section that is known to be there. */
+    /** Returns a section that the file is known to have. */
     Node.Entry entry(String section) {
       return Objects.requireNonNull(sections.find(section), section);
     }
 
-    /** Reports what stands outside of sections although its kind has a section. */
+    /** Reports entries outside of the sections, which a file with that section must not have. */
     void outside(Node rest, String hint) {
       String expected = ", expected one of " + String.join(", ", Sections.ALL) + hint;
       if (rest instanceof Node.Mapping map) {

@@ -6,35 +6,35 @@ import java.time.Duration;
 import java.util.Map;
 
 /**
- * How long a reservation over the wire may last at most, for the limits whose default says so
- * ({@code longestReservation}). A companion of the limits, as core has no reservations that outlive
- * a process. Immutable and thread-safe.
+ * How long a reservation that a server hands out may last at most, for the limits that declare it
+ * ({@code longestReservation}). It is a companion of the limits, because core has no reservations
+ * that outlive a process. Immutable and thread-safe.
  *
- * @param byLimit the durations, by the names of the limits
+ * @param byLimit the longest durations, by the names of the limits
  */
 public record LongestReservations(Map<String, Duration> byLimit) {
 
-  /** The bound of a limit that declares none, and the shortest that one may declare. */
+  /** The longest duration if a limit declares none, and the smallest that a limit may declare. */
   public static final Duration USUAL = Duration.ofMinutes(10);
 
-  /** The longest that a limit may declare. */
+  /** The largest duration that a limit may declare. */
   public static final Duration MOST = Duration.ofHours(24);
 
   /**
-   * Makes the durations.
+   * Makes the companion.
    *
-   * @param byLimit copied
+   * @param byLimit the longest durations, by the names of the limits; copied
    */
   public LongestReservations {
     byLimit = Map.copyOf(byLimit);
   }
 
   /**
-   * Returns how long a reservation of a limit may last.
+   * Returns how long a reservation of a limit may last at most.
    *
    * @param limits the limits in force
    * @param limit the limit's name
-   * @return what the limit declares, {@link #USUAL} if it declares nothing
+   * @return the duration that the limit declares; {@link #USUAL} if it declares none
    */
   public static Duration of(Limits limits, String limit) {
     LongestReservations declared = limits.companion(LongestReservations.class);

@@ -17,15 +17,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Declarations of names: in a names file, in the section {@code names:} of any other, and in place,
- * by the field {@code id} of a default. Not thread-safe.
+ * Reads declarations of names: in a names file, in the section {@code names:} of another file, and
+ * in place, by the field {@code id} of a default. Not thread-safe.
  */
 final class NamesReader {
 
-  /** Doors of the server have limits of their own, whose numbers stand in bucket keys too. */
+  /** The first number that is reserved for limits of the server's own doors. */
   private static final int FIRST_OF_DOORS = 2_000_000_000;
 
   private static final int LAST_OF_DOORS = FIRST_OF_DOORS + 99;
+
+  private static final Node START = new Node.Broken(1, 1);
 
   /** The fields of a declaration in place, where the key of the entry is the name. */
   static final List<String> IN_PLACE =
@@ -47,13 +49,14 @@ final class NamesReader {
   private final IdFormat.Registry idFormats;
   private final Map<String, Declared> declared = new LinkedHashMap<>();
   private final Map<Integer, LimitName> byNumber = new HashMap<>();
+  private final Map<String, Node> keys = new HashMap<>(); // of the defaults
   private final Set<String> broken = new HashSet<>();
 
   /** A name, and where it is declared. */
   private record Declared(LimitName name, Node at, Problems problems) {}
 
   /**
-   * A reader.
+   * Makes a reader.
    *
    * @param base names that are known, and that no file may declare
    * @param samples names that are known unless a file declares the same name or number
@@ -77,15 +80,26 @@ final class NamesReader {
     return declared.containsKey(sample.name()) || byNumber.containsKey(sample.number());
   }
 
-  /** Warns of names whose bucket keys begin otherwise than before. */
-  void compareWith(Catalogue before) {
-    for (Declared one : declared.values()) {
-      LimitName old = before.find(one.name.name());
-      if (old != null && !old.equals(one.name)) {
-        one.problems.warning(
-            one.at,
-            "the bucket keys of %s change from \"%s\" to \"%s\": all its buckets become full once"
-                .formatted(one.name, old.bucketKey("…"), one.name.bucketKey("…")));
+  /**
+   * Warns of names whose bucket keys begin otherwise than before, where they are declared. A sample
+   * that a declaration replaced until now has a default at most, or is in the overrides alone.
+   *
+   * @param names all that are known now
+   * @param ofDefaults receives the warnings about names that no file declares
+   */
+  void compareWith(Catalogue before, Catalogue names, Problems ofDefaults) {
+    for (LimitName name : names.names()) {
+      LimitName old = before.find(name.name());
+      if (old != null && !old.equals(name)) {
+        String warning =
+            "the bucket keys of %s change from \"%s\" to \"%s\": all its buckets become full once, and its overrides and penalties in a PostgreSQL table do not apply until they are set again"
+                .formatted(name, old.bucketKey("…"), name.bucketKey("…"));
+        Declared there = declared.get(name.name());
+        if (there != null) {
+          there.problems.warning(there.at, warning);
+        } else {
+          ofDefaults.warning(keys.getOrDefault(name.name(), START), warning);
+        }
       }
     }
   }
@@ -93,7 +107,7 @@ final class NamesReader {
   /**
    * Reads a names file.
    *
-   * @param whole whether the root is all of the file
+   * @param whole false if a mistake ended the reading before the end of the file
    */
   void file(Node root, boolean whole, Problems problems) {
     if (!(root instanceof Node.Mapping map)) {
@@ -135,10 +149,10 @@ final class NamesReader {
     if (!(root instanceof Node.Mapping map)) {
       return;
     }
-    Set<String> seen = new HashSet<>();
     for (Node.Entry entry : map.entries()) {
       Node.Scalar key = entry.key();
-      if (seen.add(key.text()) && entry.value() instanceof Node.Mapping value) {
+      if (keys.putIfAbsent(key.text(), key) == null
+          && entry.value() instanceof Node.Mapping value) {
         // The reader of defaults reports the fields that are unknown or stand there twice.
         Fields fields = Fields.of(value, key, IN_PLACE, new Problems(""));
         if (fields.find("id") != null) {
@@ -169,14 +183,14 @@ final class NamesReader {
     Duration longestWait = Values.duration(fields.find("longestWait"), problems);
     boolean usable = numberNode == null || isUsable(number, numberNode, problems);
     if (name != null && Sections.ALL.contains(name)) {
-      problems.wrong(at, "another name: %1$s begins the section of %1$s".formatted(name));
+      problems.wrong(at, "another name: %1$s is the name of a section".formatted(name));
       return null;
     }
     if (name == null || id == null || (overrideIdNode != null && overrideId == null)) {
       return null;
     }
     try {
-      // A number that is wrong has been reported; without it the rest is checked.
+      // A wrong number has been reported; the other fields are checked without a number.
       LimitName.Builder builder =
           number != null && usable
               ? LimitName.builder(number.intValue(), name)
@@ -226,7 +240,7 @@ final class NamesReader {
     return true;
   }
 
-  /** The builder's messages begin with the field that they are about. */
+  /** Reports a message of the builder at the field whose name the message begins with. */
   private static void report(String message, Fields fields, Problems problems) {
     int colon = message.indexOf(": ");
     Node value = colon < 0 ? null : fields.find(message.substring(0, colon));
@@ -277,7 +291,7 @@ final class NamesReader {
     }
     try {
       IdFormat format = idFormats.parse(text);
-      problems.recognized(); // hardly any other file has such a value
+      problems.recognized(); // other files hardly ever have the name of an id format
       return format;
     } catch (IllegalArgumentException e) {
       problems.mistake(node, String.valueOf(e.getMessage()));
@@ -296,7 +310,7 @@ final class NamesReader {
         return text;
       }
     } catch (URISyntaxException e) {
-      // Falls through to the message.
+      // The mistake is reported below.
     }
     problems.wrong(node, expected);
     return null;

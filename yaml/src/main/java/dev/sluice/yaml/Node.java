@@ -5,33 +5,33 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A piece of a YAML file with the place where it starts; line and column count from 1. Immutable
- * for its readers.
+ * A node of a YAML file, with the line and column where it starts, both from 1. Users of a node
+ * must not change it.
  */
 public sealed interface Node {
 
   /**
-   * Returns the line where the piece starts.
+   * Returns the line where the node starts.
    *
-   * @return from 1
+   * @return the line, from 1
    */
   int line();
 
   /**
-   * Returns the column where the piece starts.
+   * Returns the column where the node starts.
    *
-   * @return in characters, from 1
+   * @return the column in characters, from 1
    */
   int column();
 
   /**
-   * A single value. YAML's types are decided by the reader, which knows what is expected, so that
-   * {@code no} or {@code 010} are never silently something else.
+   * A single value. It has no YAML type: the reader that uses the value decides whether it is a
+   * text, a number or a boolean, so {@code no} or {@code 010} never silently become something else.
    *
-   * @param line from 1
-   * @param column from 1
+   * @param line the line, from 1
+   * @param column the column, from 1
    * @param text the value without quotes
-   * @param plain whether it stands there without quotes
+   * @param plain whether the file has the value without quotes
    */
   record Scalar(int line, int column, String text, boolean plain) implements Node {
 
@@ -50,26 +50,26 @@ public sealed interface Node {
   /**
    * A list.
    *
-   * @param line from 1
-   * @param column from 1
-   * @param items in order
+   * @param line the line, from 1
+   * @param column the column, from 1
+   * @param items the items in order
    */
   record Sequence(int line, int column, List<Node> items) implements Node {}
 
   /**
-   * A map; its keys may repeat.
+   * A map. A key may occur more than once.
    *
-   * @param line from 1
-   * @param column from 1
-   * @param entries in order
+   * @param line the line, from 1
+   * @param column the column, from 1
+   * @param entries the entries in order
    */
   record Mapping(int line, int column, List<Entry> entries) implements Node {}
 
   /**
-   * Something that has been reported already, so that nobody complains about it again.
+   * Stands for a node whose mistake was already reported; readers must not report it again.
    *
-   * @param line from 1
-   * @param column from 1
+   * @param line the line, from 1
+   * @param column the column, from 1
    */
   record Broken(int line, int column) implements Node {}
 

@@ -30,21 +30,20 @@ import org.snakeyaml.engine.v2.parser.ParserImpl;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
 /*
- * Text to nodes, from the parser's events and not through its composer. The composer recurses as
- * deep as the file asks, expands aliases, merges maps and drops duplicate keys; here each of these
- * is either bounded or reported at its place:
+ * Makes nodes from the parser's events, without the library's composer. The composer recurses as
+ * deep as the file demands, expands aliases, merges maps and drops duplicate keys. Here each of
+ * these is either bounded or reported at its place:
  *
  * - nesting is bounded (limit files need seven levels), and so is the number of nodes;
- * - anchors, aliases and tags are refused. Nothing can then grow beyond the file's size, and every
- *   mistake has one place. In files of other systems, aliases are followed: what they stand for
- *   counts as often as it is used;
+ * - anchors, aliases and tags are refused, so the nodes cannot grow beyond the file's size, and
+ *   every mistake has one place. In files of other systems, aliases are followed, and the nodes of
+ *   an alias count each time that it is used;
  * - a key that is not a single value is refused.
  *
  * A rejected value becomes a Broken node or none, and reading goes on, so that all mistakes are
- * found in one run. Only what the parser itself refuses, and the bounds, end the reading. The part
- * that was read by then is checked all the same, as far as it is whole. That is the root's entries
- * or items, and those of lists that were not finished. (Not the last one before a fault of the
- * syntax: a line that is not indented enough ends it too early.)
+ * found in one run. Only a syntax error and the bounds end the reading. The entries and items that
+ * were read completely before are still checked. The last one before a syntax error is not checked,
+ * because a line with too little indentation may have ended it too early.
  */
 /** Reads YAML 1.2 into nodes. Not thread-safe; for one text. */
 final class NodeReader {
@@ -52,27 +51,30 @@ final class NodeReader {
   static final int MAX_DEPTH = 16;
   static final int MAX_NODES = 2_000_000;
 
-  /** The set of a whole ACME order, twice over, is the longest id. */
+  /**
+   * The most characters of a value. The longest id is the set of an ACME order, with repetitions.
+   */
   static final int MAX_SCALAR = 64 * 1024;
 
-  /** A file within a file: Kubernetes allows 1 MiB for all files of a ConfigMap. */
+  /** The most characters of a file within a file; Kubernetes allows 1 MiB for a whole ConfigMap. */
   private static final int MAX_EMBEDDED = 1 << 20;
 
-  /** The depth of such a file: a value in the map {@code data} of the root. */
+  /** The depth of a file within a file: it is a value in the map {@code data} of the root. */
   private static final int EMBEDDED_DEPTH = 3;
 
   /**
-   * The scanner copies what is left of its buffer for each refill: many small ones are quadratic.
+   * The largest buffer of the scanner. For each refill, the scanner copies the rest of its buffer,
+   * so many small refills would take quadratic time.
    */
   private static final int MAX_BUFFER = 1 << 20;
 
-  /** Where the parser's messages quote more than one character. */
+  /** Matches the end of the parser's messages that quote more than one character of the file. */
   private static final Pattern QUOTED = Pattern.compile("(tag handle|valid version).*");
 
   /**
-   * The document as it was read.
+   * The result of reading a document.
    *
-   * @param root the document, or what there is of it; null where there is nothing
+   * @param root the document, or the part that was read; null for an empty document
    * @param whole false after a mistake that ended the reading
    */
   record Content(@Nullable Node root, boolean whole) {}
@@ -93,15 +95,15 @@ final class NodeReader {
   }
 
   /**
-   * A value with a name.
+   * A value with an anchor.
    *
-   * @param nodes how many it consists of
-   * @param levels how deep it is
+   * @param nodes the number of nodes in the value
+   * @param levels the depth of nesting in the value
    */
   private record Anchored(Node node, int nodes, int levels) {}
 
   /**
-   * Reads a text; what is wrong with it is a problem, never thrown.
+   * Reads a text. Mistakes in the text are added to the problems, never thrown.
    *
    * @param hasAliases whether aliases are followed; otherwise they are mistakes
    */
@@ -138,13 +140,13 @@ final class NodeReader {
   }
 
   private void document() {
-    skip(); // The stream's start.
+    skip(); // the event for the start of the stream
     if (events.peekEvent().getEventId() == Event.ID.StreamEnd) {
       return;
     }
-    skip(); // The document's start.
+    skip(); // the event for the start of the document
     node(1, node -> root = node);
-    skip(); // The document's end.
+    skip(); // the event for the end of the document
     Event after = events.next();
     if (after.getEventId() != Event.ID.StreamEnd) {
       problems.mistake(
@@ -171,8 +173,8 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker gets it; a list and the root already before what is in them, so that this is kept
-   *     if the parser gives up
+   * @param taker receives the node. A list and the root are passed before their content is read, so
+   *     that the content read so far is kept if the parser fails
    */
   private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();
@@ -256,7 +258,9 @@ final class NodeReader {
     }
   }
 
-  /** Adds the entries of {@code <<} whose keys the map does not have itself. */
+  /**
+   * Adds the entries of a map under the key {@code <<}, except for keys that the map has itself.
+   */
   private void merge(List<Node.Entry> entries) {
     List<Node> merged = new ArrayList<>();
     for (Node.Entry entry : List.copyOf(entries)) {
@@ -279,12 +283,12 @@ final class NodeReader {
           }
         }
       } else if (!(node instanceof Node.Broken)) {
-        problems.wrong(node, "a map, whose entries << merges");
+        problems.wrong(node, "a map, because the key << merges the entries of a map");
       }
     }
   }
 
-  /** Looks at a value's length before anybody reads it as a number, a period or a name. */
+  /** Returns a value. Checks its length first, before it is parsed as a number or a period. */
   private Node value(ScalarEvent scalar, int depth, int line, int column) {
     String text = scalar.getValue();
     int most = hasAliases && depth == EMBEDDED_DEPTH ? MAX_EMBEDDED : MAX_SCALAR;
@@ -298,7 +302,7 @@ final class NodeReader {
     return new Node.Broken(line, column);
   }
 
-  /** As much of a word as a message needs: a file that is not a limit file stays private. */
+  /** Shortens a word for a message, so that a file that is not a limit file is not disclosed. */
   private static String shown(String word) {
     return word.length() <= 40 ? word : "…";
   }
@@ -381,7 +385,7 @@ final class NodeReader {
     return mark.map(Mark::getColumn).orElse(0) + 1;
   }
 
-  /** More than a limit file may have; ends the reading as what the parser refuses does. */
+  /** Thrown if a file exceeds a bound. Ends the reading, as a syntax error does. */
   private static final class TooMuchException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

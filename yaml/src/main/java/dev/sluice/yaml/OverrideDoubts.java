@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Finds what is doubtful about an override, wherever it was written. Stateless, thread-safe. */
+/** Finds what is doubtful about an override from any source. Stateless and thread-safe. */
 public final class OverrideDoubts {
 
   private OverrideDoubts() {}
@@ -18,8 +18,8 @@ public final class OverrideDoubts {
    * Returns the warnings that a file with this override would get.
    *
    * @param override the override
-   * @param limits the limits that it is for
-   * @return a line each, none for an override that nobody doubts
+   * @param limits the limits in which the override applies
+   * @return the warnings, one line each; empty if nothing is doubtful
    */
   public static List<String> of(LimitOverride override, Limits limits) {
     LimitName name = override.name();

@@ -8,8 +8,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * The order in which overrides are written: by name, the most generous quota first, then by comment
- * and id. Texts are compared by code point, as a comparison of their UTF-8 would.
+ * The order in which overrides are written: by name, then the most generous quota first, then by
+ * comment and id. Texts are compared by code point, which gives the same order as comparing their
+ * UTF-8 bytes.
  */
 final class OverrideOrder {
 
@@ -21,7 +22,7 @@ final class OverrideOrder {
 
   private OverrideOrder() {}
 
-  /** All overrides, sorted. */
+  /** Returns all overrides of the limits, sorted. */
   static List<LimitOverride> sorted(Limits limits) {
     return limits.catalogue().names().stream()
         .flatMap(name -> limits.overridesOf(name).stream())
@@ -35,7 +36,7 @@ final class OverrideOrder {
     return count != 0 ? count : burst != 0 ? burst : a.period().compareTo(b.period());
   }
 
-  /** Differs from String's own order where surrogates meet characters from U+E000 on. */
+  /** Compares by code point. {@link String#compareTo} puts surrogates before U+E000 to U+FFFF. */
   static int byCodePoint(String a, String b) {
     int end = Math.min(a.length(), b.length());
     for (int i = 0; i < end; i++) {

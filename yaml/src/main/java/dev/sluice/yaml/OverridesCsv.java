@@ -7,11 +7,11 @@ import dev.sluice.limit.Limits;
 import java.io.IOException;
 
 /**
- * Writes overrides as CSV: {@code name,id,count,burst,period,comment}, lines that end with LF,
- * quoted as RFC 4180 has it. Pure and thread-safe; blocks as its target does.
+ * Writes overrides as CSV, {@code name,id,count,burst,period,comment}, with lines that end with LF
+ * and quotes as in RFC 4180. Stateless and thread-safe; blocks if the target blocks.
  *
- * <p>Texts are written as they are, also those that a spreadsheet would take for a formula. The
- * file is data for programs, and a mark in front would make another id of an id.
+ * <p>Texts are not changed, even if a spreadsheet would read them as formulas: the file is data for
+ * programs, and a prefix would change an id to another id.
  */
 public final class OverridesCsv {
 
@@ -22,7 +22,7 @@ public final class OverridesCsv {
    * comment and id ascending.
    *
    * @param limits the limits
-   * @param target where the lines go
+   * @param target receives the lines
    * @throws IOException if the target throws it
    */
   public static void write(Limits limits, Appendable target) throws IOException {

@@ -16,8 +16,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An overrides file: a list of single-key maps name → {burst, count, period, ids}. Not thread-safe;
- * for one file.
+ * Reads an overrides file: a list of single-key maps name → {burst, count, period, ids}. For one
+ * file; not thread-safe.
  */
 final class OverridesReader {
 
@@ -34,9 +34,9 @@ final class OverridesReader {
   private final Set<LimitName> warned = new HashSet<>();
 
   /**
-   * A reader.
+   * Makes a reader.
    *
-   * @param defaults to compare with, null where they are not known
+   * @param defaults the defaults to compare overrides with; null if they are not known
    */
   OverridesReader(
       KnownNames names,
@@ -49,7 +49,7 @@ final class OverridesReader {
     this.problems = problems;
   }
 
-  /** The overrides that have no mistake. */
+  /** Reads the overrides, and returns those without a mistake. */
   List<LimitOverride> read(Node root) {
     Node.Sequence list =
         Values.list(
@@ -117,7 +117,10 @@ final class OverridesReader {
     }
   }
 
-  /** An id that nothing limits would be open without a trace in the metrics of its limit. */
+  /**
+   * Reports the field {@code unlimited}. An override cannot be unlimited, since requests of its ids
+   * would then not appear in the metrics of the limit.
+   */
   private boolean isUnlimited(Node.Mapping map) {
     for (Node.Entry field : map.entries()) {
       if (field.key().text().equals("unlimited")) {
@@ -143,7 +146,7 @@ final class OverridesReader {
     }
   }
 
-  /** An id as it stands there, or {id, comment}. */
+  /** Reads one item of the list of ids: an id, or {id, comment}. */
   private void id(Node item, @Nullable LimitName name, @Nullable Quota quota) {
     Node idNode = item;
     String comment = "";

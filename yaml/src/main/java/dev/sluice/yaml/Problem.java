@@ -4,15 +4,15 @@ package dev.sluice.yaml;
 import java.util.Comparator;
 
 /**
- * One thing that is wrong or doubtful in a limit file.
+ * A mistake or a warning about a place in a limit file.
  *
  * <p>Sorted by file, line and column. Immutable and thread-safe.
  *
  * @param file the file as the caller named it
- * @param line from 1; 1 where the whole file is meant
- * @param column in characters, from 1
- * @param severity whether it stops a load
- * @param message what was found, what was expected; one line
+ * @param line the line, from 1; 1 if the problem is about the whole file
+ * @param column the column in characters, from 1
+ * @param severity whether the problem prevents a load
+ * @param message what was found and what was expected, on one line
  */
 public record Problem(String file, int line, int column, Severity severity, String message)
     implements Comparable<Problem> {
@@ -29,7 +29,7 @@ public record Problem(String file, int line, int column, Severity severity, Stri
     return ORDER.compare(this, other);
   }
 
-  /** As compilers print it: {@code file:line:column: message}, a warning marked as such. */
+  /** Formats the problem as {@code file:line:column: message}, with "warning:" for a warning. */
   @Override
   public String toString() {
     return "%s:%s:%s: %s%s"

@@ -13,11 +13,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A path may lead to the wrong file, for example a list of passwords. Messages about a file go to
- * logs, and over HTTP to everybody. So messages quote a file's text only if the file has something
- * that a file of Sluice has: the name of a limit, or a map with several known fields. That is known
- * only after the file was read, so each problem that quotes text has a second message without it.
- * An unknown key is quoted beside one known field too: where that stands, keys are no secrets.
+ * A path may lead to the wrong file, for example a list of passwords. Messages about a file appear
+ * in logs, and everybody may read them over HTTP. So messages quote a file's text only if the file
+ * is recognized as one of Sluice's: it has the name of a limit, or a map with several known fields.
+ * This is known only after the file was read, so each problem that quotes text has a second message
+ * without the text. An unknown key is also quoted if its map has one known field, because the keys
+ * of such a map are not secrets.
  */
 /**
  * Collects the problems of one file, so that all are reported in one run. Messages are made
@@ -25,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Problems {
 
-  /** Bound of the messages kept, so that a completely wrong file does not fill the memory. */
+  /** The most problems that are kept, so that a completely wrong file does not fill the memory. */
   static final int MOST = 10_000;
 
   /** Matches messages that quote a text, or show a number of four or more digits. */
@@ -46,7 +47,7 @@ public final class Problems {
    * A problem in two versions.
    *
    * @param problem may show text of the file
-   * @param withoutText the same without text, null if the problem shows none
+   * @param withoutText the same problem without text of the file; null if the problem shows none
    */
   private record Told(Problem problem, @Nullable Problem withoutText) {}
 
@@ -55,16 +56,18 @@ public final class Problems {
   }
 
   /**
-   * A collector.
+   * Makes a collector.
    *
-   * @param places the name of a line for messages about other places, null for a file
+   * @param places returns the name of a place for a line number, for properties; null for a file
    */
   Problems(String file, @Nullable IntFunction<String> places) {
     this.file = file;
     this.places = places;
   }
 
-  /** The place of a node of this file, for a message about a file. */
+  /**
+   * Returns the place of a node of this file, as a message about the same or another file needs.
+   */
   String place(Node node, Problems message) {
     if (places != null) {
       return places.apply(node.line());
@@ -73,19 +76,19 @@ public final class Problems {
   }
 
   /**
-   * Allows messages to show text of the file. To be called when the file is recognized as a file of
-   * Sluice, or when only the person who named the file sees the messages.
+   * Allows messages to quote text of the file. To be called when the file is recognized as one of
+   * Sluice's, or when only the person who named the file sees the messages.
    */
   public void recognized() {
     recognized = true;
   }
 
   /**
-   * Recognizes the file by the fields of a map: at least two must be known, and at least half of
-   * them. To be called for each map.
+   * Recognizes the file if at least two fields of a map, and at least half of its fields, are
+   * known. To be called for each map.
    *
    * @param map the map
-   * @param known the fields that it may have
+   * @param known the fields that the map may have
    */
   public void recognize(Node.Mapping map, Collection<String> known) {
     long hits = map.entries().stream().filter(one -> known.contains(one.key().text())).count();
@@ -115,7 +118,7 @@ public final class Problems {
    */
   public void mistake(Node node, String message) {
     String withoutText =
-        "found %s that does not belong here; it is not shown, as the file may be another one"
+        "found %s that does not belong here; it is not shown, because this may be the wrong file"
             .formatted(size(node));
     boolean showsText = SHOWN_TEXT.matcher(message).find();
     mistake(node.line(), node.column(), message, showsText ? withoutText : null);
@@ -127,12 +130,12 @@ public final class Problems {
   }
 
   /**
-   * Adds the mistake that a key is unknown. Shows the key if it resembles a known one, or if its
-   * map has a known one.
+   * Adds the mistake that a key is unknown. Shows the key if it resembles a known key, or if its
+   * map has a known key.
    *
-   * @param key the key
+   * @param key the unknown key
    * @param message what was found and expected, with one {@code %s} for the key
-   * @param map where the key stands
+   * @param map the map that has the key
    * @param known the keys that the map may have
    */
   public void unknownKey(
@@ -141,7 +144,7 @@ public final class Problems {
     unknownKey(key, message, known, suggestion(key, known), isOurs);
   }
 
-  /** Returns a hint at the key that was meant; empty when no more problems are kept. */
+  /** Returns the question "did you mean" with the nearest key; empty if no problem is kept now. */
   String suggestion(Node.Scalar key, Collection<String> known) {
     return found.size() < MOST ? Suggestion.didYouMean(key.text(), known) : "";
   }
@@ -159,7 +162,7 @@ public final class Problems {
       boolean isShown) {
     String meant = suggestion.isEmpty() ? sharingWords(key.text(), known) : suggestion;
     String shown = message.replace("%s", showKey(key)) + meant;
-    String hidden = message.replace("%s", "(not shown, as the file may be another one)");
+    String hidden = message.replace("%s", "(not shown, because this may be the wrong file)");
     boolean mayHide = meant.isEmpty() && !isShown;
     mistake(key.line(), key.column(), shown, mayHide ? hidden : null);
   }
@@ -175,16 +178,16 @@ public final class Problems {
         .orElse("");
   }
 
-  /** Adds a mistake of the file as a whole. */
+  /** Adds a mistake about the file as a whole, at line 1. */
   void mistake(String message) {
     mistake(1, 1, message);
   }
 
   /**
-   * Adds the mistake that a node is not what it should be; shows the node.
+   * Adds the mistake "found X, expected Y", with the text of the node as X.
    *
-   * @param node what was found
-   * @param expected what should stand there
+   * @param node the wrong node
+   * @param expected what was expected
    */
   public void wrong(Node node, String expected) {
     String end = ", expected " + expected;
@@ -192,11 +195,11 @@ public final class Problems {
   }
 
   /**
-   * Adds the mistake that a node is neither a list nor a map. A text in its place is not shown,
+   * Adds the mistake that a node is not the expected list or map. The text of a node is not shown,
    * since the file may be the wrong one, such as a list of passwords.
    *
-   * @param node what was found
-   * @param expected what should stand there
+   * @param node the wrong node
+   * @param expected what was expected
    */
   public void wrongKind(Node node, String expected) {
     String end = ", expected " + expected;
@@ -259,14 +262,14 @@ public final class Problems {
   }
 
   /**
-   * Reads a file that is a text in this one, as in a manifest of Kubernetes. Its problems have its
-   * own name and lines. It may have aliases.
+   * Reads a file that is embedded as a text in this file, as in a Kubernetes ConfigMap. Problems of
+   * the embedded file show its own name and lines. It may have YAML aliases.
    *
    * @param <T> what the file becomes
    * @param name the name of the file, as messages show it
    * @param text the content
-   * @param reader reads the content and takes its problems, and returns null after a mistake
-   * @return what the reader returned; null after a mistake
+   * @param reader reads the content and adds its problems; returns null after a mistake
+   * @return the reader's result; null after a mistake
    */
   public <T> @Nullable T embedded(
       String name, String text, BiFunction<Node, Problems, @Nullable T> reader) {
@@ -285,13 +288,13 @@ public final class Problems {
   /**
    * Returns whether there is a mistake.
    *
-   * @return false if there are warnings at most
+   * @return true if there is at least one mistake; false if there are only warnings or none
    */
   public boolean mistaken() {
     return mistaken;
   }
 
-  /** Returns all problems; with text of the file only if it was recognized. */
+  /** Returns all problems. They quote text of the file only if the file was recognized. */
   List<Problem> found() {
     List<Problem> shown = new ArrayList<>(found.size());
     for (Told one : found) {

@@ -8,28 +8,28 @@ import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Burst, count and period of an entry. */
+/** Reads the burst, count and period of an entry. */
 final class Quotas {
 
   static final List<String> FIELDS = List.of("burst", "count", "period");
 
-  /** A rate that rounding changes by more than one in so many deserves a word. */
+  /** Rounding that raises a rate by more than one part in this number gets a warning. */
   private static final long NOTICEABLE = 1000;
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
 
   private Quotas() {}
 
-  /** The quota, null after a problem has been reported. */
+  /** Returns the quota; null after a mistake, which is reported. */
   static @Nullable Quota read(Fields fields, Problems problems) {
     if (fields.find("burst") != null) {
-      problems.recognized(); // the word is in no other file
+      problems.recognized(); // only limit files have the field burst
     }
     Long burst = Values.wholeNumber(fields.require("burst"), problems);
     Long count = Values.wholeNumber(fields.require("count"), problems);
     Duration period = Values.duration(fields.require("period"), problems);
     if (burst == null || count == null || period == null) {
-      // Each given value is judged alone, with valid values in place of the others.
+      // Checks each given value alone, with valid values in place of the others.
       report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
       report(
           Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period),
@@ -57,8 +57,8 @@ final class Quotas {
   }
 
   /**
-   * Returns the doubt about a high rate, null for none: T is whole nanoseconds, so such a rate is a
-   * little higher than it was written.
+   * Returns a warning if rounding changes a high rate, otherwise null. The emission interval is a
+   * whole number of nanoseconds, so the real rate can be a little higher than the written one.
    */
   static @Nullable String rounding(Quota quota) {
     long period = quota.period().toNanos();

@@ -17,7 +17,7 @@ public interface ReloadListener {
    * Called when files were read, before {@link #loaded} or {@link #failed}.
    *
    * @param at when the files were read
-   * @param hash 12 hexadecimal digits, equal for equal contents of all files
+   * @param hash a hash of the contents of all files, 12 hexadecimal digits
    */
   default void offered(Instant at, String hash) {}
 
@@ -31,8 +31,8 @@ public interface ReloadListener {
   void loaded(Instant at, Limits limits, List<Problem> warnings);
 
   /**
-   * Called when the files had mistakes; the previous limits stay in force. Called once for the same
-   * content, however often the files are polled.
+   * Called when the files had mistakes; the previous limits stay in force. Called only once while
+   * the content stays the same, however often the files are polled.
    *
    * @param at when the files were read
    * @param problems the mistakes, sorted

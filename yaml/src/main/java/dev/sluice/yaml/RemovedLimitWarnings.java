@@ -16,7 +16,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds defaults, overrides and ends of files that a reload would remove, as a truncated file does.
+ * Finds defaults, overrides and ends of files that a reload would remove. A truncated file is a
+ * common cause.
  */
 final class RemovedLimitWarnings {
 
@@ -27,7 +28,7 @@ final class RemovedLimitWarnings {
   /**
    * Returns warnings that name what the reload would remove.
    *
-   * @param applied the files that the current limits were read from, null if there were none
+   * @param applied the contents from which the current limits were loaded; null if there were none
    * @return the warnings; empty if nothing would be removed
    */
   static List<Problem> warnings(
@@ -95,7 +96,7 @@ final class RemovedLimitWarnings {
     return (int) before.overridesOf(name).stream().filter(one -> !left.contains(one.id())).count();
   }
 
-  /** The lines that are left are what the file began with; an end of line may be added. */
+  /** Whether a file is now only the beginning of what it was, apart from the last line feed. */
   private static boolean cut(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
     if (before == null || now == null || now.fault() != null || before.fault() != null) {
@@ -117,8 +118,8 @@ final class RemovedLimitWarnings {
   }
 
   /**
-   * Of rules and tokens it is not known here what each line stands for: a file with fewer lines may
-   * have been changed at one place and cut behind it.
+   * Warns of a file of rules or tokens that has fewer lines than before. It may have been changed
+   * at one place and cut after that, and what each line means is not known here.
    */
   private static void shortened(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {

@@ -10,9 +10,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A file may have any of the sections, whichever option names it. What stands outside of sections
- * is left to the reader of the kind of file that it was named as: limits at the top of a file of
- * defaults, the list that a file of overrides is, and mistakes.
+ * Every limit file may have every section, whichever option names the file. Content outside of
+ * sections is read according to that option: as limits at the top of a file of defaults, or as the
+ * list in a file of overrides. Anything else is a mistake.
  */
 /** The content of one limit file, by its sections. Immutable. */
 final class Sections {
@@ -22,7 +22,9 @@ final class Sections {
   static final String OVERRIDES = "overrides";
   static final String RULES = "rules";
 
-  /** The sections; the last three belong to the rules. No limit may have such a name. */
+  /**
+   * The keys of all sections; the last four belong to rule books. No limit may have such a name.
+   */
   static final List<String> ALL =
       List.of(NAMES, LIMITS, OVERRIDES, RULES, "rulesOnly", "ignoreCase", "methodOverride");
 
@@ -34,12 +36,12 @@ final class Sections {
     this.root = root;
   }
 
-  /** A file that is not split. */
+  /** Returns a file that is not split into sections. */
   static Sections none(@Nullable Node root) {
     return new Sections(root);
   }
 
-  /** Splits a file; a section that stands there twice is reported. */
+  /** Splits a file into sections; reports a section that occurs twice. */
   static Sections of(@Nullable Node root, Problems problems) {
     Sections sections = new Sections(root);
     if (root instanceof Node.Mapping map) {
@@ -67,17 +69,17 @@ final class Sections {
     }
   }
 
-  /** The entry of a section, null where there is none. */
+  /** Returns the entry of a section; null if the file does not have it. */
   Node.@Nullable Entry find(String key) {
     return byKey.get(key);
   }
 
-  /** The first entry of the sections with these keys, null where there is none. */
+  /** Returns the entry of the first of these sections that the file has; null if it has none. */
   Node.@Nullable Entry first(Collection<String> keys) {
     return keys.stream().filter(byKey::containsKey).findFirst().map(byKey::get).orElse(null);
   }
 
-  /** What stands outside of sections; null where nothing does. */
+  /** Returns the content outside of sections; null if there is none. */
   @Nullable Node rest() {
     if (!(root instanceof Node.Mapping map)) {
       return root;
@@ -87,9 +89,9 @@ final class Sections {
   }
 
   /**
-   * The sections with these keys as one map.
+   * Returns the sections with these keys as one map.
    *
-   * @param withRest with what stands outside of sections, which may not be a map
+   * @param withRest whether to include the content outside of sections, which may not be a map
    */
   @Nullable Node only(Collection<String> keys, boolean withRest) {
     if (!(root instanceof Node.Mapping map)) {

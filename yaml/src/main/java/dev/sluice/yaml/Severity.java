@@ -3,8 +3,8 @@ package dev.sluice.yaml;
 
 /** The severity of a {@link Problem}. */
 public enum Severity {
-  /** Nothing is loaded while it stands. */
+  /** A mistake, which prevents the load of all files. */
   MISTAKE,
-  /** The files load, but probably do not say what their author meant. */
+  /** A warning: the files load, but probably do not say what their author meant. */
   WARNING
 }

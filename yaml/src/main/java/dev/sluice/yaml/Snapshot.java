@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The contents of all files at one moment; null for a file that is not configured. */
+/** The contents of all files, read at about the same time; null for a file not configured. */
 record Snapshot(
     @Nullable FileContent names,
     @Nullable FileContent defaults,
@@ -19,7 +19,7 @@ record Snapshot(
 
   private static final int HASH_LENGTH = 12;
 
-  /** Returns the file for defaults, or else the first configured one. */
+  /** Returns the name of the file of defaults, or else of the first configured file. */
   String firstFile() {
     return Stream.concat(Stream.of(defaults, overrides, names), companions.stream())
         .filter(Objects::nonNull)
@@ -56,7 +56,7 @@ record Snapshot(
         .collect(Collectors.joining("\n"));
   }
 
-  /** Returns a short hash of the fingerprint, by which people distinguish loads. */
+  /** Returns a short hash of the fingerprint, so that people can tell loads apart. */
   String hash() {
     return FileContent.sha256(fingerprint().getBytes(StandardCharsets.UTF_8))
         .substring(0, HASH_LENGTH);

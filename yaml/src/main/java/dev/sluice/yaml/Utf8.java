@@ -9,14 +9,14 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
 
-/** Bytes to text: UTF-8, with or without a byte order mark, and no control characters. */
+/** Decodes UTF-8, with or without a byte order mark; control characters are mistakes. */
 final class Utf8 {
 
   private static final char BYTE_ORDER_MARK = '\ufeff';
 
   private Utf8() {}
 
-  /** The text, null after a problem has been reported. */
+  /** Returns the text; null after a mistake, which is reported. */
   static @Nullable String decode(byte[] bytes, Problems problems) {
     if (isUtf16(bytes)) {
       problems.mistake("found UTF-16 or UTF-32, expected UTF-8");
@@ -53,7 +53,7 @@ final class Utf8 {
     return text.substring(start);
   }
 
-  /** By its mark, or by the NUL bytes that lie between ASCII characters there. */
+  /** Recognizes UTF-16 and UTF-32 by the byte order mark, or by NUL bytes beside ASCII. */
   private static boolean isUtf16(byte[] bytes) {
     if (bytes.length < 4) {
       return false;

@@ -8,9 +8,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Single values, taken only as what they are beyond doubt: YAML readers differ about {@code no},
- * {@code 010} and {@code 1_000}, so these are not numbers here. Each method answers null for null,
- * for a node that has been reported, and after reporting one. Stateless.
+ * Reads single values, and accepts only unambiguous ones: YAML readers differ about {@code no},
+ * {@code 010} and {@code 1_000}, so these are neither booleans nor numbers here. Each method
+ * returns null for an absent node, for a node whose mistake was reported before, and after
+ * reporting a mistake. Stateless.
  */
 public final class Values {
 
@@ -24,8 +25,8 @@ public final class Values {
    * Reads a whole number of 64 bits.
    *
    * @param node the value, null if it is absent
-   * @param problems where mistakes go
-   * @return the number, null if there is none
+   * @param problems receives the mistakes
+   * @return the number; null if it is absent or wrong
    */
   public static @Nullable Long wholeNumber(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -61,8 +62,8 @@ public final class Values {
    * Reads a positive duration.
    *
    * @param node the value, null if it is absent
-   * @param problems where mistakes go
-   * @return the duration, null if there is none
+   * @param problems receives the mistakes
+   * @return the duration, more than zero; null if it is absent or wrong
    */
   public static @Nullable Duration duration(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -86,12 +87,12 @@ public final class Values {
   }
 
   /**
-   * Reads a text as it stands there, whatever else YAML might take it for.
+   * Reads a value as text, even if YAML would read it as a number or a boolean.
    *
    * @param node the value, null if it is absent
-   * @param expected what should stand there, for the message
-   * @param problems where mistakes go
-   * @return the text, not empty; null if there is none
+   * @param expected what was expected, for the message
+   * @param problems receives the mistakes
+   * @return the text, not empty; null if it is absent or wrong
    */
   public static @Nullable String text(@Nullable Node node, String expected, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -108,8 +109,8 @@ public final class Values {
    * Reads {@code true} or {@code false}.
    *
    * @param node the value, null if it is absent
-   * @param problems where mistakes go
-   * @return the value, null if there is none
+   * @param problems receives the mistakes
+   * @return the boolean; null if it is absent or wrong
    */
   public static @Nullable Boolean bool(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {
@@ -131,9 +132,9 @@ public final class Values {
    * Reads a map.
    *
    * @param node the value, null if it is absent
-   * @param expected what should stand there, for the message
-   * @param problems where mistakes go
-   * @return the map, null if there is none
+   * @param expected what was expected, for the message
+   * @param problems receives the mistakes
+   * @return the map; null if it is absent or wrong
    */
   public static Node.@Nullable Mapping map(
       @Nullable Node node, String expected, Problems problems) {
@@ -148,9 +149,9 @@ public final class Values {
    * Reads a list.
    *
    * @param node the value, null if it is absent
-   * @param expected what should stand there, for the message
-   * @param problems where mistakes go
-   * @return the list, null if there is none
+   * @param expected what was expected, for the message
+   * @param problems receives the mistakes
+   * @return the list; null if it is absent or wrong
    */
   public static Node.@Nullable Sequence list(
       @Nullable Node node, String expected, Problems problems) {
@@ -170,20 +171,20 @@ public final class Values {
   /**
    * Reads burst, count and period, and reports what is wrong with each of them.
    *
-   * @param fields the fields, of which others may stand beside them
-   * @param problems where mistakes go
-   * @return the quota, null if there is none
+   * @param fields the fields of a map, which may have other fields too
+   * @param problems receives the mistakes
+   * @return the quota; null if a field is missing or wrong
    */
   public static @Nullable Quota quota(Fields fields, Problems problems) {
     return Quotas.read(fields, problems);
   }
 
   /**
-   * Reads a part of a whole.
+   * Reads a share, such as the share of requests to sample.
    *
    * @param node the value, null if it is absent
-   * @param problems where mistakes go
-   * @return 0 to 1, null if there is none
+   * @param problems receives the mistakes
+   * @return the share, 0 to 1; null if it is absent or wrong
    */
   public static @Nullable Double share(@Nullable Node node, Problems problems) {
     if (node == null || node instanceof Node.Broken) {

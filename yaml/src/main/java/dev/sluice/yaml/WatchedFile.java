@@ -11,13 +11,13 @@ import java.time.Instant;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Size, modification time and identity show whether a file has changed, so that a poll is cheap.
- * They are those of a link's target: a mounted ConfigMap changes by pointing a link to another
- * folder, and many editors rename a new file to the old name.
+ * A poll compares size, modification time and identity of a file, and reads the content only if one
+ * of these has changed. Links are followed: a mounted ConfigMap changes by pointing a link to
+ * another folder, and many editors rename a new file to the old name.
  *
- * The modification time is coarse (a kernel's tick, a second on some file systems): a file that is
- * written twice in a row may look unchanged after the second write. So content is trusted only if
- * the file was old enough when it was read; a younger file is read again at the next poll.
+ * The modification time is coarse (a kernel's tick, a second on some file systems). A file that is
+ * written twice in a row may look unchanged after the second write. So if the last modification was
+ * very recent when the file was read, the file is read again at the next poll.
  */
 /** A file that is read again only when it may have changed. Not thread-safe. */
 final class WatchedFile {
@@ -51,7 +51,7 @@ final class WatchedFile {
     return seen.content;
   }
 
-  /** Reads the file; changes no field, since a call that hung may return late. */
+  /** Reads the file. Changes no field, since an abandoned call may return at any later time. */
   private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
     Stamp found = stamp();
     if (last != null && found != null && found.equals(before)) {

@@ -202,7 +202,42 @@ class DeclaredInPlaceTest {
         .isEqualTo(
             file
                 + ":1:1: warning: the bucket keys of Own change from \"1001:…\" to \"Own:…\": all its"
-                + " buckets become full once");
+                + " buckets become full once, and its overrides and penalties in a PostgreSQL table"
+                + " do not apply until they are set again");
+  }
+
+  /** A declaration replaced the sample; without it, the sample and its number are back. */
+  @Test
+  void lint_whereTheNumberOfASampleComesBack_warnsToo() {
+    Catalogue before = Catalogue.of(LimitName.builder("ApiCallsPerKey").build());
+    Path file =
+        write(
+            "limits.yml",
+            "LoginsPerIPAddress: {burst: 1, count: 1, period: 1m}",
+            "ApiCallsPerKey: {burst: 1, count: 1, period: 1m}");
+    assertThat(LimitFiles.of(file).lint(before))
+        .singleElement()
+        .asString()
+        .startsWith(
+            file
+                + ":2:1: warning: the bucket keys of ApiCallsPerKey change from"
+                + " \"ApiCallsPerKey:…\" to \"104:…\": all its buckets become full once");
+    Path overrides =
+        write("overrides.yml", "- ApiCallsPerKey: {burst: 2, count: 1, period: 1m, ids: [a]}");
+    assertThat(LimitFiles.builder().overrides(overrides).build().lint(before))
+        .anySatisfy(one -> assertThat(one.toString()).startsWith(overrides + ":1:1: warning: the"));
+    assertThat(LimitFiles.of(file).lint(Catalogue.samples())).isEmpty();
+  }
+
+  @Test
+  void lint_ofANameThatBeginsLikeTheBucketsOfTrials_isAMistake() {
+    assertThat(lint("shadow-Own: {id: string, burst: 1, count: 1, period: 1m}"))
+        .singleElement()
+        .asString()
+        .startsWith("1:1: ")
+        .contains("the buckets of trials begin with \"shadow-\"; give the limit a number");
+    assertThat(lint("shadow-Own: {id: string, number: 7, burst: 1, count: 1, period: 1m}"))
+        .isEmpty();
   }
 
   @Test

@@ -94,7 +94,7 @@ class LimitsCopyTest {
             .build();
     assertThatThrownBy(fewer::lastGood)
         .isInstanceOf(LimitFilesException.class)
-        .hasMessageContaining("or was made of other files than are named now");
+        .hasMessageContaining("or was made of other files than the current ones");
   }
 
   @Test

@@ -16,7 +16,7 @@ import org.slf4j.event.KeyValuePair;
 import org.slf4j.event.LoggingEvent;
 import org.slf4j.helpers.MessageFormatter;
 
-/** How a line of the log looks. Thread-safe. */
+/** The format of log lines. Thread-safe. */
 public enum LogFormat {
 
   /** {@code 2026-11-20T23:18:35.117Z INFO ReloadLog - limits loaded}, then a stack trace if any. */
@@ -38,8 +38,8 @@ public enum LogFormat {
 
   /**
    * One object a line, with the fields {@code time} (UTC), {@code level}, {@code logger}, {@code
-   * message}, those of the event, and {@code error} with a stack trace if any. No text can break
-   * out of its line.
+   * message}, those of the event, and {@code error} with a stack trace if any. Line feeds in texts
+   * are escaped, so no text can forge a line.
    */
   JSON {
     @Override
@@ -60,7 +60,7 @@ public enum LogFormat {
         }
         json.writeEndObject();
       } catch (IOException e) {
-        throw new UncheckedIOException(e); // memory does not fail
+        throw new UncheckedIOException(e); // cannot happen: the target is in memory
       }
       return line.toString();
     }
@@ -85,7 +85,7 @@ public enum LogFormat {
     return current;
   }
 
-  /** Returns a line without its end. */
+  /** Formats an event as a line, without the line feed. */
   abstract String line(Instant at, LoggingEvent event);
 
   private static String message(LoggingEvent event) {

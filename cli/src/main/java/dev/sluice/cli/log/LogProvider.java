@@ -19,7 +19,7 @@ import org.slf4j.spi.LoggingEventAware;
 import org.slf4j.spi.MDCAdapter;
 import org.slf4j.spi.SLF4JServiceProvider;
 
-/** Gives SLF4J the loggers of the command line. Thread-safe. */
+/** Provides the loggers of the command line to SLF4J. Thread-safe. */
 public final class LogProvider implements SLF4JServiceProvider {
 
   private final ConcurrentHashMap<String, Logger> loggers = new ConcurrentHashMap<>();
@@ -54,21 +54,21 @@ public final class LogProvider implements SLF4JServiceProvider {
     // There is nothing to prepare.
   }
 
-  /** Writes what is worth a line to standard error. Thread-safe; a line is written in one piece. */
+  /** Writes events of its level and above to standard error, each in one write. Thread-safe. */
   static final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware {
 
     private static final long serialVersionUID = 1;
 
-    /** The least level of loggers by the beginning of their names; the longest one decides. */
+    /** The lowest logged level by prefix of the logger's name; the longest prefix decides. */
     private static final Map<String, Level> LEAST =
         Map.of(
             "dev.sluice",
             Level.INFO,
-            // The store says itself when a server is marked down and when it is back; its client
-            // would say so at each attempt.
+            // The store logs when a server is marked down and when it is back; Lettuce would log
+            // each attempt to connect.
             "io.lettuce",
             Level.ERROR,
-            // Clients can cause these; the server reports them itself, in one line and not each.
+            // Clients can cause these warnings at will; the server logs a summary instead.
             "com.linecorp.armeria.internal.common.AbstractHttp2ConnectionHandler",
             Level.ERROR,
             "com.linecorp.armeria.server.HttpServerHandler",
@@ -143,7 +143,7 @@ public final class LogProvider implements SLF4JServiceProvider {
       log(event);
     }
 
-    /** As it stands: whether the level is enabled was asked before an event was made. */
+    /** Writes the event without checking its level, which SLF4J checked before. */
     @Override
     public void log(LoggingEvent event) {
       System.err.println(LogFormat.current().line(Instant.now(), event));

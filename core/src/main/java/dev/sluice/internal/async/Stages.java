@@ -97,7 +97,7 @@ public final class Stages {
    * @param <T> the result
    * @param first the first stage
    * @param last the last stage of the chain
-   * @return a stage for the caller
+   * @return a stage with the result of {@code last}
    */
   public static <T> CompletionStage<T> cancelling(
       CompletionStage<?> first, CompletionStage<T> last) {
@@ -134,7 +134,7 @@ public final class Stages {
    *
    * @param <T> the result
    * @param first the stage of a stage
-   * @return a stage for the caller
+   * @return a stage with the result of the inner stage
    */
   public static <T> CompletionStage<T> flat(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =

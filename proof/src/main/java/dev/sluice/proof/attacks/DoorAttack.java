@@ -203,7 +203,7 @@ enum DoorAttack {
    *
    * @param patienceMillis how long to wait for each part of the answer
    * @param endsSide whether to close the sending side, as a client does after its last request
-   * @param enough ends the reading
+   * @param enough returns whether enough of the answer was read
    */
   private static byte[] exchange(
       Endpoint server, byte[] bytes, int patienceMillis, boolean endsSide, Enough enough)
@@ -218,7 +218,7 @@ enum DoorAttack {
           connection.endOutput();
         }
       } catch (IOException e) {
-        // the server closed the connection amid the request; it may have answered
+        // The server closed the connection during the request; it may have answered before.
       }
       int more = connection.readSome(answer, 0);
       while (more > 0) {
@@ -229,7 +229,7 @@ enum DoorAttack {
                 : connection.readSome(answer, length);
       }
     } catch (SocketTimeoutException e) {
-      // no more comes
+      // No more bytes arrive.
     } catch (IOException e) {
       if (length == 0 && !isEnd(e)) {
         throw e;

@@ -107,7 +107,7 @@ final class FullTables {
       }
       BrokenPromise.unless(refused > 0, "%s ids did not fill the table", made);
       BrokenPromise.unless(warned > 0, "the metrics did not show more than %s before", ALERT);
-      requireDecided(client, "192.0.2.1"); // its bucket is there
+      requireDecided(client, "192.0.2.1"); // this bucket exists already
       BrokenPromise.unless(
           server.metric("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"}") > made / 2.0,
           "the metrics do not say which limit made the ids");

@@ -23,7 +23,7 @@ final class HostileFiles {
   private static final int OK = 200;
   private static final int CONFLICT = 409;
   private static final int DENIED = 429;
-  private static final int MOST_LINE = 1_000; // characters
+  private static final int MOST_LINE = 1_000; // the most characters of a line
   private static final int MOST_SHOWN = 200;
   private static final long MOST_RELOAD_MILLIS = 5_000;
   private static final long POLLS_MILLIS = 4_000; // one poll a second, three for a loss

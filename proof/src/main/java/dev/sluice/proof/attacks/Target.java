@@ -206,7 +206,7 @@ enum Target {
                   new byte[] {-1, -1, -1, Http2Frames.DATA, 0, 0, 0, 0, 1}));
     }
 
-    /** The settings frame, which a server sends first, is not the answer. */
+    /** Skips the settings frame, which a server sends before its answer. */
     @Override
     boolean isWhole(byte[] answer, int length) {
       return GrpcAnswer.of(answer, length).ended();
@@ -284,7 +284,7 @@ enum Target {
   /** Returns requests that are too long, or only claim to be, by a description of each. */
   abstract Map<String, byte[]> tooLong();
 
-  /** Whether the answer to a request that nests too deeply or is too long was read far enough. */
+  /** Whether enough was read of the answer to a request that is too deep or too long. */
   boolean isWhole(byte[] answer, int length) {
     return length > 0;
   }

@@ -93,7 +93,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
                 try {
                   granted.addAndGet(sender.spend(batch).allowed() ? 1 : 0);
                 } catch (StoreException e) {
-                  // a dead server
+                  // The server is down.
                 }
                 nanos.addAndGet(System.nanoTime() - start);
               } while (!await(over, everyMillis));

@@ -11,8 +11,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * Latencies of fresh processes whose server falls silent for the first time: one with few callers,
- * one with many.
+ * Latencies of fresh processes, each with another number of callers, whose server falls silent for
+ * the first time.
  */
 public record FirstOutage(List<Seen> all) {
 
@@ -28,7 +28,7 @@ public record FirstOutage(List<Seen> all) {
   record Seen(long longestMillis, long stallMillis) {}
 
   /**
-   * Runs the processes, one after the other.
+   * Runs one process for each number of callers, one after the other.
    *
    * @param answeredBefore whether the same number of calls were answered before the outage
    */

@@ -108,7 +108,7 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        answered = false; // the call may have been charged, but nobody was let in
+        answered = false; // the call may have been charged, but was not granted
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);
       try {

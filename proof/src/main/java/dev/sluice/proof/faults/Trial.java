@@ -3,8 +3,8 @@ package dev.sluice.proof.faults;
 
 import dev.sluice.Limiter;
 import dev.sluice.proof.BrokenPromise;
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.redis.RedisStore;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -69,8 +69,8 @@ enum Trial {
     String seen() throws Exception {
       try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
         AtomicInteger markedDown = new AtomicInteger();
-        RedisObserver observer =
-            new RedisObserver() {
+        BucketStore.Observer observer =
+            new BucketStore.Observer() {
               @Override
               public void changed(String server, State state, String reason) {
                 markedDown.addAndGet(state == State.DOWN ? 1 : 0);
@@ -118,7 +118,9 @@ enum Trial {
                   + " the promotion); a bucket gave out at most %s tokens more")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // Both masters grant for a moment; grants that had not reached the replica are made again.
+      // Both masters grant for a moment. Tokens whose grants had not reached the replica are
+      // granted
+      // a second time.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }

@@ -26,9 +26,9 @@ final class Generator {
 
   private final Random random;
   private List<Verb> acts = ACTS;
-  private int tickOdds; // one in so many calls moves the clock
-  private boolean brimful; // at first the bound is reached, or nearly
-  private boolean slow; // tokens refill while the upkeep runs
+  private int tickOdds; // one in this number of calls moves the clock
+  private boolean brimful; // whether the store is full, or nearly full, at the start
+  private boolean slow; // whether tokens refill while the upkeep runs
 
   Generator(Random random) {
     this.random = random;

@@ -20,7 +20,7 @@ public final class MemorySimulation {
   private static final long NANOS_OF_A_MINUTE = 60_000_000_000L;
   private static final long REDUCING_NANOS = 20_000_000_000L;
   private static final long FEW_STEPS = 50_000_000;
-  private static final int LOOKED_AFTER = 100; // histories: a look at the processor's time is slow
+  private static final int LOOKED_AFTER = 100; // reads the clock only once in this many histories
 
   private final boolean brief;
   private final PrintStream out;

@@ -87,7 +87,7 @@ final class MemorySoak {
         return minutes;
       }
     } catch (NumberFormatException e) {
-      // reported below
+      // The usage is printed below.
     }
     System.err.printf(
         "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",
@@ -101,7 +101,7 @@ final class MemorySoak {
         "%s, Java %s, %d threads%n",
         System.getProperty("os.arch"), System.getProperty("java.version"), THREADS);
     long startNanos = time.nanos();
-    for (int i = 0; i < HOT_KEYS; i++) { // since a full bucket would not refill
+    for (int i = 0; i < HOT_KEYS; i++) { // empties the hot buckets, since full ones do not refill
       if (hot.trySpend(hotIds[i], HOT.burst())) {
         givenOut.set(i, HOT.burst());
       }
@@ -203,8 +203,8 @@ final class MemorySoak {
   }
 
   /**
-   * Checks the hot keys. None was ever full again (that takes 10 s idle), so each gave out all it
-   * had.
+   * Checks the hot keys. No hot bucket was full again, since that takes 10 s without a spend. So
+   * each gave out all tokens that it had.
    */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);

@@ -51,7 +51,7 @@ final class OverspendJudge {
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
           case CHECK -> {
-            // Gives nothing back.
+            // This operation gives no tokens back.
           }
         }
       }

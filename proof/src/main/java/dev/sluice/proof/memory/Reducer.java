@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Reducer {
 
-  private static final int TRIES = 150; // other turns to try for a history with fewer calls
+  private static final int TRIES = 150; // schedules to try for each shorter history
 
   private final HistoryRunner simulation;
   private final Random random = new Random(1);

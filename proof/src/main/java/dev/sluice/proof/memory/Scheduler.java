@@ -111,7 +111,7 @@ final class Scheduler {
       work.run();
     } catch (Unwound e) {
       // The run has ended.
-    } catch (Throwable e) { // any exception is a finding
+    } catch (Throwable e) { // any exception counts as a violation
       violate("it threw " + e);
     }
   }
@@ -300,7 +300,7 @@ final class Scheduler {
   }
 
   private void change(Strand me, Strand next) {
-    next.gaveWayAt = 0; // the turn has come
+    next.gaveWayAt = 0; // the strand that gave way has its turn
     if (next == me) {
       return;
     }
@@ -338,7 +338,7 @@ final class Scheduler {
     }
     if (next == null) {
       for (Strand strand : strands.subList(0, inUse)) {
-        if (!strand.finished) { // waits for a lock that nobody releases
+        if (!strand.finished) { // the strand waits for a lock that nobody releases
           current = strand;
           violate("deadlock: it waits for a lock whose owner has ended");
           strand.resume();

@@ -16,7 +16,7 @@ import java.util.Map;
  * run use one burst. A TAT lies further ahead than that only where the clock stepped back, and such
  * runs are not judged.
  *
- * <p>Immutable but for {@link #apply}, which callers use on a copy.
+ * <p>Immutable except for {@link #apply}, which callers use on a copy.
  */
 final class SequentialStore {
 
@@ -105,7 +105,7 @@ final class SequentialStore {
         <= setup.offsetNanos();
   }
 
-  /** Returns how many tokens must be there, and are taken by a spend. */
+  /** Returns how many tokens a call needs; a spend takes that many. */
   long tokens(Part part, long nowNanos, long tat) {
     long free = (setup.offsetNanos() - aheadNanos(nowNanos, tat)) / Setup.TOKEN_NANOS;
     return part.act() == Verb.SPEND_UP_TO ? Math.max(Math.min(part.cost(), free), 1) : part.cost();
@@ -144,13 +144,13 @@ final class SequentialStore {
         }
       }
       case RESET -> {
-        if (tatNanos[key] != 0) { // else it does nothing, and may come in any order
+        if (tatNanos[key] != 0) { // otherwise the call changes nothing, in any order
           resetNanos[key] = Math.max(resetNanos[key], nowNanos);
         }
         put(key, nowNanos, 0);
       }
       case CHECK -> {
-        // Looks only.
+        // A check changes nothing.
       }
     }
     return true;

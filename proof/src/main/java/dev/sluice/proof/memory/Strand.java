@@ -18,9 +18,9 @@ final class Strand {
   Runnable work = () -> {};
   boolean finished = true;
   boolean unwound;
-  int locks; // held java.util.concurrent locks
+  int locks; // the number of java.util.concurrent locks that the strand holds
   @Nullable Object waitsFor;
-  long gaveWayAt; // 0: not since the call began
+  long gaveWayAt; // 0 if the strand has not given way since its call began
   long stepsOfCall;
   int site = -1;
   String doing = "";

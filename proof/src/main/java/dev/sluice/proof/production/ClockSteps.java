@@ -68,7 +68,7 @@ final class ClockSteps implements ProductionReport.Drill {
               "1",
               "DONT_FAKE_MONOTONIC",
               "1",
-              "FAKETIME_FORCE_MONOTONIC_FIX", // else each timed wait ends at once
+              "FAKETIME_FORCE_MONOTONIC_FIX", // otherwise each timed wait would end at once
               "0");
       try (Server server =
           Server.Launch.SMALL
@@ -164,7 +164,7 @@ final class ClockSteps implements ProductionReport.Drill {
     try {
       int unused = idle.read();
     } catch (IOException e) {
-      // closed
+      // The connection was closed.
     }
     return TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start);
   }

@@ -73,7 +73,7 @@ final class FewDescriptors implements ProductionReport.Drill {
       }
       TimeUnit.SECONDS.sleep(CROWDED_SECONDS);
     } catch (IOException e) {
-      // Refused: the listen queue is full.
+      // The connection was refused, because the listen queue is full.
     } finally {
       for (Connection one : crowd) {
         one.close();

@@ -72,7 +72,7 @@ final class Killed implements ProductionReport.Drill {
       try (Server server = Server.start(options)) {
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
-        // A save in progress may have one.
+        // A save in progress may have one temporary file.
         BrokenPromise.unless(leftOver <= 1, "%s temporary files stay", leftOver);
         BrokenPromise.unless(server.isAlive(), "the last server ended");
       }
@@ -117,7 +117,7 @@ final class Killed implements ProductionReport.Drill {
         answeredMillis.add(System.currentTimeMillis());
       }
     } catch (IOException e) {
-      // killed
+      // The server was killed.
     }
     killer.join();
     long written = Files.getLastModifiedTime(snapshot).toMillis();

@@ -36,7 +36,7 @@ final class Ledger {
 
   Ledger(Door door) {
     this.door = door;
-    // decides which acts are tried, so need not be secret
+    // The random numbers only choose acts, so they need not be secret.
     this.random = new Random(door.name().hashCode());
   }
 

@@ -37,7 +37,8 @@ import java.util.function.ToLongFunction;
  */
 final class ServerSoak implements ProductionReport.Drill {
 
-  private static final int PER_DOOR_MILLIS = 18; // 7 doors, 2 requests: below 800 per second
+  private static final int PER_DOOR_MILLIS =
+      18; // 7 doors with 2 requests each: under 800 per second
   private static final int RECONNECT_EVERY = 500;
   private static final int RELOAD_SECONDS = 10;
   private static final int OUTAGE_EVERY_SECONDS = 180;
@@ -49,7 +50,7 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final long MANY = 40;
   private static final long FEW = 20;
   private static final String STORE_TIMEOUT = "2s"; // a busy machine must not look like an outage
-  private static final int MOST_UNDECIDED = 1_000; // at most one in so many, outside outages
+  private static final int MOST_UNDECIDED = 1_000; // at most one in this number, outside outages
 
   /**
    * The share of the limit that the fullest window of each door must give out at least. At 20
@@ -190,7 +191,7 @@ final class ServerSoak implements ProductionReport.Drill {
       case NOTICED_SECONDS -> away = true;
       case OUTAGE_SECONDS -> {
         away = false;
-        window.bucketsLost(); // before the restart: its first grant counts already
+        window.bucketsLost(); // before the restart, since the first grant after it already counts
         if (kills) {
           redis.startAgain();
         } else {

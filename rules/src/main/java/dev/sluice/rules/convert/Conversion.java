@@ -25,6 +25,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
@@ -44,9 +45,10 @@ public record Conversion(
    *
    * @param configs the files of the configuration, read by this call; files of one domain are
    *     merged in their order
-   * @return limits, overrides if there are any, and rules, for all domains together
+   * @return one file of limits, one of overrides if there are any, and one of rules, for all
+   *     domains
    * @throws LimitFilesException with every mistake, if a file is not such a configuration, or two
-   *     have the same descriptor
+   *     files have the same descriptor
    */
   public static Conversion ofEnvoyRateLimit(List<Path> configs) {
     LimitFiles.Builder builder = LimitFiles.builder();
@@ -99,11 +101,12 @@ public record Conversion(
     private final StringBuilder limits = new StringBuilder();
     private final StringBuilder overrides = new StringBuilder();
     private final List<Supplier<String>> rules =
-        new ArrayList<>(); // made last, when all limits have names
+        new ArrayList<>(); // their texts are made last, when all limits have names
     private final Set<String> taken = new HashSet<>();
     private final Map<String, Integer> times = new HashMap<>();
     private final List<Renaming> renamed = new ArrayList<>();
     private final List<Problem> notExpressed = new ArrayList<>();
+    private final AtomicLong steps = new AtomicLong();
 
     ConvertedFiles(Domains converted) {
       taken.addAll(SECTIONS);
@@ -123,7 +126,7 @@ public record Conversion(
     }
 
     /**
-     * Adds a limit.
+     * Adds a limit. If its preferred name is taken or not valid, the limit gets a similar one.
      *
      * @param wish the preferred name
      * @return the name that the limit got
@@ -161,6 +164,11 @@ public record Conversion(
     /** Adds a rule at the end. Its text is requested once all limits have names. */
     void rule(Supplier<String> text) {
       rules.add(text);
+    }
+
+    /** Returns the counter of the steps that searches for patterns took; tests bound it. */
+    AtomicLong steps() {
+      return steps;
     }
 
     /** Returns the number of rules. */

@@ -16,6 +16,7 @@ import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
 import dev.sluice.yaml.Node;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -26,6 +27,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -35,17 +37,19 @@ import org.jspecify.annotations.Nullable;
  * takes the descriptor whose value equals the entry's, or else the first pattern that matches, or
  * else the descriptor without a value. Our rules are a flat list, of which the first match decides.
  * So the tree is written in the order in which the reference looks. Where the reference would come
- * to a dead end, an "unmatched" rule stands before the more general ones.
+ * to a dead end below a value, an "unmatched" rule stands before those for more general values.
  *
- * The reference looks up a value that is written like a pattern, such as "a*b", before the patterns
- * that match it. If another pattern comes first, a copy of the descriptor for this one value stands
- * before all patterns, with the same limits and ids.
+ * If a request has the value "a*b" itself, the reference first looks for the descriptor that is
+ * written "a*b", and only then for a pattern that matches. So if an earlier pattern would match the
+ * text "a*b", a copy of the descriptor for this one value is written before all patterns, with the
+ * same limits and ids.
  *
  * A key without a value and the same key with a value are a default and an override. The reference
  * counts each combination of values apart. So does a rule, whose id consists of the values that
  * vary.
  *
- * A file may have thousands of values of one key, so only patterns are compared with all values.
+ * A file may have thousands of values and patterns of one key. Comparing all pairs would be slow,
+ * so PatternSet searches all patterns at once.
  */
 
 /** Writes the tree of one domain as limits, overrides and rules. Not thread-safe. */
@@ -58,9 +62,7 @@ final class DomainWriter {
   private final Map<String, Set<String>> written = new HashMap<>();
   private final IdentityHashMap<Rate, String> names = new IdentityHashMap<>();
   private final IdentityHashMap<List<Branch>, Level> levels = new IdentityHashMap<>();
-
-  /** The paths of "unmatched" rules, by their first descriptor. */
-  private final Map<Branch, List<List<Branch>>> guards = new HashMap<>();
+  private final Map<Branch, Map<List<String>, Boolean>> limits = new HashMap<>();
 
   /**
    * Makes a writer.
@@ -128,8 +130,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the line {@code replaces} of a rule, with the limits written for the names that a rate
-   * replaces.
+   * Returns the line {@code replaces} of a rule. It names the limits that were written for the
+   * names in the configuration.
    */
   private String replaces(Rate rate) {
     String limits =
@@ -141,61 +143,77 @@ final class DomainWriter {
   }
 
   /** The descriptors of one list with the same key, in the order in which the reference looks. */
-  private static final class Siblings {
+  private final class Siblings {
     final Map<String, Branch> exact = new LinkedHashMap<>();
     final List<Branch> literals = new ArrayList<>();
-    final List<Branch> patterns = new ArrayList<>();
+
+    /** The patterns and the descriptor without a value, if no earlier pattern covers them. */
+    final List<Branch> open = new ArrayList<>();
+
+    final PatternSet patterns = new PatternSet(files.steps());
     final Set<Branch> unreached = new HashSet<>();
     @Nullable Branch any;
 
-    /** For each branch, the paths below it that already have rules. */
-    final Map<Branch, List<List<Branch>>> known = new HashMap<>();
+    /**
+     * For each descriptor, the keys of the entries that end in no limit below it, although they do
+     * below a more general descriptor that shares a value with it.
+     */
+    final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
     /** Adds the next descriptor, in the order of ranks. */
     void add(Branch branch) {
-      ValuePattern own = branch.pattern();
-      if (own.isOpen() && patterns.stream().anyMatch(one -> one.pattern().covers(own))) {
-        unreached.add(branch);
-      }
       if (branch.isExact()) {
         exact.put(Objects.requireNonNull(branch.value()), branch);
-      } else if (!branch.isPattern()) {
-        any = branch;
-      } else {
-        if (isMatched(Objects.requireNonNull(branch.value()))) {
+        return;
+      }
+      if (branch.isPattern()) {
+        String value = Objects.requireNonNull(branch.value());
+        if (patterns.matches(value)) {
           literals.add(branch.asLiteral());
         }
-        patterns.add(branch);
+      } else {
+        any = branch;
+      }
+      if (patterns.matches(branch.pattern().sample())) {
+        unreached.add(branch);
+      } else {
+        open.add(branch);
+        if (branch.isPattern()) {
+          patterns.add(branch.pattern());
+        }
       }
     }
 
-    boolean isMatched(String value) {
-      return patterns.stream().anyMatch(one -> one.pattern().matches(value));
-    }
-
-    /** Returns the other patterns that match all values of a branch. */
-    Stream<Branch> covering(Branch branch) {
-      return patterns.stream()
-          .filter(one -> !one.equals(branch) && one.pattern().covers(branch.pattern()));
-    }
-
-    /** Returns the descriptors that come before a pattern and share a value with it. */
-    Stream<Branch> before(Branch branch) {
-      if (!branch.pattern().isOpen()) {
-        return Stream.empty();
+    /** Finds the dead ends, once all descriptors are added. */
+    void close() {
+      // The patterns with a limit below them, by the keys that lead to it: there are few such
+      // lists.
+      Map<List<String>, PatternSet> all = new LinkedHashMap<>();
+      open.forEach(
+          one ->
+              limited(one).keySet().forEach(keys -> all.put(keys, new PatternSet(files.steps()))));
+      for (int i = open.size() - 1; i >= 0; i--) { // so only more general ones are in the sets
+        Branch branch = open.get(i);
+        all.forEach((keys, general) -> close(branch, keys, () -> general.meets(branch.pattern())));
+        limited(branch)
+            .keySet()
+            .forEach(keys -> Objects.requireNonNull(all.get(keys)).add(branch.pattern()));
       }
-      Stream<Branch> single = Stream.concat(exact.values().stream(), literals.stream());
-      Stream<Branch> open =
-          patterns.stream()
-              .takeWhile(one -> !one.equals(branch))
-              .filter(one -> !unreached.contains(one));
-      ValuePattern own = branch.pattern();
-      return Stream.concat(single, open).filter(one -> one.pattern().meets(own));
+      for (Branch branch : all.isEmpty() ? List.<Branch>of() : both(exact.values(), literals)) {
+        String value = Objects.requireNonNull(branch.value());
+        all.forEach((keys, general) -> close(branch, keys, () -> general.matches(value)));
+      }
+    }
+
+    private void close(Branch branch, List<String> keys, BooleanSupplier isShared) {
+      if (!limited(branch).getOrDefault(keys, false) && isShared.getAsBoolean()) {
+        dead.computeIfAbsent(branch, any -> new LinkedHashSet<>()).add(keys);
+      }
     }
   }
 
   /** The descriptors of one list, in the order in which the reference looks. */
-  private static final class Level {
+  private final class Level {
     final Map<String, Siblings> byKey = new LinkedHashMap<>();
     final Set<Branch> reached = new LinkedHashSet<>();
 
@@ -205,6 +223,7 @@ final class DomainWriter {
       for (Branch branch : inOrder) {
         byKey.computeIfAbsent(branch.key(), key -> new Siblings()).add(branch);
       }
+      byKey.values().forEach(Siblings::close);
       byKey.values().forEach(siblings -> reached.addAll(siblings.literals));
       for (Branch branch : inOrder) {
         if (!siblings(branch).unreached.contains(branch)) {
@@ -219,7 +238,12 @@ final class DomainWriter {
   }
 
   private Level level(List<Branch> branches) {
-    return levels.computeIfAbsent(branches, Level::new);
+    Level level = levels.get(branches);
+    if (level == null) { // not computeIfAbsent: a level adds those below it to the map
+      level = new Level(branches);
+      levels.put(branches, level);
+    }
+    return level;
   }
 
   private void write(List<Branch> before, List<Branch> branches) {
@@ -228,20 +252,19 @@ final class DomainWriter {
     level.byKey.values().forEach(one -> overriding.addAll(overriding(before, one)));
     for (Branch branch : level.reached) {
       Siblings siblings = level.siblings(branch);
-      List<List<Branch>> leaves = leaves(branch);
-      siblings.before(branch).forEach(specific -> guard(before, specific, leaves, siblings));
       List<Branch> path = plus(before, branch);
       if (branch.rate() != null && !overriding.contains(branch)) {
         rule(path, branch, branch.equals(siblings.any) ? overriding(before, siblings) : Set.of());
       }
       write(path, branch.below());
+      siblings.dead.getOrDefault(branch, Set.of()).forEach(keys -> guard(path, keys));
     }
   }
 
   /**
-   * Returns the siblings that can be written as overrides of the default among them. An override
-   * has no rule, so a matching pattern's rule would decide first: a value that a pattern matches
-   * gets a rule instead.
+   * Returns the siblings that can be written as overrides of the limit for any value. A value that
+   * a pattern matches gets a rule instead, since the pattern's rule would match before the
+   * default's.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -251,7 +274,7 @@ final class DomainWriter {
     }
     siblings.exact.forEach(
         (value, one) -> {
-          if (isPlain(one) && isAskedFor(one.key(), value) && !siblings.isMatched(value)) {
+          if (isPlain(one) && isAskedFor(one.key(), value) && !siblings.patterns.matches(value)) {
             overriding.add(one);
           }
         });
@@ -259,16 +282,16 @@ final class DomainWriter {
   }
 
   /**
-   * Whether a rule can produce the value as an id: it groups addresses, so an override for a single
-   * address of a group would never act.
+   * Whether a rule can produce the value as an id. Rules group IPv6 addresses by their first 64
+   * bits, so an override for a single address would never apply.
    */
   private static boolean isAskedFor(String key, String value) {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
   /**
-   * Whether a limit can be part of an override. A rate that replaces or is replaced needs a rule of
-   * its own.
+   * Whether a descriptor can be written as a default or an override. A rate that replaces another,
+   * or is replaced, needs a rule of its own.
    */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
@@ -280,66 +303,47 @@ final class DomainWriter {
   }
 
   /**
-   * Adds {@code unmatched} rules for the paths below a general branch that a more specific branch
-   * lacks: there the reference limits nothing.
-   *
-   * @param general the paths to the limits below the general branch
+   * Adds an {@code unmatched} rule after all rules below a path. Where these do not match, the
+   * reference limits nothing, so no later rule may decide.
    */
-  private void guard(
-      List<Branch> before, Branch specific, List<List<Branch>> general, Siblings siblings) {
-    List<List<Branch>> known = known(specific, siblings);
-    for (List<Branch> rest : general) {
-      if (known.stream().noneMatch(path -> covers(path, rest))
-          && siblings.covering(specific).noneMatch(one -> isGuarded(one, rest, siblings))) {
-        known.add(rest);
-        List<Branch> path = new ArrayList<>(plus(before, specific));
-        path.addAll(rest);
-        List<List<Branch>> earlier = guards.computeIfAbsent(path.get(0), key -> new ArrayList<>());
-        if (earlier.stream().anyMatch(one -> covers(one, path))) {
-          continue; // an inner list has a guard that decides first
+  private void guard(List<Branch> path, List<String> keysBelow) {
+    List<String> entries = new ArrayList<>(entries(path));
+    keysBelow.forEach(key -> entries.add(quoted(key)));
+    String begin = begin(entries);
+    files.rule(
+        () ->
+            "  # Nothing else is below this value, and what is below others must not count.\n"
+                + begin
+                + "    unmatched: true\n");
+  }
+
+  /**
+   * Returns the lists of keys that lead to limits below a branch. The value is true if these keys
+   * lead to a limit whatever their values are.
+   */
+  private Map<List<String>, Boolean> limited(Branch branch) {
+    Map<List<String>, Boolean> limited = limits.get(branch);
+    if (limited == null) {
+      limited = new LinkedHashMap<>();
+      if (branch.rate() != null) {
+        limited.put(List.of(), true);
+      }
+      for (Branch below : level(branch.below()).reached) {
+        boolean isAny = below.pattern().covers(ValuePattern.ANY);
+        for (Map.Entry<List<String>, Boolean> rest : limited(below).entrySet()) {
+          limited.merge(
+              both(List.of(below.key()), rest.getKey()),
+              isAny && rest.getValue(),
+              Boolean::logicalOr);
         }
-        earlier.add(path);
-        String entries = entries(path);
-        files.rule(
-            () ->
-                "  # Nothing is below this value, and what is below others must not count.\n"
-                    + begin(entries)
-                    + "    unmatched: true\n");
       }
+      limits.put(branch, limited);
     }
+    return limited;
   }
 
-  private List<List<Branch>> known(Branch branch, Siblings siblings) {
-    return siblings.known.computeIfAbsent(branch, this::leaves);
-  }
-
-  private boolean isGuarded(Branch branch, List<Branch> rest, Siblings siblings) {
-    return siblings.known.getOrDefault(branch, List.of()).stream()
-        .anyMatch(path -> covers(path, rest));
-  }
-
-  /** Returns the paths to the limits of a branch, without the branch itself. */
-  private List<List<Branch>> leaves(Branch branch) {
-    List<List<Branch>> leaves = new ArrayList<>();
-    if (branch.rate() != null) {
-      leaves.add(List.of());
-    }
-    for (Branch below : level(branch.below()).reached) {
-      for (List<Branch> rest : leaves(below)) {
-        leaves.add(Stream.concat(Stream.of(below), rest.stream()).toList());
-      }
-    }
-    return leaves;
-  }
-
-  private static boolean covers(List<Branch> one, List<Branch> other) {
-    boolean covers = one.size() == other.size();
-    for (int i = 0; covers && i < one.size(); i++) {
-      covers =
-          one.get(i).key().equals(other.get(i).key())
-              && one.get(i).pattern().covers(other.get(i).pattern());
-    }
-    return covers;
+  private static <T> List<T> both(Collection<T> one, Collection<T> other) {
+    return Stream.concat(one.stream(), other.stream()).toList();
   }
 
   private static List<Branch> plus(List<Branch> path, Branch branch) {
@@ -396,11 +400,11 @@ final class DomainWriter {
         new Renaming(branch.file(), named.line(), named.column(), rate.name(), name, why));
   }
 
-  private String begin(String entries) {
-    return "  - domain: %s\n    entries: [%s]\n".formatted(quoted(domain.name()), entries);
+  private String begin(List<String> entries) {
+    return "  - domain: %s\n    entries: %s\n".formatted(quoted(domain.name()), entries);
   }
 
-  private static String entries(List<Branch> path) {
+  private static List<String> entries(List<Branch> path) {
     return path.stream()
         .map(
             branch ->
@@ -408,7 +412,7 @@ final class DomainWriter {
                     ? quoted(branch.key())
                     : "{%s: %s}"
                         .formatted(quoted(branch.key()), quoted(branch.pattern().toString())))
-        .collect(Collectors.joining(", "));
+        .toList();
   }
 
   /**
@@ -426,8 +430,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the preferred name: the author's, with the domain if another domain has it too;
-   * otherwise the path.
+   * Returns the preferred name of a limit: the name in the configuration, prefixed with the domain
+   * if another domain has that name too; without a name, the path.
    */
   private String wish(Rate rate, List<Branch> path) {
     if (!rate.name().isEmpty()) {

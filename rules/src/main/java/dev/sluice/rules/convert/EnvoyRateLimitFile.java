@@ -75,7 +75,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
   @Override
   public @Nullable Domains read(
       Node root, String file, Limits limits, boolean known, Problems problems) {
-    problems.recognized(); // only the person who converts the file sees the messages
+    problems.recognized(); // messages may quote the file: only the person who converts sees them
     Node.Mapping map = Values.map(root, expected(), problems);
     if (map == null) {
       return null;
@@ -120,7 +120,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         : new Domains(List.of(new Domain(domain, List.of(file), branches)));
   }
 
-  /** Reads a manifest of Kubernetes, each of whose data is a file. */
+  /** Reads a Kubernetes ConfigMap: each value in its field {@code data} is a file. */
   private @Nullable Domains configMap(
       Node.Entry kind, Node.Mapping map, String file, Limits limits, Problems problems) {
     Node.Entry binary = entry(map, "binaryData");
@@ -159,7 +159,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         .orElse(null);
   }
 
-  /** Returns the domains of the earlier files. */
+  /** Returns the domains that earlier files have defined. */
   private static Domains others(Limits limits) {
     return Objects.requireNonNullElse(limits.companion(Domains.class), new Domains(List.of()));
   }
@@ -204,13 +204,16 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         return null;
       }
       Fields fields = Fields.of(map, item, DESCRIPTOR, problems);
-      String key = text(fields.require("key"));
+      Node keyed = fields.require("key");
+      String key = text(keyed);
       String text = Objects.requireNonNullElse(text(fields.find("value")), "");
       String value = text.isEmpty() ? null : text;
       boolean shared = flag(fields, "share_threshold", problems);
       boolean shadow = flag(fields, "shadow_mode", problems);
       if (key == null || key.isEmpty()) {
-        problems.wrong(fields.at("key"), "a key, not empty");
+        if (keyed != null) {
+          problems.wrong(keyed, "a key, not empty");
+        }
         return null;
       }
       List<Branch> below = branches(fields.find("descriptors"), List.of());
@@ -246,7 +249,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (flag(fields, "quota_mode", problems)) {
         problems.warning(
             fields.at("quota_mode"),
-            "quota_mode is not expressed: each limit denies on its own, not only when all are over");
+            "quota_mode is not expressed, because a request is charged all or nothing: this limit denies alone, not only when all limits with quota_mode are over");
       }
       if (key.contains(Branch.STAR)) {
         notExpressed.add(
@@ -258,7 +261,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return branch;
     }
 
-    /** Warns of fields that only name metrics. */
+    /** Warns of fields that only change the labels of metrics. */
     private void tellMetrics(Fields fields) {
       for (String name : List.of("detailed_metric", "value_to_metric")) {
         if (flag(fields, name, problems)) {
@@ -268,7 +271,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       }
       if (fields.find("metadata") != null) {
         problems.warning(
-            fields.at("metadata"), "metadata is not expressed: answers carry no dynamic metadata");
+            fields.at("metadata"),
+            "metadata is not expressed: answers carry no metadata of limits");
       }
     }
 
@@ -285,7 +289,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (flag(fields, "unlimited", problems)) {
         if (unit != null) {
           problems.mistake(
-              fields.at("unit"), "found a unit beside unlimited, expected one of the two");
+              fields.at("unit"),
+              "found a unit beside unlimited, expected either unit or unlimited");
         }
         return new Rate(name, named, null, false, replaces);
       }
@@ -306,7 +311,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
     }
 
-    /** Returns null for 0 requests, which are denied, and for a quota that cannot be expressed. */
+    /** Returns the quota; null if everything is denied (0 requests) or Sluice has no such quota. */
     private @Nullable Quota quota(Node at, long requests, Duration period) {
       if (requests < 0 || requests > UINT32_MAX) {
         problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
@@ -357,7 +362,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return List.copyOf(names);
   }
 
-  /** Returns the text of a scalar: the reference accepts numbers as texts. */
+  /** Returns the text of a scalar, since envoyproxy/ratelimit also accepts numbers as texts. */
   private static @Nullable String text(@Nullable Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull() ? scalar.text() : null;
   }
@@ -387,7 +392,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return all.stream().filter(one -> one.name.equals(name)).findFirst().orElse(null);
     }
 
-    /** Returns these domains with the descriptors and domains of later files. */
+    /** Returns these domains merged with the domains of later files. */
     Domains plus(Domains more) {
       Map<String, Domain> both = new LinkedHashMap<>();
       for (Domain one : both(all, more.all)) {
@@ -414,7 +419,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
    * @param pattern the values that the descriptor matches
    * @param rate the limit; null if there is none at this level
    * @param shadow whether the limit is in shadow
-   * @param shared whether all values that match share a count
+   * @param shared whether all matching values share one bucket
    * @param below the descriptors of the next entry
    */
   record Branch(
@@ -433,7 +438,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
      *
      * @param name the limit's name in the file, empty for none
      * @param named the place of the name, null for none
-     * @param quota the quota; null if nothing or everything passes
+     * @param quota the quota; null if the limit denies or allows everything
      * @param isNothing whether nothing may pass (0 requests)
      * @param replaces the names of rates that other descriptors are then not charged
      */
@@ -446,12 +451,12 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
 
     private static final String STAR = "*";
 
-    /** Returns the key under which the reference stores the descriptor. */
+    /** Returns the key under which envoyproxy/ratelimit stores the descriptor. */
     String composite() {
       return value == null ? key : key + "_" + value;
     }
 
-    /** Returns the rank in the reference's order: an exact value, a pattern, any value. */
+    /** Returns the rank in the order of the search: 0 exact value, 1 pattern, 2 any value. */
     int rank() {
       return value == null ? 2 : isPattern() ? 1 : 0;
     }
@@ -469,13 +474,13 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return value != null && !hasStar();
     }
 
-    /** Returns a copy that matches only the value that is written like the pattern. */
+    /** Returns a copy that matches only the pattern's own text, as a value with literal stars. */
     Branch asLiteral() {
       ValuePattern only = ValuePattern.literal(Objects.requireNonNull(value));
       return new Branch(file, node, key, value, only, rate, shadow, shared, below);
     }
 
-    /** Whether each value of the entry is counted apart. */
+    /** Whether each value of the entry has its own bucket. */
     boolean varies() {
       return !isExact() && !shared;
     }

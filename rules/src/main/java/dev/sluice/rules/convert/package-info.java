@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Configurations of other rate limiters, turned into limits, names, overrides and rules. */
+/** Converts the configuration of other rate limiters to limits, names, overrides and rules. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.rules.convert;

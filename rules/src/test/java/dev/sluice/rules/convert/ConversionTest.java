@@ -13,6 +13,7 @@ import dev.sluice.rules.RuleBook.DescriptorEntry;
 import dev.sluice.rules.RuleMatch;
 import dev.sluice.rules.RuleMatch.Verdict;
 import dev.sluice.rules.convert.Conversion.Renaming;
+import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.Problem;
@@ -24,6 +25,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -382,7 +384,46 @@ final class ConversionTest {
         text + "  - {key: k, value: \"*z\", descriptors: [{key: l, rate_limit: {unit: day}}]}\n";
     Conversion conversion =
         assertTimeoutPreemptively(Duration.ofMinutes(1), () -> conversion(config));
-    assertThat(conversion.files().get("limits.yml")).contains("n_40000: {burst");
+    assertThat(conversion.files().get("limits.yml")).contains("n_40000: {id: string, burst");
+  }
+
+  private long stepsOf(int patterns, String pattern, String below) throws IOException {
+    String rate = "rate_limit: {unit: second, requests_per_unit: 5}";
+    StringBuilder text = new StringBuilder("domain: edge\ndescriptors:\n");
+    for (int i = 0; i < patterns; i++) {
+      String number = String.valueOf(10_000 + i);
+      String own =
+          switch (below) {
+            case "rate" -> rate;
+            case "list" -> "descriptors: [{key: l, value: %s, %s}]".formatted(number, rate);
+            default ->
+                i % 2 == 0 ? rate : "descriptors: [{key: l, value: %s, %s}]".formatted(i, rate);
+          };
+      String value = i % 2 == 0 ? pattern : pattern.replace("?*", "*?");
+      text.append("  - {key: k, value: \"%s\", %s}%n".formatted(value.replace("?", number), own));
+      text.append("  - {key: k, value: \"a%sb\", %s}%n".formatted(number, own));
+    }
+    Path file = Files.writeString(folder.resolve("config.yaml"), text);
+    Limits read = LimitFiles.builder().companion(file, new EnvoyRateLimitFile()).build().load();
+    return DomainWriter.write(Objects.requireNonNull(read.companion(Domains.class))).steps().get();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "p?*, rate",
+    "*p?, rate",
+    "a*x?*b, rate",
+    "?*, rate",
+    "?*, list",
+    "?*, both",
+    "*a?*, list",
+    "a*?, both",
+    "p?*x, list",
+    "/api/*/v?, both"
+  })
+  void manyPatternsOfOneKey_takeStepsInProportion(String pattern, String below) throws IOException {
+    long few = stepsOf(250, pattern, below);
+    assertThat(stepsOf(1_000, pattern, below)).isBetween(1L, few * 5);
   }
 
   /** The reference denies them all; unlimited would be the opposite. */

@@ -80,6 +80,7 @@ final class ReferenceExamplesTest {
     assertThatThrownBy(() -> Conversion.ofEnvoyRateLimit(List.of(file)))
         .as(name)
         .isInstanceOf(LimitFilesException.class)
-        .hasMessageContaining(message.replace("'", "\""));
+        .hasMessageContaining(message.replace("'", "\""))
+        .hasMessageNotContaining("found a map");
   }
 }

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Access implements AutoCloseable {
 
-  /** Where most callers send a token, for a message. */
+  /** The place where most callers send a token, for messages. */
   static final String IN_AUTHORIZATION = "the header Authorization: Bearer TOKEN";
 
   private static final long MOST_ADDRESSES = 100_000;
@@ -117,8 +117,8 @@ public final class Access implements AutoCloseable {
   /**
    * Returns the access to a server without access control.
    *
-   * @param audit takes what callers do
-   * @param meters takes the meters
+   * @param audit notes what callers do
+   * @param meters the registry for the meters
    * @return access for everybody
    */
   public static Access open(AuditLog audit, MeterRegistry meters) {
@@ -128,8 +128,8 @@ public final class Access implements AutoCloseable {
   /**
    * Returns the access to a server without access control.
    *
-   * @param audit takes what callers do
-   * @param meters takes the meters
+   * @param audit notes what callers do
+   * @param meters the registry for the meters
    * @param perAddress how many requests an address may send, null for any number
    * @param adminsAnywhere whether everybody may do what needs the role {@code admin}, or only
    *     clients on loopback
@@ -141,26 +141,26 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Returns the access of those whom the tokens name.
+   * Returns the access control of a file of tokens.
    *
-   * @param tokens have {@link Tokens} as a companion; read for each request
-   * @param audit takes what callers do
-   * @param meters takes the meters
-   * @return access for those that the tokens name
+   * @param tokens limits with {@link Tokens} as a companion, read for each request
+   * @param audit notes what callers do
+   * @param meters the registry for the meters
+   * @return access for the callers that the tokens name
    */
   public static Access of(CurrentLimits tokens, AuditLog audit, MeterRegistry meters) {
     return of(tokens, audit, meters, null);
   }
 
   /**
-   * Returns the access of those whom the tokens name.
+   * Returns the access control of a file of tokens.
    *
-   * @param tokens have {@link Tokens} as a companion; read for each request
-   * @param audit takes what callers do
-   * @param meters takes the meters
+   * @param tokens limits with {@link Tokens} as a companion, read for each request
+   * @param audit notes what callers do
+   * @param meters the registry for the meters
    * @param perAddress how many requests an address may send without a token or a certificate that
    *     is known, null for any number
-   * @return access for those that the tokens name
+   * @return access for the callers that the tokens name
    */
   public static Access of(
       CurrentLimits tokens, AuditLog audit, MeterRegistry meters, @Nullable Quota perAddress) {
@@ -194,7 +194,7 @@ public final class Access implements AutoCloseable {
     return audit;
   }
 
-  /** Closes the counts of requests. */
+  /** Closes the stores that count requests. */
   @Override
   public void close() {
     addresses.close();
@@ -202,7 +202,7 @@ public final class Access implements AutoCloseable {
     strangers.close();
   }
 
-  /** Returns the tokens in force; null where there is no access control. */
+  /** Returns the tokens in force; null if there is no access control. */
   @Nullable Tokens known() {
     return tokens == null
         ? null
@@ -213,7 +213,7 @@ public final class Access implements AutoCloseable {
    * Identifies a caller. A token takes precedence over a certificate.
    *
    * @param door the door, for the audit log
-   * @param peer where the connection comes from
+   * @param peer the client's end of the connection
    * @param tokenHash the result of {@link Tokens#hash}, null without a token
    * @param certificateNames the names in the verified certificate, empty without one
    * @param acts the acts that the caller requests, if the audit log notes them
@@ -346,7 +346,10 @@ public final class Access implements AutoCloseable {
     return kind + " " + name;
   }
 
-  /** Counts a refusal for a role or a scope, and notes it unless there are too many. */
+  /**
+   * Counts a refusal for a missing role or scope, and notes it in the audit log unless the caller
+   * has too many.
+   */
   private void forbidden(Caller caller, String door, String why) {
     refusals.forbidden.increment();
     Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, id(caller.kind(), caller.name()));
@@ -355,7 +358,10 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Counts a request without a token, and notes its acts unless there are too many. */
+  /**
+   * Counts a request without a token, and notes its acts in the audit log unless the address has
+   * too many.
+   */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
     noteStranger(caller, door, peer, why);
@@ -399,7 +405,10 @@ public final class Access implements AutoCloseable {
     return failed(door, peer, why, why, acts);
   }
 
-  /** Refuses with separate words for the client and for the log, which may say more. */
+  /**
+   * Returns the refusal of a failed authentication; the audit log may get more detail than the
+   * client.
+   */
   private RefusedException failed(
       String door, @Nullable SocketAddress peer, String why, String noted, List<Noted> acts) {
     refusals.unauthenticated.increment();
@@ -414,8 +423,8 @@ public final class Access implements AutoCloseable {
   }
 
   /**
-   * Spends one token of an address; returns 0, or the seconds to wait. A full table makes new
-   * addresses wait.
+   * Spends one token of an address; returns the seconds to wait, or 0. While the store is full, new
+   * addresses must wait a minute.
    */
   private static long spent(
       Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {
@@ -432,7 +441,7 @@ public final class Access implements AutoCloseable {
    *
    * @param caller the caller
    * @param need the permission
-   * @param expected where a caller sends a token, for a message
+   * @param expected tells the caller where to send a token, for a message
    * @throws RefusedException if the caller is unknown, or lacks the role
    */
   void require(Caller caller, Permission need, String expected) {
@@ -453,7 +462,7 @@ public final class Access implements AutoCloseable {
         : String.valueOf(peer);
   }
 
-  /** Returns the address, or the /64 network for IPv6: a client with one address of it has all. */
+  /** Returns the address, or its /64 network for IPv6: a client usually controls its whole /64. */
   private static String network(@Nullable SocketAddress peer) {
     if (peer instanceof InetSocketAddress socket
         && socket.getAddress() instanceof Inet6Address ip) {
@@ -462,7 +471,7 @@ public final class Access implements AutoCloseable {
       try {
         return InetAddress.getByAddress(bytes).getHostAddress();
       } catch (UnknownHostException e) {
-        throw new IllegalStateException(e); // 16 bytes are an address
+        throw new IllegalStateException(e); // 16 bytes are always an address
       }
     }
     return address(peer);

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Access control for HTTP and gRPC: identifies the caller of a request, and refuses what its route
- * does not allow. To be added before the parts that answer.
+ * does not allow. It must be added before the parts that answer.
  *
  * <p>The token is in {@code Authorization: Bearer}, or in {@code Sluice-Token}, which takes
  * precedence. A proxy that asks about another request passes on the headers of that request, so
@@ -42,7 +42,7 @@ public final class AccessPart implements Part {
   /**
    * Makes the part.
    *
-   * @param access decides
+   * @param access the access control that decides
    */
   public AccessPart(Access access) {
     this.access = access;
@@ -80,8 +80,8 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Whether a request is a health check, which is never refused for its number: a restart would not
-   * help an overloaded server.
+   * Whether a request is a health check. Health checks are never rate-limited, since a restart
+   * would not help an overloaded server.
    */
   private static boolean isHealth(ServiceRequestContext context) {
     String route = context.config().route().patternString();
@@ -96,7 +96,7 @@ public final class AccessPart implements Part {
    * Guards a server without tokens: counts the requests of each address, and refuses the acts of
    * administrators to callers that may not do them.
    *
-   * @param access decides
+   * @param access the access control that decides
    */
   private record OpenGuard(Access access) implements DecoratingHttpServiceFunction {
 
@@ -122,7 +122,7 @@ public final class AccessPart implements Part {
   /**
    * Checks each request before its service is called.
    *
-   * @param access decides
+   * @param access the access control that decides
    */
   private record Guard(Access access) implements DecoratingHttpServiceFunction {
 

@@ -66,9 +66,9 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Returns a log that keeps nothing.
+   * Returns a log that discards everything.
    *
-   * @return the log
+   * @return a log without a file and a thread
    */
   public static AuditLog none() {
     return new AuditLog(null);
@@ -79,8 +79,8 @@ public final class AuditLog implements AutoCloseable {
    * seconds.
    *
    * @param file the file, created if it is missing. A pipe must have a reader
-   * @param meters takes the meters
-   * @return the log, to be closed
+   * @param meters the registry for the meters
+   * @return the log; the caller must close it
    * @throws IOException if the file cannot be appended to
    */
   public static AuditLog of(Path file, MeterRegistry meters) throws IOException {
@@ -121,8 +121,8 @@ public final class AuditLog implements AutoCloseable {
    * Returns a log that writes to a stream, such as standard error, and never closes it.
    *
    * @param stream the stream
-   * @param meters takes the meters
-   * @return the log, to be closed
+   * @param meters the registry for the meters
+   * @return the log; the caller must close it
    */
   public static AuditLog of(OutputStream stream, MeterRegistry meters) {
     OutputStream unclosed =
@@ -153,13 +153,13 @@ public final class AuditLog implements AutoCloseable {
         file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
   }
 
-  /** Creates the file readable by its owner only, since it has ids and addresses. */
+  /** Creates the file so that only its owner can read it, since the log has ids and addresses. */
   private static void createForTheOwner(Path file) throws IOException {
     try {
       Files.createFile(
           file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     } catch (FileAlreadyExistsException | UnsupportedOperationException e) {
-      // The file exists by now, or the file system has no such permissions.
+      // Ignored: the file exists by now, or its file system has no POSIX permissions.
     }
   }
 
@@ -177,11 +177,11 @@ public final class AuditLog implements AutoCloseable {
   /**
    * Notes what a caller did.
    *
-   * @param caller who
-   * @param door how it came: http, grpc or resp
-   * @param act what, and to which bucket
+   * @param caller the caller
+   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
+   * @param act the act and its bucket
    * @param result such as {@code done} or {@code refused}
-   * @param detail what else there is to say, may be empty
+   * @param detail further detail, may be empty
    */
   public void note(Caller caller, String door, Noted act, String result, String detail) {
     Writer to = writer;
@@ -230,10 +230,10 @@ public final class AuditLog implements AutoCloseable {
    * Notes a reset or a refund when it has succeeded or failed; does nothing for other acts.
    *
    * @param done the result of the act
-   * @param caller who
-   * @param door how it came: http, grpc or resp
+   * @param caller the caller
+   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
    * @param act the act
-   * @param transactions its buckets
+   * @param transactions the transactions on the buckets of the act
    * @param <T> the type of the result
    * @return a stage that completes after the note
    */
@@ -255,7 +255,7 @@ public final class AuditLog implements AutoCloseable {
    * Notes that the acts of a caller were refused, a line for each.
    *
    * @param caller the caller, {@linkplain Caller#about about} its acts
-   * @param door how it came: http, grpc or resp
+   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
    * @param why what is wrong with the request
    */
   public void refused(Caller caller, String door, String why) {
@@ -265,7 +265,7 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Whether the log notes an act.
+   * Whether the log notes an act of a client.
    *
    * @param act the act
    * @return true for resets and refunds
@@ -277,8 +277,8 @@ public final class AuditLog implements AutoCloseable {
   /**
    * Notes what a caller did to buckets, a line for each.
    *
-   * @param caller who
-   * @param door how it came: http, grpc or resp
+   * @param caller the caller
+   * @param door the door of the request: {@code http}, {@code grpc} or {@code resp}
    * @param what the act
    * @param transactions the buckets
    * @param result such as {@code done}
@@ -295,7 +295,7 @@ public final class AuditLog implements AutoCloseable {
    *
    * @param what the act
    * @param result such as {@code done}
-   * @param detail what else there is to say, may be empty
+   * @param detail further detail, may be empty
    */
   public void noteServer(String what, String result, String detail) {
     Writer to = writer;
@@ -329,7 +329,7 @@ public final class AuditLog implements AutoCloseable {
       }
       json.writeEndObject();
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
     bytes.write('\n');
     return bytes.toByteArray();
@@ -344,7 +344,7 @@ public final class AuditLog implements AutoCloseable {
     return text.length() > DETAIL_SHOWN ? text.substring(0, DETAIL_SHOWN) + "…" : text;
   }
 
-  /** Writes the waiting lines, and ends. Blocks up to five seconds. */
+  /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */
   @Override
   public void close() {
     if (writer != null) {

@@ -35,9 +35,7 @@ public final class Caller {
     CERTIFICATE,
     /** The server has no access control. */
     ANYBODY,
-    /**
-     * The server has access control, and the caller has sent no token or certificate that it knows.
-     */
+    /** The server has access control, and the caller has sent no known token or certificate. */
     UNKNOWN
   }
 
@@ -48,7 +46,7 @@ public final class Caller {
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
-  /** What the caller may do, and on which limits. */
+  /** The roles of the caller, and the limits that it may use. */
   private record Rights(Set<Role> roles, Scopes scopes) {
 
     static final Rights ALL = new Rights(Set.copyOf(EnumSet.allOf(Role.class)), Scopes.ALL);
@@ -69,7 +67,7 @@ public final class Caller {
   /**
    * Returns the caller of a server without access control, who may do everything.
    *
-   * @param address where the connection comes from
+   * @param address the client's IP address
    * @return the caller
    */
   public static Caller anybody(String address) {
@@ -79,12 +77,11 @@ public final class Caller {
   /**
    * Returns a caller of a server without a file of tokens.
    *
-   * @param address where the connection comes from
-   * @param certificateNames returns the names in its verified certificate, none without one; called
-   *     only if the name matters, by any thread
+   * @param address the client's IP address
+   * @param certificateNames returns the names in the caller's verified certificate, empty without
+   *     one; called by any thread, only if the name is needed
    * @param watch receives each further request
-   * @param mayAdmin whether it may do everything, or everything that does not need the role {@code
-   *     admin}
+   * @param mayAdmin whether the caller may also do what needs the role {@code admin}
    * @return the caller
    */
   static Caller anybody(
@@ -108,8 +105,7 @@ public final class Caller {
   /**
    * Returns the name of the token or of the certificate.
    *
-   * @return the name; "anybody" where the server has no file of tokens and TLS asks for no
-   *     certificate
+   * @return the name; "anybody" if the server has no file of tokens and TLS asks for no certificate
    */
   public String name() {
     List<String> names = credential.certificateNames().get();
@@ -145,7 +141,7 @@ public final class Caller {
   }
 
   /**
-   * Returns where the connection comes from.
+   * Returns the client's address.
    *
    * @return an IP address
    */
@@ -197,8 +193,8 @@ public final class Caller {
   }
 
   /**
-   * Looks up limits for the caller. Limits that it may not use do not exist for it, so they are not
-   * suggested for a misspelled name either.
+   * Looks up limits for the caller. A limit that the caller may not use is never suggested for a
+   * misspelled name.
    *
    * @param names the names of the limits
    * @param lookUp looks up the limits, and throws for unknown ones
@@ -221,7 +217,7 @@ public final class Caller {
     }
   }
 
-  /** Notes and counts a refusal by another class. */
+  /** Counts a refusal that another class decided, and notes it in the audit log. */
   void tellRefused(String why) {
     watch.refused(this, why);
   }
@@ -282,7 +278,7 @@ public final class Caller {
    * Requires that the caller may use a limit.
    *
    * @param limit the limit's name
-   * @throws RefusedException if it may not
+   * @throws RefusedException if the caller may not use the limit
    */
   public void requireLimit(String limit) {
     if (!mayUse(limit)) {

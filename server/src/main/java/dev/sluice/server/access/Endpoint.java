@@ -46,7 +46,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
    *
    * @param path a path; one that ends with {@code /*} includes all paths below it
    * @param need the permission that a caller needs
-   * @param service answers
+   * @param service the service that answers
    */
   public Endpoint(String path, Permission need, HttpService service) {
     super(service);
@@ -67,8 +67,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Names the act of a POST, for the audit log's line if the caller lacks the permission. The line
-   * of an act that is done is written by the service.
+   * Names the act of a POST, for the audit log's line if the caller lacks the permission. The
+   * service itself writes the line of an act that was done.
    *
    * @param what the act, such as {@code reload}
    * @return this
@@ -93,7 +93,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   /**
    * Adds the endpoint to a server.
    *
-   * @param server takes it
+   * @param server the builder of the server
    */
   public void addTo(ServerBuilder server) {
     addTo(server, false);
@@ -103,7 +103,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
    * Adds the endpoint to a server without a bound on bodies, for a service that bounds its bodies
    * itself or reads none.
    *
-   * @param server takes it
+   * @param server the builder of the server
    */
   public void addWithoutBound(ServerBuilder server) {
     addTo(server, true);
@@ -143,12 +143,12 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /**
-   * Returns what a request needs.
+   * Returns the permission that a request needs.
    *
-   * @param service answers it
+   * @param service the service of the request
    * @param path the path of its route
    * @param reads whether its method is GET, HEAD or OPTIONS
-   * @return the permission; that of the role {@code admin} for a service that says none
+   * @return the permission; the role {@code admin} for a service that declares none
    */
   static Permission need(HttpService service, String path, boolean reads) {
     Endpoint endpoint = service.as(Endpoint.class);

@@ -20,8 +20,8 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The client at the other end of a connection that stays. It is looked up again for each request: a
- * token that is taken out of the file stops to work there too. Not thread-safe.
+ * The client of a long-lived connection. Each request looks the client up again, so a token that is
+ * removed from the file stops working on open connections too. Not thread-safe.
  */
 public final class Identity {
 
@@ -35,9 +35,9 @@ public final class Identity {
   /**
    * Makes the identity of a connection that has shown no token.
    *
-   * @param access decides
-   * @param peer where the connection comes from
-   * @param tls the session of TLS, null without TLS
+   * @param access the access control that decides
+   * @param peer the client's address
+   * @param tls returns the TLS session, null without TLS
    */
   public Identity(Access access, SocketAddress peer, Supplier<@Nullable SSLSession> tls) {
     this.access = access;
@@ -58,7 +58,7 @@ public final class Identity {
   /**
    * Returns the address of a peer.
    *
-   * @param peer where a connection comes from
+   * @param peer the address of a connection's client
    * @return an IP address
    */
   public static String address(SocketAddress peer) {
@@ -75,7 +75,7 @@ public final class Identity {
   }
 
   /**
-   * Returns where to note what the caller does.
+   * Returns the log that notes what callers do.
    *
    * @return the audit log
    */
@@ -84,12 +84,13 @@ public final class Identity {
   }
 
   /**
-   * Shows a token. If it is not known, the connection keeps what it had shown before.
+   * Checks a token, and keeps it for the next requests. If the token is unknown, the connection
+   * keeps its previous token.
    *
    * @param user the token's name or "default", null if the client has sent none
    * @param token the token
-   * @return false if it is not known, or has another name
-   * @throws RefusedException if the peer has shown too many that are not known
+   * @return false if the token is unknown, or its name is not {@code user}
+   * @throws RefusedException if the client's address has sent too many unknown tokens
    */
   public boolean authenticate(@Nullable String user, String token) {
     byte[] hash = Tokens.hash(token);
@@ -112,16 +113,16 @@ public final class Identity {
   /**
    * Whether the client is known: by a token, or by its certificate.
    *
-   * @return true also where the server has no access control
+   * @return true also if the server has no access control
    */
   public boolean isKnown() {
     return access.isKnown(tokenHash, tokenHash == null ? certificateNames() : List.of());
   }
 
   /**
-   * Counts a request of a client that is not known, for its address.
+   * Counts a request of an unknown client against the limit of its address.
    *
-   * @throws RefusedException if the address sends too many
+   * @throws RefusedException if the address sends too many requests
    */
   public void admitStranger() {
     access.admitStranger(peer);
@@ -133,12 +134,13 @@ public final class Identity {
   }
 
   /**
-   * Returns who sends the next request, which counts as one of its requests.
+   * Returns the sender of the next request, and counts this request.
    *
-   * @param need what the request needs
-   * @param acts what it asks for, if the audit log has a line for that
+   * @param need the permission that the request needs
+   * @param acts the acts that the request asks for, if the audit log notes them
    * @return the caller
-   * @throws RefusedException if it is unknown, or sends too many requests
+   * @throws RefusedException if the token or certificate is unknown, or the caller sends too many
+   *     requests
    */
   public Caller caller(Permission need, List<Noted> acts) {
     return need == Permission.NOTHING
@@ -147,11 +149,11 @@ public final class Identity {
   }
 
   /**
-   * Refuses a caller that lacks what a request needs.
+   * Refuses a caller that lacks the permission for a request.
    *
-   * @param caller from {@link #caller}
-   * @param need what the request needs
-   * @throws RefusedException if it lacks the role
+   * @param caller the result of {@link #caller}
+   * @param need the permission that the request needs
+   * @throws RefusedException if the caller lacks the role
    */
   public void require(Caller caller, Permission need) {
     if (need != Permission.NOTHING) {
@@ -177,8 +179,10 @@ public final class Identity {
     private CertificateNames() {}
 
     /**
-     * URIs first, then DNS names; the common name only where there is neither, and only one: an
-     * authority that checks the others may let the applicant choose it. None without a certificate.
+     * Returns the URIs, then the DNS names in a client's certificate; empty without one. A
+     * certificate with neither has its common name, if there is exactly one. Other certificates do
+     * not: an authority that checks URIs and DNS names may let the applicant choose the common
+     * name.
      */
     static List<String> of(@Nullable SSLSession session) {
       if (session == null) {
@@ -229,9 +233,9 @@ public final class Identity {
           }
         }
       } catch (InvalidNameException e) {
-        // As above.
+        // A name that cannot be read grants nothing.
       }
-      boolean isUri = names.size() == 1 && names.get(0).contains("://"); // what only a URI may say
+      boolean isUri = names.size() == 1 && names.get(0).contains("://"); // must not pass for a URI
       return names.size() == 1 && !isUri ? List.copyOf(names) : List.of();
     }
   }

@@ -17,8 +17,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * Sends what a client has written to the limiter, and notes what takes limits back. Immutable and
- * thread-safe; never blocks.
+ * Sends the acts that a client requests to the limiter, and notes resets and refunds in the audit
+ * log. Immutable and thread-safe; never blocks.
  */
 public final class LimiterCalls {
 
@@ -33,8 +33,8 @@ public final class LimiterCalls {
   /**
    * Makes the acts of a door.
    *
-   * @param limiter decides
-   * @param audit takes resets and refunds
+   * @param limiter the limiter that decides
+   * @param audit notes resets and refunds
    * @param door the door's name in the audit log
    */
   public LimiterCalls(Limiter limiter, AuditLog audit, String door) {
@@ -45,12 +45,13 @@ public final class LimiterCalls {
   }
 
   /**
-   * Looks the transactions up under the limits that hold now.
+   * Looks up the transactions in the limits in force.
    *
-   * @param wire what the client has written
-   * @param caller who asks
+   * @param wire the client's request
+   * @param caller the caller
    * @return the transactions, in order
-   * @throws dev.sluice.server.base.RefusedException if the caller may not spend from one of them
+   * @throws dev.sluice.server.base.RefusedException if the caller may not spend from one of the
+   *     limits
    */
   public List<Transaction> transactions(WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
@@ -63,12 +64,13 @@ public final class LimiterCalls {
   /**
    * Does one act.
    *
-   * @param act what to do
-   * @param wire what the client has written
-   * @param caller who asks
-   * @return the decision; for a reset only where a penalty makes a bucket count as empty
+   * @param act the act
+   * @param wire the client's request
+   * @param caller the caller
+   * @return a stage with the decision; a reset has a decision only if a penalty makes a bucket
+   *     count as empty
    * @throws WireException for a request with mistakes
-   * @throws dev.sluice.server.base.RefusedException if the caller may not do it
+   * @throws dev.sluice.server.base.RefusedException if the caller may not do the act
    */
   public CompletionStage<Optional<Decision>> send(Act act, WireRequest wire, Caller caller) {
     List<Transaction> transactions = lookedUp(act, wire, caller);
@@ -88,7 +90,10 @@ public final class LimiterCalls {
     return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
   }
 
-  /** A reset lifts no penalty; the store's clock says whether one is in force. */
+  /**
+   * Returns the decision with the longest penalty on the buckets of a reset, since a reset lifts no
+   * penalty. The store's clock decides whether a penalty is in force.
+   */
   private CompletionStage<Optional<Decision>> penalized(List<Transaction> reset) {
     Limits limits = limiter.limits().get();
     List<Transaction> asked =
@@ -124,13 +129,16 @@ public final class LimiterCalls {
                           : wire.toTransactions(limits, limiter));
       caller.require(act, transactions);
       return transactions;
-    } catch (IllegalArgumentException e) { // what access control refuses, it notes itself
+    } catch (IllegalArgumentException e) { // access control notes its own refusals
       audit.refused(caller, door, String.valueOf(e.getMessage()));
       throw e;
     }
   }
 
-  /** A line for each bucket, as the client wrote it; the first ten of a batch, and at least one. */
+  /**
+   * Returns an act for each bucket, as the client wrote it: at least one, and at most ten of a
+   * batch.
+   */
   private static List<Noted> noted(Act act, WireRequest wire) {
     List<Noted> noted =
         wire.written().stream()
@@ -141,10 +149,10 @@ public final class LimiterCalls {
   }
 
   /**
-   * Notes an act that was refused before its buckets were known, if it is one that is noted.
+   * Notes an act that was refused before its buckets were known, if the audit log notes such acts.
    *
    * @param act the act
-   * @param caller who asks
+   * @param caller the caller
    * @param why what is wrong with the request
    */
   public void refused(Act act, Caller caller, String why) {

@@ -33,8 +33,8 @@ public enum Permission {
   }
 
   /**
-   * Returns what an act needs wherever it is asked for: a stream of acts, or a batch of a command,
-   * may hold one that needs more than the rest.
+   * Returns the permission that an act needs at every door. Must be checked for each act, since one
+   * act of a stream or a batch may need more than the others.
    *
    * @param act the act
    * @return the permission
@@ -44,16 +44,17 @@ public enum Permission {
   }
 
   /**
-   * Returns the words for what a caller needs.
+   * Returns the words for the permission.
    *
-   * @return such as {@code decide} or {@code any role}
+   * @return words such as {@code decide} or {@code any role}
    */
   public String word() {
     return word;
   }
 
   /**
-   * A permission of a caller. No role contains another one: a caller has those that its line names.
+   * A permission of a caller. No role includes another role: a caller has exactly the roles that
+   * its line names.
    */
   enum Role {
     /** Asks for decisions: check, spend, reserve and cancel, on every door. */

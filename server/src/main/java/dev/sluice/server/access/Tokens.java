@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * A token has 256 random bits, so its hash needs neither salt nor many rounds: nobody can list the
  * candidates. A token is found by the first bytes of its hash, and compared as a whole in constant
- * time. How long the search takes tells of hashes only, and a hash of a guess tells nothing of the
- * token.
+ * time. The duration of the search reveals only hashes, and the hash of a guess reveals nothing
+ * about the token.
  */
 
 /** The tokens and certificates that the server knows. Immutable and thread-safe. */
@@ -38,7 +38,7 @@ public final class Tokens {
   private final Map<Long, Entry> byStart;
   private final Map<String, Grant> certificates;
 
-  /** A hash with what it grants. Compared by its parts. */
+  /** The hash of a token, with what the token grants. */
   record Entry(String sha256, Grant grant) {}
 
   Tokens(List<Entry> tokens, List<Grant> certificates) {
@@ -53,8 +53,8 @@ public final class Tokens {
   /**
    * Returns a reader of files of tokens that are checked together with the limits.
    *
-   * @param asksForCertificates whether clients are asked for one; if not, the names of certificates
-   *     get a warning, as nobody could show one
+   * @param asksForCertificates whether the server asks clients for a certificate; if not,
+   *     certificates in the file get a warning
    * @return the reader
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates) {
@@ -64,8 +64,9 @@ public final class Tokens {
   /**
    * Returns a reader of files of tokens that are loaded apart from the limits.
    *
-   * @param asksForCertificates whether clients are asked for one
-   * @param limits the limits in force: a token that is for none of them gets a warning
+   * @param asksForCertificates whether the server asks clients for a certificate
+   * @param limits the limits in force: an entry whose scope matches none of these limits gets a
+   *     warning
    * @return the reader
    */
   public static CompanionFile<Tokens> reader(boolean asksForCertificates, CurrentLimits limits) {
@@ -73,7 +74,7 @@ public final class Tokens {
   }
 
   /**
-   * Whether a token may have a name.
+   * Whether a text is a valid name of a token.
    *
    * @param text the name
    * @return true for 1 to 100 letters, digits, dots, underscores and dashes
@@ -83,19 +84,19 @@ public final class Tokens {
   }
 
   /**
-   * Whether a text may stand among the limits of a token.
+   * Whether a text is a valid entry among the limits of a token.
    *
    * @param text the name of a limit, or a pattern such as {@code Orders*}
-   * @return false if no limit could be meant
+   * @return false if the text can match no limit
    */
   public static boolean isScope(String text) {
     return TokensFile.isScope(text);
   }
 
   /**
-   * Returns the permissions that a token may have.
+   * Returns the roles that a token may have.
    *
-   * @return their words in the file
+   * @return the words for the roles in the file
    */
   public static List<String> roles() {
     return Role.words();
@@ -113,7 +114,7 @@ public final class Tokens {
   }
 
   /**
-   * Returns what the file keeps of a token.
+   * Returns the hash of a token, which the file of tokens has in place of the token.
    *
    * @param token the token
    * @return its SHA-256 in hexadecimal
@@ -134,7 +135,7 @@ public final class Tokens {
     return ByteBuffer.wrap(hash).getLong();
   }
 
-  /** Returns those whose hash, or whose certificate's name, is still known. */
+  /** Returns only the tokens whose hash, and the certificates whose name, passes a test. */
   Tokens where(Predicate<String> isHash, Predicate<String> isName) {
     return new Tokens(
         byStart.values().stream().filter(one -> isHash.test(one.sha256())).toList(),
@@ -149,7 +150,7 @@ public final class Tokens {
         : null;
   }
 
-  /** Returns the grants of the first of these names that is known, null where none is. */
+  /** Returns the grants of the first of these names that is known, null if none is known. */
   @Nullable Grant ofCertificate(List<String> names) {
     for (String name : names) {
       Grant grant = certificates.get(name);
@@ -176,9 +177,9 @@ public final class Tokens {
    * A line of the file of tokens: what the holder of a token or a certificate may do. Immutable.
    *
    * @param name the token's name, or the name in the certificate
-   * @param roles what it may do
-   * @param scopes on which limits
-   * @param requests how many requests it may send, null for any number
+   * @param roles the roles of the holder
+   * @param scopes the limits that the holder may use
+   * @param requests how many requests the holder may send, null for any number
    */
   record Grant(String name, Set<Role> roles, Scopes scopes, @Nullable Quota requests) {}
 
@@ -186,8 +187,8 @@ public final class Tokens {
    * The limits that a caller may use: names, and patterns in which "*" stands for any characters.
    * Immutable and thread-safe.
    *
-   * @param patterns as they stand in the file; none for every limit
-   * @param compiled the same
+   * @param patterns the texts in the file; empty for every limit
+   * @param compiled the same patterns, compiled
    */
   record Scopes(List<String> patterns, List<Pattern> compiled) {
 

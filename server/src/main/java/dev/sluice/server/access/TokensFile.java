@@ -37,7 +37,9 @@ final class TokensFile implements CompanionFile<Tokens> {
       List.of("name", "roles", "limits", "requests");
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
 
-  /** Hashes of an empty token, and of an empty line: those of a variable that was not set. */
+  /**
+   * The hashes of an empty token and of an empty line, as made from a variable that was not set.
+   */
   private static final Set<String> HASHES_OF_NOTHING =
       Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
 
@@ -52,8 +54,9 @@ final class TokensFile implements CompanionFile<Tokens> {
   /**
    * Makes a reader.
    *
-   * @param asksForCertificates whether clients are asked for one
-   * @param meant returns the limits that the tokens are for, given those that are read with them
+   * @param asksForCertificates whether the server asks clients for a certificate
+   * @param meant returns the limits that the tokens apply to, given the limits that were read with
+   *     the tokens
    */
   TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant) {
     this.asksForCertificates = asksForCertificates;
@@ -104,7 +107,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     if (certificateList != null && !certificates.isEmpty() && !asksForCertificates) {
       problems.warning(
           certificateList,
-          "found names of certificates, but no client is asked for one: give --tls-client-ca FILE");
+          "found certificates, but the server asks no client for one: give --tls-client-ca FILE");
     }
     if (!problems.mistaken() && tokens.isEmpty() && certificates.isEmpty()) {
       problems.mistake(root, "a token or a certificate is missing: make one with sluice token new");
@@ -113,9 +116,9 @@ final class TokensFile implements CompanionFile<Tokens> {
   }
 
   /**
-   * A token whose hash is gone from a file with mistakes is refused, and so is a certificate whose
-   * name is gone. Where nothing is left, or a list itself is in doubt, those before stay: a slip
-   * must not shut everybody out.
+   * Returns the tokens that are good while the file has mistakes. A token whose hash is gone from
+   * the file is refused, and so is a certificate whose name is gone. If no entry is left, or a list
+   * cannot be read, the previous entries stay: a slip must not lock everybody out.
    */
   @Override
   public Limits reduced(Node root, Limits before) {
@@ -134,7 +137,10 @@ final class TokensFile implements CompanionFile<Tokens> {
                 name -> names == null || names.contains(name.toLowerCase(Locale.ROOT))));
   }
 
-  /** The values of a field in the items of a list, in small letters; null for a list in doubt. */
+  /**
+   * Returns the values of a field in the items of a list, in lower case; null if the list cannot be
+   * read, or its name may be misspelled.
+   */
   private static @Nullable Set<String> standing(Node.Mapping root, String list, String field) {
     Set<String> values = new HashSet<>();
     boolean isThere = false;
@@ -162,7 +168,9 @@ final class TokensFile implements CompanionFile<Tokens> {
     }
   }
 
-  /** All that there are; none where nothing is limited, as when this file alone is looked at. */
+  /**
+   * Returns all limit names; empty if no limit is configured, as when this file is checked alone.
+   */
   private static List<String> names(Limits limits) {
     return limits.configured().isEmpty()
         ? List.of()
@@ -290,7 +298,7 @@ final class TokensFile implements CompanionFile<Tokens> {
           warnOfNoLimit(scope, item, limits, problems);
         }
       }
-      if (list.items().isEmpty()) { // none in a list must not come to mean all
+      if (list.items().isEmpty()) { // an empty list must not mean all limits
         problems.mistake(
             list,
             "found an empty list, expected at least one limit: leave limits out to allow all of them");
@@ -299,12 +307,15 @@ final class TokensFile implements CompanionFile<Tokens> {
     return scopes;
   }
 
-  /** A mistake could hold up a limit that is to come; silence would hide a slip. */
+  /**
+   * Warns of a scope that matches no limit. It is not a mistake, since the limit may be added
+   * later.
+   */
   private static void warnOfNoLimit(String scope, Node at, List<String> limits, Problems problems) {
     if (!limits.isEmpty() && limits.stream().noneMatch(Scopes.of(List.of(scope))::contain)) {
       problems.warning(
           at,
-          "found %s, which is for none of the limits%s"
+          "found %s, which matches no limit%s"
               .formatted(SafeText.quote(scope), Suggestion.didYouMean(scope, limits)));
     }
   }

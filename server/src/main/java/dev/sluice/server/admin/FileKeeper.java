@@ -52,23 +52,23 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Two files, each in a format of its own. FILE is a file of overrides like any other, so that
- * people can read it, lint it, and give it to another server. FILE.penalties holds the penalties.
+ * There are two files. FILE has the format of every file of overrides, so that people can read it,
+ * lint it, and give it to another server. FILE.penalties holds the penalties.
  *
  * A file is never written in place. The new content goes to a temporary file beside it, is forced
  * to the disk, and takes the name of the old one. So a crash leaves either the old or the new
- * content. Before the rename, the new file is read in the way it will be read later. A file with
- * too many bytes or entries to be read back would make every further change and start fail.
+ * content. Before the rename, the new file is read as at a start. Otherwise a file with too many
+ * bytes or entries to be read would make every later change and start fail.
  *
- * Where FILE is a link, all of this is done where the link leads to: servers that reach one file by
- * several links share its lock, and the link stays.
+ * If FILE is a symbolic link, the server uses the link's target and the files beside it. So servers
+ * that reach one file by several links share its lock, and the link stays.
  *
  * Servers may share the files. Each holds the lock of FILE.lock from the read to the write of a
- * change. That file is never replaced: a lock on a file that was replaced would lock nobody out.
- * The system releases the lock of a process that ends.
+ * change. FILE.lock is never replaced: a lock on a replaced file would exclude nobody. The system
+ * releases the lock of a process that ends.
  */
 
-/** Saves overrides and penalties in files that only servers write, perhaps several of them. */
+/** Saves overrides and penalties in files that only servers write, perhaps several servers. */
 final class FileKeeper extends ListKeeper {
 
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
@@ -102,8 +102,8 @@ final class FileKeeper extends ListKeeper {
   }
 
   /**
-   * Requires that no penalties are beside a link, where earlier versions had them: an update must
-   * not end bans.
+   * Requires that no penalties file is beside a link, where earlier versions kept it. Otherwise an
+   * update of the server would silently end bans.
    */
   private void requireNoPenaltiesBeside(Path link) {
     Path old = link.resolveSibling(link.getFileName() + ".penalties");
@@ -119,7 +119,10 @@ final class FileKeeper extends ListKeeper {
     return Files.exists(overrides) && Files.exists(penalties);
   }
 
-  /** Looks again: another server may have made them, and written to them since. */
+  /**
+   * Creates the files that are still missing: another server may have created and changed some
+   * meanwhile.
+   */
   private boolean make() {
     try {
       if (!Files.exists(overrides)) {
@@ -217,7 +220,10 @@ final class FileKeeper extends ListKeeper {
     }
   }
 
-  /** For its owner alone, as the files beside it: nobody else can hold up a change. */
+  /**
+   * Opens the lock file so that only its owner can access it: no other user can block a change by
+   * locking it.
+   */
   private static FileChannel opened(Path lock) throws IOException {
     Set<StandardOpenOption> options = Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     return lock.getFileSystem().supportedFileAttributeViews().contains("posix")
@@ -228,7 +234,10 @@ final class FileKeeper extends ListKeeper {
         : FileChannel.open(lock, options);
   }
 
-  /** Another process has it for a few milliseconds at most, unless it hangs. */
+  /**
+   * Waits for the file lock. Another process holds it for a few milliseconds at most, unless that
+   * process hangs.
+   */
   private static FileLock held(FileChannel channel, long deadline) throws IOException {
     while (true) {
       FileLock held = tried(channel);
@@ -246,7 +255,7 @@ final class FileKeeper extends ListKeeper {
     try {
       return channel.tryLock();
     } catch (OverlappingFileLockException e) {
-      return null; // this process has it, under another name of the file
+      return null; // this process holds it, through another name of the file
     }
   }
 
@@ -325,40 +334,40 @@ final class FileKeeper extends ListKeeper {
       Files.deleteIfExists(fresh);
     }
     try (FileChannel entry = FileChannel.open(folder, StandardOpenOption.READ)) {
-      entry.force(true); // the new name too
+      entry.force(true); // saves the new name too
     } catch (IOException e) {
-      // Some systems open no folder; the content is on the disk all the same.
+      // Some systems cannot open a folder; the file's content is on the disk in any case.
     }
   }
 
   /*
-   * What is kept in files is read twice: for the names that stand there, and then with all of these
-   * as names whose ids may be anything. So an entry may stand there whose limit is gone, or whose id
-   * no longer has the right form. It keeps such a name, and is written back as it stands. The limits
-   * in force leave it out, for no limit has that form of ids.
+   * The files are read twice: first for the limit names in them, then with each of these names
+   * accepting every id. So a file may hold an entry whose limit is gone, or whose id no longer has
+   * the right form. Such an entry is written back unchanged. The limits in force leave it out,
+   * since no limit in force accepts every id.
    */
 
-  /** The names in files of kept entries, of limits that there are or were. Stateless. */
+  /** The limit names in the files, also of limits that are gone. Stateless. */
   private static final class KeptNames {
 
     private KeptNames() {}
 
-    /** Names with these texts, and ids as they stand. */
+    /** Returns a catalogue of these names, which accept every id unchanged. */
     static Catalogue asTheyStand(Collection<String> texts) {
       List<LimitName> names = new ArrayList<>();
       for (String text : new TreeSet<>(texts)) {
         try {
           names.add(LimitName.builder(text).id(AnyId.AS_IT_STANDS).build());
         } catch (IllegalArgumentException e) {
-          // No limit ever had that name: it stays unknown, which is a mistake of the file.
+          // No limit can have this name: it stays unknown, which is a mistake in the file.
         }
       }
       return Catalogue.of(names.toArray(LimitName[]::new));
     }
 
     /**
-     * The settings with the names that there are, as far as their ids fit. Of two spellings of one
-     * id, the canonical one counts; the other one stays as it stands.
+     * Returns the settings; those whose ids fit a current limit get its name. If two entries spell
+     * one id differently, the canonical spelling counts, and the other entry stays unchanged.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {
       List<T> canonicalFirst = new ArrayList<>(read);
@@ -392,11 +401,11 @@ final class FileKeeper extends ListKeeper {
       }
     }
 
-    /** Takes every id as it is. */
+    /** Accepts every id unchanged. */
     private enum AnyId implements IdFormat {
       AS_IT_STANDS;
 
-      // Its name() is the one of the constant.
+      // The constant's name() implements the interface's method.
 
       @Override
       public String canonical(String text, Strictness strictness) {
@@ -404,7 +413,7 @@ final class FileKeeper extends ListKeeper {
       }
     }
 
-    /** Collects the names that stand in a file of overrides or of penalties. */
+    /** Collects the limit names in a file of overrides or of penalties. */
     record Reader(Set<String> texts) implements CompanionFile<Reader> {
 
       @Override
@@ -430,7 +439,7 @@ final class FileKeeper extends ListKeeper {
             penalties.items().forEach(this::penalty);
           }
         }
-        return null; // the texts are what was asked for
+        return null; // the result is in texts
       }
 
       private void penalty(Node item) {

@@ -18,36 +18,36 @@ import java.util.function.BooleanSupplier;
  */
 interface Keeper {
 
-  /** The word for the place in answers: memory, file or table. */
+  /** Returns the word for the place in answers: memory, file or table. */
   String place();
 
   /**
    * Whether the place may have changed since the last {@link #load}; cheap.
    *
-   * @return true if it has to be read again
+   * @return true if the place must be read again
    */
   boolean hasChanged();
 
   /**
    * Reads all saved settings.
    *
-   * @param names the names that there are
-   * @throws KeepException if it cannot be read
+   * @param names the names of the current limits
+   * @throws KeepException if the place cannot be read
    */
   Kept load(Catalogue names);
 
   /**
-   * Saves a setting, which replaces the id's existing one of its kind.
+   * Saves a setting, which replaces the id's existing setting of the same kind.
    *
-   * @throws KeepException if it cannot be written; then what was kept stays
+   * @throws KeepException if the place cannot be written; then the saved settings stay as they were
    */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
   /**
    * Removes a setting.
    *
-   * @return false if there is none
-   * @throws KeepException if it cannot be written; then what was kept stays
+   * @return false if there is no such setting
+   * @throws KeepException if the place cannot be written; then the saved settings stay as they were
    */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
@@ -73,7 +73,7 @@ interface Keeper {
 
     @Override
     boolean alone(BooleanSupplier change) {
-      return change.getAsBoolean(); // no other process has it
+      return change.getAsBoolean(); // no other process can change it
     }
 
     @Override
@@ -85,14 +85,16 @@ interface Keeper {
   /** A place that is read and written as a whole. */
   abstract class ListKeeper implements Keeper {
 
-    /** Servers' clocks differ: a penalty that has just ended here may still hold elsewhere. */
+    /**
+     * How long an ended penalty is kept: servers' clocks differ, so it may still hold elsewhere.
+     */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
     /**
-     * Runs a change from its read to its write, while nobody else changes the place.
+     * Runs a change, from its read to its write, while no other thread or server changes the place.
      *
      * @return what the change returns
-     * @throws KeepException if somebody else changes it for too long; then the change is not run
+     * @throws KeepException if another change takes too long; then this change is not run
      */
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);

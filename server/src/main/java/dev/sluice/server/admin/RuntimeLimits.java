@@ -53,13 +53,13 @@ import org.slf4j.LoggerFactory;
  * A change is saved before it comes into force, so a confirmed change survives a crash. Other
  * servers poll the same place.
  *
- * Kept entries outlive the names that they were kept for. Entries whose limit is gone, or whose id
- * no longer has the right form, are left out until they fit again, and are logged.
+ * A saved entry can outlive its limit. An entry whose limit is gone, or whose id no longer has the
+ * right form, is logged and has no effect until it fits again.
  */
 
 /**
- * Overrides and penalties that are set while the server runs. Thread-safe; the methods that change
- * something block on the place that keeps it, and on the store of buckets.
+ * Overrides and penalties that are set while the server runs. Thread-safe; each change blocks until
+ * it is saved, and a change of a penalty also calls the bucket store.
  */
 public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
@@ -77,7 +77,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private final ScheduledExecutorService looks;
   private final Duration every;
   private final Object place = new Object(); // held around all calls of the keeper
-  private final @Nullable CurrentLimits deployed; // where the base has overrides of a table
+  private final @Nullable CurrentLimits deployed; // null without a table
   private @Nullable Catalogue loadedFor; // guarded by place
   private Kept kept = Kept.NOTHING; // guarded by this
   private volatile Set<LimitOverride> keptOverrides = Set.of();
@@ -86,8 +86,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private volatile List<String> mistakes = List.of();
   private final AtomicLong failedReads = new AtomicLong();
   private volatile boolean ready;
-  private int failuresInARow; // of the looking thread
-  private long dueNanos = System.nanoTime(); // of the looking thread
+  private int failuresInARow; // used only by the polling thread
+  private long dueNanos = System.nanoTime(); // used only by the polling thread
 
   private RuntimeLimits(
       CurrentLimits base,
@@ -118,7 +118,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return looking(every);
   }
 
-  /** A task with a fixed delay needs no memory to go on; where no look is due, it does nothing. */
+  /**
+   * Starts polling. A fixed-delay task allocates nothing to run again, so polling survives an
+   * exhausted heap. A run before the next poll is due does nothing.
+   */
   private RuntimeLimits looking(Duration first) {
     long tickNanos = Math.min(every.toNanos(), FIRST_RETRY.toNanos());
     var unused =
@@ -142,27 +145,29 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
             : Math.min(
                 every.toNanos(),
                 FIRST_RETRY.toNanos() << Math.min(failuresInARow - 1, MOST_DOUBLINGS));
-    dueNanos = System.nanoTime() + waitNanos - tickNanos / 2; // the tick that is nearest
+    dueNanos = System.nanoTime() + waitNanos - tickNanos / 2; // rounds to the nearest tick
   }
 
   /**
-   * Keeps what is set in memory: it ends with the process.
+   * Returns limits whose overrides and penalties are in memory only, so they are lost when the
+   * process ends.
    *
-   * @param base the limits that were deployed
-   * @param store the buckets
-   * @return the limits
+   * @param base the deployed limits
+   * @param store the bucket store
+   * @return the base limits with the overrides and penalties
    */
   public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
     return new RuntimeLimits(base, null, new MemoryKeeper(), store, LOOK_EVERY).loaded();
   }
 
   /**
-   * Keeps what is set in a file, and its penalties in FILE.penalties.
+   * Returns limits whose overrides are saved in a file, and whose penalties are saved in
+   * FILE.penalties.
    *
-   * @param file made if it is not there, with FILE.lock beside it; only servers may write it
-   * @param base the limits that were deployed
-   * @param store the buckets
-   * @return the limits
+   * @param file the file, created if missing, with FILE.lock beside it; only servers may write it
+   * @param base the deployed limits
+   * @param store the bucket store
+   * @return the base limits with the overrides and penalties
    * @throws KeepException if the files cannot be read or written
    */
   public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
@@ -170,16 +175,16 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Keeps what is set in the tables of a database. Does not wait for the database: penalties hold
-   * from the first read on. See {@link #ready}.
+   * Returns limits whose overrides and penalties are saved in database tables. Does not wait for
+   * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
-   * @param database where the tables are
-   * @param every how often the penalties are read; after a failure sooner, at first after 1 s
+   * @param database the database with the tables
+   * @param every how often the penalties are read; after a failure, retries start after 1 s
    * @param refresh reads the table of overrides into the base at once; blocks
-   * @param base the limits with that table's overrides
-   * @param deployed the limits without them
-   * @param store the buckets
-   * @return the limits
+   * @param base the deployed limits with the table's overrides
+   * @param deployed the deployed limits without the table's overrides
+   * @param store the bucket store
+   * @return the base limits with the overrides and penalties
    */
   public static RuntimeLimits inTable(
       DataSource database,
@@ -193,37 +198,37 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns the limits that decide.
+   * Returns the limits in force.
    *
-   * @return the reference that every change replaces
+   * @return the holder of the limits; every change replaces the limits that it holds
    */
   public CurrentLimits limits() {
     return inForce;
   }
 
   /**
-   * Returns the word for the place that keeps what is set.
+   * Returns where overrides and penalties are saved.
    *
-   * @return memory, file or table
+   * @return {@code memory}, {@code file} or {@code table}
    */
   public String place() {
     return keeper.place();
   }
 
   /**
-   * Whether the place has been read once. Before that, kept penalties do not hold: a server should
-   * not take traffic yet.
+   * Whether the saved changes have been read once. Before that, saved penalties are not in force,
+   * so the server should not receive traffic.
    *
-   * @return true from the first successful read on, however later ones go
+   * @return true from the first successful read on, even if later reads fail
    */
   public boolean ready() {
     return ready;
   }
 
   /**
-   * Returns how many periodic reads of the place have failed.
+   * Returns how many periodic reads of the saved changes have failed.
    *
-   * @return a number that only grows
+   * @return the number of failures since the start
    */
   public long failedReads() {
     return failedReads.get();
@@ -244,7 +249,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private boolean look() {
     try {
       synchronized (place) {
-        // Names that come or change may make entries fit that were left out.
+        // A new or changed limit name may make an entry fit that was left out.
         if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
           reload();
         }
@@ -260,22 +265,24 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Reads the place at once. Blocks on it.
+   * Reads the saved changes now. Blocks until they are read.
    *
-   * @return whether what it keeps is in force; {@link #mistakes} says why it is not
+   * @return whether the saved changes are in force; if not, {@link #mistakes} has the reasons
    */
   @Override
   public boolean read() {
     return look();
   }
 
-  /** Returns the mistakes of the last read. */
+  /** Returns why the last read failed; empty if it succeeded. */
   @Override
   public List<String> mistakes() {
     return mistakes;
   }
 
-  /** To be called with the place's lock. */
+  /**
+   * Reads the saved changes and puts them in force. The caller must hold the lock {@code place}.
+   */
   private void reload() {
     Catalogue names = base.get().catalogue();
     Kept read = keeper.load(names);
@@ -289,7 +296,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     ready = true;
   }
 
-  /** Logs a complaint, once while it stays the same. */
+  /** Logs an error, unless it repeats the last one without a successful read in between. */
   private synchronized void complain(String what) {
     if (!what.equals(complained)) {
       complained = what;
@@ -307,7 +314,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     warnOfUnasked(RuleBook.of(now), overrides, penalties);
   }
 
-  /** What is kept, with the names that there are. To be called with this lock. */
+  /**
+   * Returns the saved settings whose limits exist, with their current names. The caller must hold
+   * this object's lock.
+   */
   private <T> List<T> fitting(Setting<T> kind, Catalogue names) {
     List<T> fitting = new ArrayList<>();
     for (T one : kind.in(kept)) {
@@ -321,7 +331,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return fitting;
   }
 
-  /** Those of the files are warned of when the files are loaded; these, once for the same text. */
+  /**
+   * Warns once of each override or penalty whose id no rule asks for. Overrides in the limit files
+   * get this warning when the files are loaded.
+   */
   private void warnOfUnasked(RuleBook book, List<LimitOverride> set, List<Penalty> penalties) {
     Set<String> found = new LinkedHashSet<>();
     if (book.size() > 0) {
@@ -344,11 +357,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private static void addUnasked(
       String what, LimitName name, @Nullable String doubt, Set<String> found) {
     if (doubt != null) {
-      found.add("%s of %s acts on no request of the rules: %s".formatted(what, name, doubt));
+      found.add("%s of %s affects no request of the rules: %s".formatted(what, name, doubt));
     }
   }
 
-  /** Returns the overrides of the base that are not from the files. */
+  /** Returns the base's overrides that come from the table. */
   private List<LimitOverride> ofTable() {
     CurrentLimits files = deployed;
     List<LimitOverride> rows = new ArrayList<>();
@@ -368,7 +381,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @param name the limit's name
    * @param id the id, canonical
-   * @return the override that is in force, null where there is none
+   * @return the override that is in force, null if there is none
    */
   public @Nullable LimitOverride override(LimitName name, String id) {
     return inForce.get().overridesOf(name).stream()
@@ -391,12 +404,12 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Sets an override, also a lower one: it is kept, and then in force.
+   * Saves an override and puts it in force, even if it is lower than the one in force.
    *
-   * @param override the override, of a name of the limits in force
-   * @return the warnings that a file with this override would get, a line each; also that no rule
-   *     asks for its id
-   * @throws KeepException if it could not be kept; then nothing has changed
+   * @param override the override, for a name of the limits in force
+   * @return the warnings that a file with this override would get, and a warning if no rule asks
+   *     for its id; may be empty
+   * @throws KeepException if the change could not be saved; then nothing has changed
    */
   @CanIgnoreReturnValue
   public List<String> put(LimitOverride override) {
@@ -404,14 +417,16 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Sets an override: it is kept, and then in force. Without a comment, the one that is there
-   * stays.
+   * Saves an override and puts it in force. If it has no comment, it takes the comment of the
+   * override in force.
    *
-   * @param asked the override, of a name of the limits in force
-   * @param mayLower whether it may be lower than the one in force
-   * @return the warnings that a file with this override would get, a line each
-   * @throws LoweredException if it is lower and must not be
-   * @throws KeepException if it could not be kept; then nothing has changed
+   * @param asked the override, for a name of the limits in force
+   * @param mayLower whether the override may be lower than the one in force
+   * @return the warnings that a file with this override would get, and a warning if no rule asks
+   *     for its id; may be empty
+   * @throws LoweredException if the override is lower than the one in force, and {@code mayLower}
+   *     is false
+   * @throws KeepException if the change could not be saved; then nothing has changed
    */
   @CanIgnoreReturnValue
   public List<String> put(LimitOverride asked, boolean mayLower) {
@@ -441,11 +456,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns why a penalty would act on no request that the rules are for.
+   * Returns a warning if no rule asks for a penalty's id, so that the penalty affects no request of
+   * the rules.
    *
    * @param penalty the penalty
-   * @return that no rule asks for its id, and which id is asked for in its place; empty if nobody
-   *     doubts it
+   * @return the warning, which also names the ids that the rules ask for; empty if there is none
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
@@ -458,21 +473,22 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @param name the limit's name
    * @param id the id, canonical
    * @return false if none was set
-   * @throws KeepException if that could not be kept; then nothing has changed
+   * @throws KeepException if the removal could not be saved; then nothing has changed
    */
   public boolean remove(LimitName name, String id) {
     return remove(Setting.OVERRIDE, name, id);
   }
 
   /**
-   * Finds a setting that is kept and cannot be in force: its limit is gone, or its id no longer has
-   * the right form.
+   * Finds a saved setting that cannot be in force: its limit is gone, or its id no longer has the
+   * right form.
    *
    * @param kind an override or a penalty
-   * @param limit the name of the limit that there was
-   * @param id the id as it was kept
+   * @param limit the limit's name, as saved
+   * @param id the id, as saved
    * @param <T> the settings of that kind
-   * @return removes it, and says whether it was still there; null if none is kept so
+   * @return a task that removes the setting and returns whether it was still there; null if there
+   *     is no such setting
    */
   public <T> @Nullable BooleanSupplier leftOut(Setting<T> kind, String limit, String id) {
     return kind.in(kept()).stream()
@@ -495,8 +511,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @param until when the ban ends
    * @param comment a note for people, may be empty
    * @return the penalty, which is in force
-   * @throws IllegalArgumentException if nothing limits the id, or the end is over
-   * @throws KeepException if it could not be kept; then nothing has changed
+   * @throws IllegalArgumentException if nothing limits the id, or {@code until} is past
+   * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public Penalty ban(LimitName name, String id, Instant until, String comment) {
@@ -516,11 +532,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @param name a name of the limits in force
    * @param id the id, canonical
-   * @param time how long, positive
+   * @param time how long the ban lasts, positive
    * @param comment a note for people, may be empty
    * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or the end is too far away
-   * @throws KeepException if it could not be kept; then nothing has changed
+   * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public Penalty banFor(LimitName name, String id, Duration time, String comment) {
@@ -531,16 +547,16 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Empties a bucket and makes it owe tokens: the id gets nothing until as many tokens have come as
-   * it owes, and starts with an empty bucket then.
+   * Empties a bucket and makes it owe tokens. Requests of the id are denied until the debt is
+   * refilled; then the bucket is empty.
    *
    * @param name a name of the limits in force
    * @param id the id, canonical
-   * @param tokens how many, at least 1
+   * @param tokens how many tokens the bucket owes, at least 1
    * @param comment a note for people, may be empty
    * @return the penalty, which is in force
    * @throws IllegalArgumentException if nothing limits the id, or the debt is too large to end
-   * @throws KeepException if it could not be kept; then the bucket is empty, and owes nothing
+   * @throws KeepException if the penalty could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public Penalty owe(LimitName name, String id, long tokens, String comment) {
@@ -554,7 +570,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       aheadNanos = Math.addExact(quota.offsetNanos(), debtNanos);
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
-          "owe: found %s, expected fewer tokens: one comes every %s ns, so the debt would never end"
+          "owe: found %s, expected fewer tokens: at one token per %s ns, the debt would never end"
               .formatted(tokens, quota.intervalNanos()));
     }
     Instant until = instant(now.nowNanos()).plusNanos(debtNanos);
@@ -568,12 +584,12 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Removes a penalty. What is left of a debt is given back, which leaves the bucket empty.
+   * Removes a penalty. The rest of its debt is refunded, which leaves the bucket empty.
    *
    * @param name a name of the limits in force
    * @param id the id, canonical
    * @return false if there was none
-   * @throws KeepException if that could not be kept; then the penalty holds
+   * @throws KeepException if the removal could not be saved; then the penalty stays in force
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public boolean acquit(LimitName name, String id) {
@@ -630,18 +646,19 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Makes an id of an override canonical; a name below a registered domain gives that domain.
+   * Returns the canonical id of an override. For limits of registered domains, a host name becomes
+   * its registered domain.
    *
    * @param name the limit's name
    * @param id the id
    * @return the canonical id
-   * @throws InvalidIdException if it has another form
+   * @throws InvalidIdException if the id does not have the form that the limit requires
    */
   public static String overrideId(LimitName name, String id) {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 
-  /** Thrown when a place that keeps overrides and penalties can be neither read nor written. */
+  /** Thrown when saved overrides or penalties cannot be read or written. */
   public static final class KeepException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

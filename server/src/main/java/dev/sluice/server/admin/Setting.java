@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A kind of setting that is made at run time for one id of a limit: an override or a penalty. Both
- * are kept, found, replaced and left out alike. Immutable and thread-safe.
+ * kinds are saved, found, replaced and left out in the same way. Immutable and thread-safe.
  *
  * @param <T> the settings of this kind
  */
@@ -77,8 +77,8 @@ public final class Setting<T> {
   /**
    * All settings that were made at run time. Immutable.
    *
-   * @param overrides each id of a limit once
-   * @param penalties each id of a limit once
+   * @param overrides the overrides, at most one for an id of a limit
+   * @param penalties the penalties, at most one for an id of a limit
    */
   record Kept(List<LimitOverride> overrides, List<Penalty> penalties) {
 
@@ -98,12 +98,12 @@ public final class Setting<T> {
     return id.apply(one);
   }
 
-  /** The form of ids that these settings have. */
+  /** Returns the id format of these settings for a limit. */
   IdFormat form(LimitName limit) {
     return form.apply(limit);
   }
 
-  /** The same setting of another limit or id. */
+  /** Returns the same setting for another limit or id. */
   T moved(T one, LimitName newName, String newId) {
     return moved.to(one, newName, newId);
   }
@@ -116,25 +116,31 @@ public final class Setting<T> {
     return replaced.in(kept, settings);
   }
 
-  /** Whether it is for an id. Names of limits that are gone have other numbers at each read. */
+  /**
+   * Whether a setting is for an id. Compares the texts of the names, since the name of a limit that
+   * is gone gets another number at each read.
+   */
   boolean isFor(T one, String limit, String ofId) {
     return name(one).name().equals(limit) && id(one).equals(ofId);
   }
 
-  /** Those of other ids, in a list that may be changed. */
+  /** Returns the settings of all other ids, in a modifiable list. */
   List<T> without(String limit, String ofId, Kept kept) {
     List<T> rest = new ArrayList<>(in(kept));
     rest.removeIf(one -> isFor(one, limit, ofId));
     return rest;
   }
 
-  /** The limit of a kept setting; null if it is gone, or its ids have another form. */
+  /**
+   * Returns the limit of a saved setting; null if the limit is gone, or its ids have another
+   * format.
+   */
   @Nullable LimitName fitting(T kept, Catalogue names) {
     LimitName found = names.find(name(kept).name());
     return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;
   }
 
-  /** Such as {@code an override}. */
+  /** Returns the words for the kind, such as {@code an override}. */
   @Override
   public String toString() {
     return words;

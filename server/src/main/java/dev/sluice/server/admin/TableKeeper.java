@@ -22,7 +22,7 @@ import javax.sql.DataSource;
  */
 final class TableKeeper implements Keeper {
 
-  /** Servers' clocks differ: a penalty that has just ended here may still hold elsewhere. */
+  /** How long an ended penalty is kept: servers' clocks differ, so it may still hold elsewhere. */
   private static final Duration GRACE = Duration.ofMinutes(10);
 
   private final DataSource database;
@@ -32,7 +32,7 @@ final class TableKeeper implements Keeper {
   /**
    * Makes a keeper.
    *
-   * @param refresh reads the table of overrides at once; blocks
+   * @param refresh reads the table of overrides now; blocks
    */
   TableKeeper(DataSource database, Runnable refresh) {
     this.database = database;
@@ -76,7 +76,10 @@ final class TableKeeper implements Keeper {
     }
   }
 
-  /** The row of an override stays, disabled: a table without rows looks like a wrong database. */
+  /**
+   * Removes a setting. The row of an override is only disabled: a table without rows would look
+   * like the wrong database.
+   */
   @Override
   public <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names) {
     if (kind.equals(Setting.PENALTY)) {

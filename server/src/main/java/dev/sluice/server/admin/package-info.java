@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Changes at run time: overrides and penalties, where they are kept, and how they come into force.
+ * Changes at run time: overrides and penalties, where they are saved, and how they come into force.
  */
 @NullMarked
 @CheckReturnValue

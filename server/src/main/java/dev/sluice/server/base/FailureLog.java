@@ -14,9 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of requests that were not decided, whatever door they came through. The client gets only
- * the id of the incident, nothing about the store or the code. Thread-safe; blocks as long as the
- * logger does.
+ * The log of requests that were not decided, for all doors. The client gets only the id of the
+ * incident, nothing about the store or the code. Thread-safe; blocks as long as the logger does.
  */
 public final class FailureLog {
 
@@ -28,7 +27,7 @@ public final class FailureLog {
   /**
    * Logs that the store could not decide.
    *
-   * @param failure what the store threw
+   * @param failure the store's exception
    * @return the id of the incident
    */
   @CanIgnoreReturnValue
@@ -41,8 +40,8 @@ public final class FailureLog {
   /**
    * Returns the words for a client about the charge.
    *
-   * @param failure what the store threw
-   * @return that nothing was charged, where the store knows it; otherwise that it is unknown
+   * @param failure the store's exception
+   * @return a text: that nothing was charged, if the store knows this; otherwise that it is unknown
    */
   public static String charged(StoreException failure) {
     return failure.chargedNothing()
@@ -51,10 +50,10 @@ public final class FailureLog {
   }
 
   /**
-   * Logs that a change could not be kept. One line without a stack trace: the server has no fault
-   * where a disk is full.
+   * Logs that a change could not be saved. Logs one line without a stack trace, since a full disk
+   * is not a fault of the server.
    *
-   * @param why the message of what should have kept it
+   * @param why the message of the failure
    * @return the id of the incident
    */
   public static String notKept(String why) {
@@ -63,9 +62,9 @@ public final class FailureLog {
   }
 
   /**
-   * Logs a fault of the server, with its stack trace. Ends the process if memory ran out.
+   * Logs a fault of the server, with its stack trace. Ends the process if the heap ran out.
    *
-   * @param cause what was thrown
+   * @param cause the exception
    * @return the id of the incident
    */
   @CanIgnoreReturnValue
@@ -93,7 +92,7 @@ public final class FailureLog {
     /**
      * Makes a register without incidents.
      *
-     * @param ticker nanoseconds from anywhere
+     * @param ticker returns nanoseconds from an arbitrary origin
      */
     Incidents(LongSupplier ticker) {
       this.ticker = ticker;
@@ -103,7 +102,7 @@ public final class FailureLog {
      * Returns the id of a cause.
      *
      * @param cause equal causes are one incident
-     * @param log called with the id where it is a new one
+     * @param log called with the id if the id is new
      * @return eight hex digits
      */
     String of(String cause, Consumer<String> log) {

@@ -30,7 +30,7 @@ public final class Generations {
     /**
      * Returns the word for the kind in answers, metrics and logs.
      *
-     * @return such as {@code tokens}
+     * @return a word such as {@code tokens}
      */
     public String word() {
       return name().toLowerCase(Locale.ROOT);
@@ -40,7 +40,7 @@ public final class Generations {
   /**
    * The generation in force.
    *
-   * @param hash equal for equal contents of all files; {@code none} without files
+   * @param hash the hash of the contents of all files; {@code none} without files
    * @param since when it was applied
    */
   public record Active(String hash, Instant since) {}
@@ -48,20 +48,21 @@ public final class Generations {
   /**
    * The content of the files when they last changed or were read on demand.
    *
-   * @param hash equal for equal contents of all files
-   * @param at when they were read
-   * @param mistakes why it was refused, a line each; none if it was applied
-   * @param warnings what is doubtful in a generation that was applied, a line each
+   * @param hash the hash of the contents of all files
+   * @param at when the files were read
+   * @param mistakes why the generation was refused, a line for each mistake; empty if it was
+   *     applied
+   * @param warnings doubts about a generation that was applied, a line for each
    */
   public record Offered(String hash, Instant at, List<String> mistakes, List<String> warnings) {
 
     /**
      * Makes an offer.
      *
-     * @param hash of all files
-     * @param at when they were read
-     * @param mistakes copied
-     * @param warnings copied
+     * @param hash the hash of the contents of all files
+     * @param at when the files were read
+     * @param mistakes why the generation was refused; the list is copied
+     * @param warnings doubts about the generation; the list is copied
      */
     public Offered {
       mistakes = List.copyOf(mistakes);
@@ -77,20 +78,22 @@ public final class Generations {
    */
   public record State(Active active, Offered offered) {}
 
-  /** A place besides the files that a reload reads too, and applies on its own. */
+  /**
+   * A place besides the files, which a reload also reads, and applies independently of the files.
+   */
   public interface Beside {
 
     /**
-     * Reads the place at once. Blocks on the place.
+     * Reads the place now. Blocks until it is read.
      *
-     * @return whether what it says holds now
+     * @return whether the content of the place is now in force
      */
     boolean read();
 
     /**
      * Returns why the place could not be read.
      *
-     * @return a line each, as of the last read; none if what it says holds
+     * @return a line for each mistake of the last read; empty if the content is in force
      */
     List<String> mistakes();
   }
@@ -132,10 +135,10 @@ public final class Generations {
   }
 
   /**
-   * Reads all files at once, and applies those of each kind if they have no mistake; then the place
-   * beside them. Tokens come first: what they revoke waits for no other file.
+   * Reads all files now, and applies each kind of files that has no mistake; then reads the place
+   * beside the files. Tokens come first, so that a revocation waits for no other file.
    *
-   * @return whether what all of them say holds now
+   * @return whether the contents of all files and of the place are now in force
    */
   public boolean reload() {
     boolean applied = true;
@@ -148,7 +151,7 @@ public final class Generations {
   /**
    * Returns the mistakes of all files and of the place beside them.
    *
-   * @return a line each, as of the last reads; none if what all of them say holds
+   * @return a line for each mistake of the last reads; empty if all contents are in force
    */
   public List<String> mistakes() {
     List<String> all = new ArrayList<>();
@@ -160,7 +163,7 @@ public final class Generations {
   /**
    * Sets the place that is read beside the files.
    *
-   * @param place where overrides and penalties are kept that are set at run time
+   * @param place the place that keeps overrides and penalties set at run time
    */
   public void readBeside(Beside place) {
     this.beside = place;
@@ -169,7 +172,7 @@ public final class Generations {
   /**
    * Returns the mistakes of the place beside the files.
    *
-   * @return a line each, as of its last read
+   * @return a line for each mistake of the last read
    */
   public List<String> mistakesBeside() {
     return beside.mistakes();
@@ -198,7 +201,7 @@ public final class Generations {
     /**
      * Returns whether there are files of this kind.
      *
-     * @return false before any was read
+     * @return false before the first read of such files
      */
     public boolean isPresent() {
       return !state.offered().hash().equals(NONE);
@@ -207,7 +210,7 @@ public final class Generations {
     /**
      * Sets the reader of the files.
      *
-     * @param newReader reads them, and returns whether they were applied
+     * @param newReader reads the files, and returns whether they were applied
      */
     public void readBy(BooleanSupplier newReader) {
       this.reader = newReader;
@@ -216,9 +219,9 @@ public final class Generations {
     /**
      * Records a generation that was applied.
      *
-     * @param hash of all files
+     * @param hash the hash of the contents of all files
      * @param at when it was applied
-     * @param warnings what is doubtful in it
+     * @param warnings doubts about the generation, a line for each
      */
     public void applied(String hash, Instant at, List<String> warnings) {
       Active active = state.active();
@@ -231,9 +234,9 @@ public final class Generations {
     /**
      * Records a generation that was refused.
      *
-     * @param hash of all files
+     * @param hash the hash of the contents of all files
      * @param at when it was read
-     * @param mistakes why
+     * @param mistakes why the generation was refused, a line for each mistake
      */
     public void refused(String hash, Instant at, List<String> mistakes) {
       state = new State(state.active(), new Offered(hash, at, mistakes, List.of()));

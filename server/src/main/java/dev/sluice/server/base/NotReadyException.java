@@ -4,8 +4,8 @@ package dev.sluice.server.base;
 import dev.sluice.store.StoreException;
 
 /**
- * Thrown when a server cannot decide yet. Clients of {@code /readyz} are shown the message, so it
- * names no address.
+ * Thrown when a server cannot decide yet. Clients of {@code /readyz} see the message, so it must
+ * name no address.
  */
 public final class NotReadyException extends RuntimeException {
 
@@ -24,7 +24,7 @@ public final class NotReadyException extends RuntimeException {
    * Makes an exception with its cause.
    *
    * @param message what is missing
-   * @param cause what the store threw
+   * @param cause the store's exception
    */
   public NotReadyException(String message, StoreException cause) {
     super(message, cause);

@@ -5,14 +5,15 @@ import io.netty.util.internal.OutOfDirectMemoryError;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Only buffers of connections are in direct memory. Where it is full, one connection gets none and
- * ends, as after any failure of its transport. All other state is on the heap, and holds.
+ * Only buffers of connections are in direct memory. If direct memory is full, a connection gets no
+ * buffer and ends, as after any failure of its transport. All other state is on the heap, and stays
+ * valid.
  */
 
 /**
- * Hands an {@link OutOfMemoryError} that something else would swallow to the default handler of
- * uncaught exceptions: after one, no state can be trusted, and the process should end. Direct
- * memory that is full does not count. Stateless and thread-safe.
+ * Hands an {@link OutOfMemoryError} that other code would swallow to the default handler of
+ * uncaught exceptions: after such an error, no state can be trusted, and the process should end.
+ * Full direct memory does not count. Stateless and thread-safe.
  */
 public final class OutOfMemory {
 
@@ -22,9 +23,10 @@ public final class OutOfMemory {
   private OutOfMemory() {}
 
   /**
-   * Reports an error if the heap ran out. Does nothing otherwise, nor without a default handler.
+   * Reports a failure if the heap ran out. Does nothing otherwise, or if there is no default
+   * handler.
    *
-   * @param failure what went wrong, with its causes
+   * @param failure the failure, with its causes
    */
   public static void report(@Nullable Throwable failure) {
     OutOfMemoryError cause = cause(failure);
@@ -35,9 +37,9 @@ public final class OutOfMemory {
   }
 
   /**
-   * Says why a connection has ended: the innermost cause knows best.
+   * Returns why a connection has ended, which the innermost cause describes best.
    *
-   * @param failure what went wrong, with its causes
+   * @param failure the failure, with its causes
    * @return the words for a log
    */
   public static String words(Throwable failure) {

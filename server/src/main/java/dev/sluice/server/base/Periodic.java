@@ -5,8 +5,8 @@ import org.slf4j.Logger;
 
 /**
  * A periodic task that no exception ends. A scheduler silently drops a task that throws; this class
- * logs the failure, once until the task works again, and never throws. A full heap is reported to
- * {@link OutOfMemory}. Used by one thread at a time.
+ * logs the failure, once until the task works again, and never throws. An exhausted heap is
+ * reported to {@link OutOfMemory}. Used by one thread at a time.
  */
 public final class Periodic implements Runnable {
 
@@ -22,18 +22,18 @@ public final class Periodic implements Runnable {
   }
 
   /**
-   * Makes a task to be handed to a scheduler.
+   * Makes a task for a scheduler.
    *
-   * @param log takes the lines
+   * @param log receives the log lines
    * @param what the task in words, as the subject of a sentence
-   * @param task what is to be done each time
-   * @return the task
+   * @param task the work to do each time
+   * @return a task that never throws
    */
   public static Runnable task(Logger log, String what, Runnable task) {
     return new Periodic(log, what, task);
   }
 
-  /** Does it once. */
+  /** Runs the task once. */
   @Override
   public void run() {
     try {

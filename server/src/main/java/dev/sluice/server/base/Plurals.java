@@ -9,9 +9,9 @@ public final class Plurals {
   /**
    * Formats a number with its noun.
    *
-   * @param number how many
-   * @param one the word for one of them, which takes an s for more
-   * @return such as {@code 1 mistake} or {@code 2 mistakes}
+   * @param number the number of things
+   * @param one the singular noun, whose plural adds an s
+   * @return a text such as {@code 1 mistake} or {@code 2 mistakes}
    */
   public static String of(long number, String one) {
     return number + " " + one + (number == 1 ? "" : "s");

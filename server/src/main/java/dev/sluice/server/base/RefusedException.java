@@ -60,7 +60,7 @@ public final class RefusedException extends RuntimeException {
    * Refuses a caller that may not do what it asks for.
    *
    * @param detail what is missing
-   * @param role the role that is missing, null if it is not a role
+   * @param role the missing role, null if no role is missing
    * @return the exception
    */
   public static RefusedException forbidden(String detail, @Nullable String role) {
@@ -71,7 +71,7 @@ public final class RefusedException extends RuntimeException {
   /**
    * Refuses a client that sends too many requests to the server itself.
    *
-   * @param detail what there is too much of
+   * @param detail which requests are too many
    * @param retryAfterSeconds how long to wait, in seconds
    * @return the exception
    */
@@ -88,7 +88,7 @@ public final class RefusedException extends RuntimeException {
   /**
    * Refuses a request for which the server has no room now.
    *
-   * @param detail what there is no room for
+   * @param detail which resource is exhausted
    * @return the exception
    */
   public static RefusedException overloaded(String detail) {
@@ -99,7 +99,7 @@ public final class RefusedException extends RuntimeException {
   /**
    * Refuses a request that a page of another site made a browser send.
    *
-   * @param site what the browser says of that page
+   * @param site the browser's value of {@code Sec-Fetch-Site}
    * @return the exception
    */
   public static RefusedException crossSite(String site) {
@@ -114,16 +114,16 @@ public final class RefusedException extends RuntimeException {
   /**
    * Returns the role that the caller lacks.
    *
-   * @return the role, null if it is not a role that is missing
+   * @return the role, null if no role is missing
    */
   public @Nullable String role() {
     return role;
   }
 
   /**
-   * Returns how long to wait.
+   * Returns how long the client must wait.
    *
-   * @return seconds, 0 if waiting does not help
+   * @return the time in seconds, 0 if waiting does not help
    */
   public long retryAfterSeconds() {
     return retryAfterSeconds;
@@ -159,7 +159,7 @@ public final class RefusedException extends RuntimeException {
   /**
    * Returns what is wrong with this request.
    *
-   * @return for people
+   * @return a text for people
    */
   public String detail() {
     return String.valueOf(getMessage());

@@ -14,12 +14,11 @@ public final class SymlinkTargets {
   private SymlinkTargets() {}
 
   /**
-   * Follows a link, so that a file which is replaced by a new one is replaced where it stands. A
-   * rename to the name of the link would put a file in place of the link.
+   * Follows a link, so that a caller that replaces a file replaces the link's target. A rename to
+   * the name of the link would replace the link itself.
    *
-   * @param file a file or a link to one, which need not be there
-   * @return the file that the link leads to; the same path if it is not a link, or if the links end
-   *     nowhere
+   * @param file a file, or a link to a file, which need not exist
+   * @return the target of the link; the same path if it is not a link, or if the links have no end
    */
   public static Path followed(Path file) {
     Path at = file;
@@ -35,7 +34,7 @@ public final class SymlinkTargets {
     return Files.isSymbolicLink(at) ? file : real(at, file);
   }
 
-  /** The same file by one name, however the links were written. */
+  /** Returns the real path of a file, which is the same for all links to it. */
   private static Path real(Path at, Path file) {
     Path folder = at.getParent();
     Path name = at.getFileName();

@@ -105,12 +105,15 @@ abstract class AdminResource implements HttpService {
   /**
    * The outcome of a change.
    *
-   * @param body the answer
+   * @param body writes the answer
    * @param detail the detail for the audit log
    */
   record Done(Answers.BodyWriter body, String detail) {}
 
-  /** Never, as for all resources: the library would cache the first spelling of a path. */
+  /**
+   * Returns false, as every resource does: otherwise the library caches the first spelling of a
+   * path.
+   */
   @Override
   public final boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {
     return false;
@@ -242,7 +245,7 @@ abstract class AdminResource implements HttpService {
   /** A bucket that a request names, in its canonical form. */
   private record Bucket(LimitName name, String id) {}
 
-  /** A change to the setting of a bucket, which is noted whether it succeeds or not. */
+  /** A change to a setting of a bucket. The audit log notes it whether it succeeds or not. */
   private final class Change {
 
     private final Caller caller;
@@ -253,7 +256,7 @@ abstract class AdminResource implements HttpService {
       this.noted = asked;
     }
 
-    /** Looks up the bucket, which the audit log then has in its canonical form. */
+    /** Looks up the bucket; from then on, the audit log notes its canonical form. */
     Bucket bucket(String limit, String asGiven) {
       LimitName name = known(caller, limit);
       Bucket bucket = new Bucket(name, canonical(name, asGiven));
@@ -272,7 +275,7 @@ abstract class AdminResource implements HttpService {
       } catch (RefusedException e) {
         throw e; // access control has noted it
       } catch (RuntimeException e) {
-        // Notes a mistake in the request, or a failure.
+        // The audit log notes both mistakes in the request and failures.
         boolean refused = e instanceof IllegalArgumentException;
         note(refused ? "refused" : "failed", String.valueOf(e.getMessage()));
         throw e;

@@ -61,9 +61,7 @@ final class Answers {
         headers(decision, form), bytes(json -> DecisionWriter.write(decision, request, json)));
   }
 
-  /**
-   * Answers the state of a bucket, with the id of the override that decides, null for the default.
-   */
+  /** Answers the state of a bucket, with the id of its override; null if the default applies. */
   static AggregatedHttpResponse bucket(
       Decision decision, @Nullable String overrideId, AnswerForm form) {
     return of(
@@ -125,7 +123,7 @@ final class Answers {
     return headers;
   }
 
-  /** Returns the headers of a stream of JSON objects, one a line. */
+  /** Returns the headers of a stream of JSON objects, one on each line. */
   static ResponseHeaders stream() {
     return headers(HttpStatus.OK, NDJSON).build();
   }
@@ -278,7 +276,7 @@ final class Answers {
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
       body.write(json);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
   }
 
@@ -301,7 +299,7 @@ final class Answers {
      * Parses the query.
      *
      * @param mistakes receives the mistakes of the query
-     * @param more further parameters of the resource
+     * @param more the names of further query parameters of the resource
      */
     static AnswerForm of(ServiceRequestContext context, Mistakes mistakes, String... more) {
       if (context.query() == null) {

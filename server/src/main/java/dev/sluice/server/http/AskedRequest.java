@@ -14,8 +14,9 @@ import org.jspecify.annotations.Nullable;
 /*
  * A proxy describes a request in X-Forwarded-Method, -Host, -Uri and -For. No other header is used:
  * nginx passes on whatever the client sent, so a client could set a second header for the same
- * thing that the proxy does not overwrite. Envoy differs: it appends the original path to ours, and
- * keeps method and host. There, X-Forwarded-Method, -Uri and -Host come from the client.
+ * thing that the proxy does not overwrite. Envoy differs: it appends the original path to this
+ * server's path, and keeps method and host. With Envoy, X-Forwarded-Method, -Uri and -Host come
+ * from the client.
  */
 /** A request that a proxy asks about. For one request; not thread-safe. */
 final class AskedRequest implements WebRequest {
@@ -64,7 +65,7 @@ final class AskedRequest implements WebRequest {
     return context.remoteAddress().getAddress().getHostAddress();
   }
 
-  /** Returns the query of our path, written by the proxy or the client; null for none. */
+  /** Returns the query of the request itself, written by the proxy or the client; null for none. */
   @Nullable String writtenQuery() {
     return queryOf(raw);
   }
@@ -97,7 +98,7 @@ final class AskedRequest implements WebRequest {
     return trusted;
   }
 
-  /** Whether the original path follows ours; then the query is the client's. */
+  /** Whether the original path follows this server's path; then the query is the client's. */
   boolean isPathBehind() {
     return pathBehind != null;
   }
@@ -105,7 +106,7 @@ final class AskedRequest implements WebRequest {
   /**
    * Returns method and target of the original request.
    *
-   * @throws WireException if the proxy is not trusted, or does not send them
+   * @throws WireException if the proxy is not trusted, or does not send method and target
    */
   private PlainRequest original() {
     PlainRequest known = original;
@@ -162,8 +163,8 @@ final class AskedRequest implements WebRequest {
   }
 
   /**
-   * Returns the host that the client asked for; if the original path follows ours, that is the
-   * request's own host.
+   * Returns the host that the client asked for; if the original path follows this server's path,
+   * that is the request's own host.
    */
   private List<String> hosts() {
     requireTrusted();
@@ -171,7 +172,7 @@ final class AskedRequest implements WebRequest {
     if (hosts.size() > 1 || (hosts.size() == 1 && hosts.get(0).indexOf(',') >= 0)) {
       throw new WireException(
           null,
-          "found several hosts in the header %s, expected one: the proxy must set it"
+          "found several hosts in the header %s, expected one host: the proxy must set it"
               .formatted(HOST));
     }
     String own = request.authority();
@@ -214,8 +215,8 @@ final class AskedRequest implements WebRequest {
   }
 
   /**
-   * Returns the proxy's address. Called if the client's address is needed, which a trusted proxy
-   * must send: the proxy never stands for the client, as all clients would then share a bucket.
+   * Returns the proxy's address, after a check that the proxy names the client. Without this check,
+   * all clients would share the bucket of the proxy's address.
    *
    * @throws WireException if no trusted proxy names the client
    */

@@ -28,7 +28,7 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
 
   private final double[] bounds; // ascending, the last is infinite
 
-  /** The number of values in each bucket; null for an empty one. */
+  /** The number of values in each bucket; null for an empty bucket. */
   private final AtomicReferenceArray<@Nullable LongAdder> counts;
 
   private final DoubleAdder total = new DoubleAdder();
@@ -53,7 +53,9 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     this.createdMillis = clock.wallTime();
   }
 
-  /** Whether a configuration has explicit buckets, and needs nothing else such as percentiles. */
+  /**
+   * Whether a configuration has explicit buckets, and needs no other features such as percentiles.
+   */
   static boolean serves(DistributionStatisticConfig config) {
     return bounds(config).length > 1
         && !Boolean.TRUE.equals(config.isPercentileHistogram())
@@ -150,7 +152,7 @@ final class BulkHistogram extends AbstractMeter implements BulkSummary {
     page.write(name + "_sum" + same + " " + totalAmount() + "\n");
   }
 
-  /** Returns a snapshot. */
+  /** Returns a snapshot with these labels. */
   HistogramDataPointSnapshot snapshot(Labels labels) {
     return new HistogramDataPointSnapshot(
         ClassicHistogramBuckets.of(bounds, counts()),

@@ -50,7 +50,7 @@ final class DecisionStream {
   /** The fewest bytes of a transaction. */
   private static final int LEAST_OBJECT = 20;
 
-  /** How often an answer has an id: as a field, in the bucket key, and in the message. */
+  /** How often an answer repeats an id: as a field, in the bucket key, and in the message. */
   private static final int ECHOES = 3;
 
   private static final byte[] NOTHING = new byte[0];
@@ -67,13 +67,13 @@ final class DecisionStream {
   private int size;
   private int start; // of the next line
   private int seen; // from start to here, no line ends
-  private int objects; // that begin from start to seen
+  private int objects; // JSON objects that begin from start to seen
   private int number;
-  private boolean whole; // no more of the body comes
+  private boolean whole; // the body has ended
   private @Nullable Fault fault; // why the body ended early
   private boolean counted;
-  private boolean begun; // the status is out
-  private boolean ending; // the last line is out
+  private boolean begun; // the status was sent
+  private boolean ending; // the last line was sent
   private int unread; // bytes written and not read yet
 
   DecisionStream(
@@ -110,7 +110,7 @@ final class DecisionStream {
     }
   }
 
-  /** Takes more of the body; the bytes begin with those of the last call. */
+  /** Receives more of the body; the array begins with the bytes of the last call. */
   void more(byte[] bytes, int length) {
     if (!whole) {
       lines = bytes;
@@ -119,7 +119,7 @@ final class DecisionStream {
     }
   }
 
-  /** Takes the end of the body. */
+  /** Receives the end of the body. */
   void ended() {
     whole = true;
     advance();
@@ -134,8 +134,8 @@ final class DecisionStream {
   }
 
   /**
-   * Ends the stream because its time is nearly over, with a last line that the client gets if it
-   * has read what is before it.
+   * Ends the stream because its time is nearly over. The last line says why; the client gets it
+   * after it has read the lines before.
    */
   void late() {
     if (ending || isDecided()) {
@@ -170,7 +170,7 @@ final class DecisionStream {
             .formatted(MOST_UNREAD));
   }
 
-  /** Ends the stream without the lines that have no answer yet. */
+  /** Ends the stream with a fault, and drops the lines that have no answer yet. */
   private void stop(Fault why) {
     Line first = underWay.peek();
     number = first == null ? number : first.number - 1;

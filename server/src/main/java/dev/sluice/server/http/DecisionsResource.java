@@ -23,8 +23,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
 /**
- * {@code POST /v1/decisions}: a stream of acts, one JSON object a line, with a line of answer for
- * each, in their order. A line is answered while later lines are still to come.
+ * {@code POST /v1/decisions}: a stream of acts, one JSON object on each line. Each line is answered
+ * by a line, in the same order, also while later lines are still to come.
  */
 final class DecisionsResource extends MethodService implements StreamingService {
 
@@ -87,7 +87,7 @@ final class DecisionsResource extends MethodService implements StreamingService 
     Stages.onEnd(
         response.whenComplete(),
         (done, failure) -> {
-          if (!body.isDone()) { // drops the rest
+          if (!body.isDone()) { // drops the rest of the body
             loop.execute(() -> body.completeExceptionally(ClosedStreamException.get()));
           }
         });
@@ -95,9 +95,9 @@ final class DecisionsResource extends MethodService implements StreamingService 
   }
 
   /**
-   * Ends the stream in time, and aborts it if its client still does not read. Otherwise its
-   * connection would be closed, with the other requests on it; this still happens over HTTP/1.1,
-   * where nothing else ends an unread response.
+   * Ends the stream in time, and aborts it if its client still does not read. Otherwise the server
+   * would close its connection, with the other requests on it. Over HTTP/1.1 this still happens,
+   * since there only closing ends an unread response.
    */
   private static void endInTime(
       ServiceRequestContext context, DecisionStream stream, HttpResponseWriter response) {

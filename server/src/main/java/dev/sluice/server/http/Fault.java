@@ -41,8 +41,8 @@ record Fault(
   private static final int SHOWN = 200;
 
   /**
-   * The detail for a request that timed out in a queue. Its client does not know whether it was
-   * done, and may try again.
+   * The detail for a change or a reload that timed out in the queue. It was not done, so the client
+   * may send it again.
    */
   static final String TOO_LATE = "the request timed out in the queue; send it again";
 
@@ -133,7 +133,7 @@ record Fault(
         HttpStatus.UNSUPPORTED_MEDIA_TYPE,
         "wrong-encoding",
         "Compressed body",
-        "found Content-Encoding: %s, expected JSON as it is".formatted(shown(found)),
+        "found Content-Encoding: %s, expected uncompressed JSON".formatted(shown(found)),
         null);
   }
 
@@ -161,7 +161,9 @@ record Fault(
     return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
   }
 
-  /** Returns why a token gives nothing back. Every guessed token gets the same answer. */
+  /**
+   * Returns the fault of a token that cancels nothing. Every guessed token gets the same answer.
+   */
   static Fault ofToken(TokenException token) {
     String detail = String.valueOf(token.getMessage());
     return switch (token.reason()) {

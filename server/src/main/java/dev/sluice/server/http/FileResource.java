@@ -21,8 +21,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * {@code GET /page/…}: the files of the web page. A browser caches them, and asks each time whether
- * they have changed. The page loads nothing else, and uses only paths that every client can use.
+ * {@code GET /page/…}: the files of the web page. A browser caches the files, and asks each time
+ * whether they have changed. The page loads nothing else, and uses only paths that every client can
+ * use.
  */
 final class FileResource extends Resource {
 
@@ -126,7 +127,7 @@ final class FileResource extends Resource {
     /**
      * Reads a file that comes with the server.
      *
-     * @throws IllegalStateException if the jar lacks it
+     * @throws IllegalStateException if the jar lacks the file
      */
     static PageFile read(MediaType type, String name) {
       return new PageFile(type, JarFiles.read("/dev/sluice/server/page/" + name));
@@ -182,8 +183,8 @@ final class FileResource extends Resource {
     /**
      * Reads a file.
      *
-     * @param path as for {@link Class#getResourceAsStream}
-     * @throws IllegalStateException if it is missing
+     * @param path the file's path, as for {@link Class#getResourceAsStream}
+     * @throws IllegalStateException if the jar lacks the file
      */
     static byte[] read(String path) {
       try (InputStream in = JarFiles.class.getResourceAsStream(path)) {

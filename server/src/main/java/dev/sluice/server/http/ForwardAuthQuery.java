@@ -49,7 +49,7 @@ record ForwardAuthQuery(
   /**
    * A limit that the query names.
    *
-   * @param id the id; null if it comes from a key or a header
+   * @param id the id; null if a key or a header supplies the id
    * @param key the part of the original request that is the id; null if the id is given
    */
   record Wanted(String limit, @Nullable String id, @Nullable VaryBy key, @Nullable Cost cost) {}
@@ -91,7 +91,7 @@ record ForwardAuthQuery(
     return Queries.decoded(text, field, "value");
   }
 
-  /** Collects parameters in their order: those after a limit belong to it. */
+  /** Collects parameters in their order: parameters after a limit belong to this limit. */
   private static final class Reading {
     private final List<Wanted> limits = new ArrayList<>();
     private final Set<String> seen = new HashSet<>();
@@ -179,7 +179,7 @@ record ForwardAuthQuery(
       if (name != null) {
         if (id != null && key != null) {
           throw new WireException(
-              "key", "found an id and a key of one limit, expected one of them");
+              "key", "found both an id and a key for one limit, expected only one");
         }
         limits.add(new Wanted(name, id, key, cost));
         id = null;

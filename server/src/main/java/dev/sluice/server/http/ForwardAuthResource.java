@@ -91,7 +91,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     this.unmatched = unmatched;
   }
 
-  /** What a request is charged. */
+  /** The charges of a request: those that decide together, and trials, which refuse nobody. */
   private record Charges(List<Transaction> together, List<Transaction> trials, boolean denied) {
     static final Charges NONE = new Charges(List.of(), List.of(), false);
     static final Charges DENIED = new Charges(List.of(), List.of(), true);
@@ -102,7 +102,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return clientAddress.trusts(AskedRequest.peerOf(context));
   }
 
-  /** Never, as for all resources: the library would cache the first spelling of a path. */
+  /**
+   * Returns false, as every resource does: otherwise the library caches the first spelling of a
+   * path.
+   */
   @Override
   public boolean shouldCachePath(String path, @Nullable String query, Route route) {
     return false;
@@ -200,7 +203,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return looked(wires, limits, caller);
   }
 
-  /** Returns the charges for limits and ids of a header, one a line: {@code PerIp:192.0.2.7}. */
+  /**
+   * Returns the charges that {@code RateLimit-Key} headers name, one in each header, such as {@code
+   * PerIp:192.0.2.7}.
+   */
   private Charges ofHeader(
       AskedRequest asked, ForwardAuthQuery query, Limits limits, Caller caller) {
     List<String> keys = asked.headers(KEY_HEADER);
@@ -277,7 +283,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return CompletableFuture.allOf(asked).thenApply(done -> answer);
   }
 
-  /** Charges a trial; its failure is ignored. */
+  /** Charges a trial; a failure of the trial is only logged. */
   private CompletableFuture<?> tried(Transaction trial, boolean dry) {
     return spend(List.of(trial), dry)
         .toCompletableFuture()
@@ -319,7 +325,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         : inTheFormOf(query, HttpFailures.answer(cause));
   }
 
-  /** Gives a refusal that came before this resource the form that the query asks for. */
+  /** Gives a refusal that an earlier handler made the form that the query asks for. */
   static AggregatedHttpResponse inTheFormAskedFor(
       ServiceRequestContext context, AggregatedHttpResponse answer) {
     ForwardAuthResource resource = context.config().service().as(ForwardAuthResource.class);
@@ -331,8 +337,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   /**
-   * Applies the form of the query: a query that the client can write must not choose the charges,
-   * but may choose the form of a refusal.
+   * Gives a refusal the form that the query asks for. A query that the client can write must not
+   * choose the charges, but it may choose this form.
    */
   private static AggregatedHttpResponse inTheFormOf(
       AskedRequest asked, AggregatedHttpResponse answer) {
@@ -367,8 +373,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   /*
    * A page of another site can make a browser send a GET, such as for an image, without a preflight
    * and without an Origin. The browser reports this in Sec-Fetch-Site. A proxy that asks for its
-   * client passes that header on, but adds headers of its own. No page can make a browser send
-   * those without a preflight, which is refused by its Origin.
+   * client passes that header on, but adds headers of its own. A page can make a browser send such
+   * headers only after a preflight, which is refused by its Origin.
    */
 
   /** Refuses requests that a page of another site made a browser send. */

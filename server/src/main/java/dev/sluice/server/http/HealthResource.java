@@ -52,7 +52,9 @@ final class HealthResource extends Resource {
         context.blockingTaskExecutor());
   }
 
-  /** Runs the check, without the store's words on charges, which would confuse here. */
+  /**
+   * Runs the check. Replaces the store's message, which is about charges and would confuse here.
+   */
   private static void requireReady(Runnable check) {
     try {
       check.run();

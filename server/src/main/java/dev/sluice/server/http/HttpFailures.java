@@ -151,8 +151,8 @@ final class HttpFailures implements ServerErrorHandler {
   }
 
   /**
-   * Returns the fault of a time-out: the store was slow if the request has completely arrived, else
-   * the client.
+   * Returns the fault of a time-out: the store was slow if the request has completely arrived;
+   * otherwise the client was slow.
    */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
@@ -258,14 +258,14 @@ final class HttpFailures implements ServerErrorHandler {
             + " a certificate, or ask it with http://";
       }
       if (cause instanceof ContentLengthNotAllowedException) {
-        return "found Content-Length beside Transfer-Encoding, expected one of them";
+        return "found Content-Length and Transfer-Encoding, expected only one of these headers";
       }
       String message = String.valueOf(cause.getMessage());
       if (message.startsWith("Content-Length value")) {
         return "found a Content-Length that is not a whole number >= 0";
       }
       if (message.startsWith("Multiple Content-Length")) {
-        return "found several values of Content-Length, expected one";
+        return "found several values of Content-Length, expected one value";
       }
       if (message.startsWith("text is empty") || message.startsWith("invalid version format")) {
         return "found a first line that is not METHOD PATH HTTP/1.1; a client of Redis needs the"

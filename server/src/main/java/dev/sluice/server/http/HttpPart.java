@@ -68,7 +68,7 @@ public final class HttpPart implements Part {
   /**
    * Makes the door of a single server: no other server knows the tokens of its reservations.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @param store the limiter's store, pinged for readiness
    */
   public HttpPart(Limiter limiter, BucketStore store) {
@@ -83,12 +83,12 @@ public final class HttpPart implements Part {
   /**
    * Makes the door.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @param reservations the reservations of the same limiter
    * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
    *     the server cannot decide now; may block
-   * @param audit receives resets, refunds and reloads
-   * @param generations of the watched files, which {@code /v1/limits} shows
+   * @param audit notes resets, refunds and reloads
+   * @param generations the generations of the watched files, which {@code /v1/limits} shows
    */
   public HttpPart(
       Limiter limiter,
@@ -150,8 +150,8 @@ public final class HttpPart implements Part {
     /**
      * Makes the part.
      *
-     * @param limits keeps the changes
-     * @param audit receives the changes with their callers
+     * @param limits saves the changes and puts them in force
+     * @param audit notes the changes with their callers
      */
     public AdminPart(RuntimeLimits limits, AuditLog audit) {
       this.limits = limits;
@@ -192,7 +192,7 @@ public final class HttpPart implements Part {
      * Makes the part.
      *
      * @param state the figures
-     * @param topDenied the ids that are denied most, null if they are not kept
+     * @param topDenied the ids that are denied most, null if the server does not keep them
      */
     public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
       this.state = state;
@@ -219,9 +219,9 @@ public final class HttpPart implements Part {
     /**
      * Makes the door.
      *
-     * @param limiter decides; its limits have the rules
+     * @param limiter the limiter that decides; its limits have the rules
      * @param clientAddress which proxies are trusted, and how the client's address is found
-     * @param meters takes the door's counter
+     * @param meters the registry for the door's counter
      */
     public ForwardAuthPart(Limiter limiter, ClientAddress clientAddress, MeterRegistry meters) {
       this.limiter = limiter;
@@ -275,7 +275,7 @@ public final class HttpPart implements Part {
     }
 
     /**
-     * Returns a registry for meters on the page.
+     * Returns a registry for the meters of {@code /metrics}.
      *
      * @return a new registry
      */
@@ -287,7 +287,7 @@ public final class HttpPart implements Part {
      * Returns the meters. They must be set as the limiter's observer, and called when limits are
      * loaded.
      *
-     * @return the meters behind the page
+     * @return the meters that {@code /metrics} shows
      */
     public LimiterMetrics metrics() {
       return metrics;
@@ -329,7 +329,7 @@ public final class HttpPart implements Part {
    *
    * @param history the decisions of the last minute
    * @param meters the meters of the store's circuit breakers
-   * @param traffic all connections
+   * @param traffic the budget of all connections
    * @param doors returns where the server listens; called for each answer
    * @param store the limiter's store
    * @param storeName {@code memory}, or the store's address without password; only its scheme if

@@ -38,14 +38,17 @@ abstract class JsonResource extends Resource {
     super(HttpMethod.POST);
   }
 
-  /** Answers a body that is declared as JSON; may throw, or fail later. */
+  /**
+   * Answers a request whose body is declared as JSON. May throw an exception, or return a stage
+   * that fails.
+   */
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 
   /** Called if the body cannot be read; overridden by resources that note such requests. */
   void unreadable(ServiceRequestContext context, String why) {}
 
-  /** Parses the body; its mistakes follow those of the query. */
+  /** Parses the body; the mistakes of the body follow the mistakes of the query. */
   static WireRequest read(byte[] json, Mistakes ofQuery) {
     return READER.read(json, ofQuery);
   }

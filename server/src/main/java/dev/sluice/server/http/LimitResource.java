@@ -35,7 +35,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/limits/{name}}, the limit, and {@code GET /v1/limits/{name}/buckets/{id}}, the
- * state of a bucket, which spends nothing.
+ * state of a bucket. Neither spends tokens.
  *
  * <p>This class splits the raw path, since an id may hold any percent-encoded text, including
  * slashes and semicolons, but not two dots between slashes: the HTTP library refuses those in every

@@ -33,8 +33,8 @@ abstract class MethodService implements HttpService {
   abstract HttpResponse respond(ServiceRequestContext context, HttpRequest request);
 
   /**
-   * Never: the library would cache the first spelling of a path, and report the next client's path
-   * in that spelling.
+   * Returns false: otherwise the library caches the first spelling of a path, and reports the path
+   * of later clients in that spelling.
    */
   @Override
   public final boolean shouldCachePath(String path, @Nullable String query, Route route) {
@@ -61,7 +61,10 @@ abstract class MethodService implements HttpService {
       super(method);
     }
 
-    /** Answers a request with the resource's method; may throw, or fail later. */
+    /**
+     * Answers a request with the resource's method. May throw an exception, or return a stage that
+     * fails.
+     */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);
 

@@ -61,15 +61,15 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The text of many limits takes a large part of a small heap, once for each client that reads it:
- * 6 MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
+ * The text of many limits takes a large part of a small heap, once for each client that reads it: 6
+ * MB for 10,000 limits in use. Compressed, it is a fourteenth of that. So a scrape is compressed
  * and sent in pieces, each when the client has read the one before. For a client that does not
  * accept gzip, each piece is expanded when it is sent. The memory for one client is charged before
  * the first byte: an answer is complete, or a 503.
  *
  * All clients of a scrape share its compressed text, which is held until the last of them has read
- * it. So slow clients could hold many scrapes. While they hold too much, no new scrape begins, and
- * others share the newest one.
+ * it. So slow clients could hold many scrapes. While unread scrapes hold too much memory, no new
+ * scrape begins, and new clients share the newest one.
  */
 
 /** Answers {@code GET /metrics} in the text format of Prometheus. */
@@ -84,7 +84,7 @@ final class MetricsResource extends MethodService {
   /** The bytes to expand a compressed text, including one piece. */
   private static final int EXPANSION_BYTES = 64 << 10;
 
-  /** Scrapes that are not completely read may hold the heap divided by this. */
+  /** Scrapes that are not completely read may hold the heap divided by this number. */
   private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
@@ -233,7 +233,7 @@ final class MetricsResource extends MethodService {
           close();
         }
       } catch (IOException e) {
-        throw new UncheckedIOException(e); // memory does not fail
+        throw new UncheckedIOException(e); // cannot happen: it is memory
       }
     }
 
@@ -250,7 +250,7 @@ final class MetricsResource extends MethodService {
   }
 
   /**
-   * Returns the next scrape to begin: requests that arrive during a scrape share the one after it.
+   * Returns the next scrape to begin: requests that arrive during a scrape share the next scrape.
    * So at most two threads scrape at a time.
    *
    * @param threads run the scrape
@@ -305,7 +305,7 @@ final class MetricsResource extends MethodService {
             text.flush();
           });
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
   }
 
@@ -330,7 +330,8 @@ final class MetricsResource extends MethodService {
     }
 
     /**
-     * Registers the meters; to be closed, since those of the garbage collector listen to the JVM.
+     * Registers the meters. The caller must close the result, since the meters of the garbage
+     * collector listen to the JVM.
      */
     static ProcessMeters bind(MeterRegistry registry) {
       JvmGcMetrics collections = new JvmGcMetrics();

@@ -34,8 +34,8 @@ import java.util.stream.Collectors;
 /*
  * A summary of the library accepts one value at a time, reads the clock twice for each, and makes
  * concurrent threads wait for each other. It also rounds a value up to a whole number before it
- * selects the bucket, so that every duration below 1 s counted in the bucket of 1 s. So the
- * histograms are ours (BulkHistogram); the page shows them in the library's format.
+ * selects the bucket, so that every duration below 1 s counted in the bucket of 1 s. So this server
+ * has its own histograms (BulkHistogram), which the page shows in the library's format.
  *
  * Histograms and counters are most of the page, and are written line by line: as snapshots of the
  * library, those of 10,000 limits would fill a small heap.
@@ -67,7 +67,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         };
   }
 
-  /** Returns a registry with snapshots of all meters; to be read only. */
+  /** Returns a registry with snapshots of all meters. Callers must only read it. */
   @Override
   public PrometheusRegistry getPrometheusRegistry() {
     return all;
@@ -109,7 +109,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
   }
 
-  /** Returns the meters of one of our classes, by the name of their family. */
+  /** Returns the meters of a class, by the name of their family. */
   private <M extends Meter> Map<String, List<M>> families(Class<M> kind) {
     return getMeters().stream()
         .filter(kind::isInstance)
@@ -175,7 +175,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     try {
       scrape(page);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
     return page.toString(StandardCharsets.UTF_8);
   }

@@ -11,7 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads query parameters, as strictly as bodies. */
+/** Reads query parameters, as strictly as the server reads bodies. */
 final class Queries {
 
   private Queries() {}
@@ -58,7 +58,7 @@ final class Queries {
    *
    * @param field the name of the value in the message
    * @param what the kind of value, for the message
-   * @throws WireException if it is not percent-encoded UTF-8
+   * @throws WireException if the value is not percent-encoded UTF-8
    */
   static String decoded(String encoded, String field, String what) {
     try {

@@ -20,9 +20,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.Executor;
 
 /**
- * {@code POST /v1/admin/reload}: reads all watched files and the kept overrides at once. Answers
- * 200 if all were applied, and otherwise 409 with every mistake. Tokens, certificates or limits
- * without a mistake are applied even then.
+ * {@code POST /v1/admin/reload}: reads all watched files, and the saved overrides and penalties.
+ * Answers 200 if all were applied, and otherwise 409 with every mistake. Even then, each kind of
+ * files without a mistake is applied.
  */
 final class ReloadResource extends Resource {
 

@@ -156,7 +156,7 @@ final class StatsResource extends Resource {
     json.writeEndObject();
   }
 
-  /** SHADOW_DENIED is shadowDenied. */
+  /** Returns the field of an outcome, such as {@code shadowDenied} for SHADOW_DENIED. */
   private static String field(SpendOutcome outcome) {
     String name = outcome.name().toLowerCase(Locale.ROOT);
     int gap = name.indexOf('_');

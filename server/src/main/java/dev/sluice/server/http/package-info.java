@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The HTTP door: JSON in, decisions or problems out. It translates, and decides nothing. */
+/**
+ * The HTTP door: JSON in, decisions or problems out. The door only translates; the limiter decides.
+ */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.http;

@@ -16,9 +16,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The library knows nine methods, and refuses any other before it calls a service. A proxy may call
- * with the method of the original request, such as one of WebDAV. So the library sees such a
- * request as a GET, with the original method in a header whose name clients cannot guess.
+ * The library knows nine methods, and refuses any other before it calls a service. A proxy may use
+ * the method of the original request, such as a WebDAV method. So the library sees such a request
+ * as a GET, with the original method in a header whose name clients cannot guess.
  */
 
 /**
@@ -110,9 +110,9 @@ public final class AnyMethod {
   }
 
   /**
-   * A service that proxies call about other clients' requests. Method, body and headers are those
-   * of the original request. The body is neither read nor waited for. If the proxy is trusted,
-   * {@code Host} and {@code Origin} say nothing about this server.
+   * A service that proxies call about other clients' requests. The call has the method, body and
+   * headers of the original request. The body is neither read nor waited for. If the proxy is
+   * trusted, {@code Host} and {@code Origin} are therefore not this server's.
    */
   public interface AskedByProxies {
 

@@ -59,8 +59,8 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Passes a body to a reader as it arrives, and returns its end or its failure. A caller that
-   * completes the future gets no more of the body: the rest is dropped.
+   * Passes a body to a reader as it arrives, and returns a future for its end or its failure. A
+   * caller that completes the future gets no more of the body: the rest is dropped.
    */
   static CompletableFuture<?> read(
       HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
@@ -130,7 +130,7 @@ final class Body implements Subscriber<HttpObject> {
             .thenAcceptAsync(this::fail, context.eventLoop().withoutContext());
   }
 
-  /** Fails, but goes on reading: a cancelled HTTP/2 stream may lose the answer. */
+  /** Fails the body, but continues to read: a cancelled HTTP/2 stream may lose the answer. */
   private void fail(Throwable cause) {
     int held = bytes.length;
     if (whole.completeExceptionally(cause)) {
@@ -154,8 +154,8 @@ final class Body implements Subscriber<HttpObject> {
 
   /**
    * Collects a body within its bound, after all checks that may refuse the request by its headers.
-   * The service finds the body by {@link Requests#body}; the request that it gets has been read. A
-   * streaming service reads its bodies itself.
+   * The service finds the body by {@link Requests#body}; the request that the service gets was
+   * already read. A streaming service reads its bodies itself.
    */
   static final class BodyCollector implements DecoratingHttpServiceFunction {
 

@@ -32,7 +32,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /**
    * Makes a client of a connection that was just accepted.
    *
-   * @param accepted the connection, and whose it is
+   * @param accepted the connection and its peer
    */
   protected Client(ConnectionBudget.Accepted accepted) {
     this.traffic = accepted.traffic();
@@ -55,18 +55,18 @@ public abstract class Client extends ChannelDuplexHandler {
   protected abstract boolean isIdle();
 
   /**
-   * How long ago the connection was last used.
+   * Returns how long ago the connection was last used.
    *
    * @param nowNanos the time by {@link System#nanoTime}
-   * @return nanoseconds
+   * @return the time since the last use, in nanoseconds
    */
   protected abstract long quietNanos(long nowNanos);
 
   /**
-   * How long a request has waited for its client.
+   * Returns how long a request has waited for its client.
    *
    * @param nowNanos the time by {@link System#nanoTime}
-   * @return nanoseconds; 0 while the client waits for the server
+   * @return the time in nanoseconds; 0 while the client waits for the server
    */
   protected abstract long waitsForClientNanos(long nowNanos);
 
@@ -75,8 +75,8 @@ public abstract class Client extends ChannelDuplexHandler {
    *
    * @param nowNanos the time by {@link System#nanoTime}
    * @param mostNanos how long a request may be in flight, until its reply was read
-   * @return the reason for the log, {@code %s} in it stands for the bytes that were held; null to
-   *     keep the connection
+   * @return the reason for the log, in which {@code %s} stands for the number of bytes held; null
+   *     to keep the connection
    */
   protected abstract @Nullable String lateness(long nowNanos, long mostNanos);
 
@@ -95,8 +95,8 @@ public abstract class Client extends ChannelDuplexHandler {
   /**
    * Charges bytes that the client makes the server hold.
    *
-   * @param bytes how much more
-   * @param large whether it is bulk, which leaves room for small requests
+   * @param bytes the number of further bytes
+   * @param large whether the charge is large, and must leave room for small requests
    * @return false if the budget has no room
    */
   protected final boolean charge(long bytes, boolean large) {
@@ -106,7 +106,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /**
    * Releases a charge.
    *
-   * @param bytes how much
+   * @param bytes the number of bytes
    */
   protected final void release(long bytes) {
     if (!doomed.get()) {
@@ -117,7 +117,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /**
    * Closes the connection and logs why.
    *
-   * @param why {@code %s} in it stands for the bytes that were held
+   * @param why the reason, in which {@code %s} stands for the number of bytes held
    */
   protected final void close(String why) {
     traffic.close(this, why);
@@ -135,7 +135,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /**
    * Logs why the connection ends; closes nothing. Ends the process if the heap ran out.
    *
-   * @param cause what was thrown in its pipeline
+   * @param cause the failure in the connection's pipeline
    */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);
@@ -149,7 +149,7 @@ public abstract class Client extends ChannelDuplexHandler {
     heldBytes.addAndGet(bytes);
   }
 
-  /** Closes the connection immediately; returns false if it was called before. */
+  /** Closes the connection immediately; returns false if the connection is already closing. */
   @CanIgnoreReturnValue
   final boolean closeNow() {
     if (!doomed.compareAndSet(false, true)) {
@@ -167,15 +167,15 @@ public abstract class Client extends ChannelDuplexHandler {
   private void closeHard() {
     ChannelHandlerContext ctx = context;
     if (ctx != null && channel.isActive()) {
-      channel.config().setOption(ChannelOption.SO_LINGER, 0); // drops what is unread
-      channel.unsafe().close(channel.newPromise()); // no handler delays it, not even TLS
+      channel.config().setOption(ChannelOption.SO_LINGER, 0); // drops unread bytes
+      channel.unsafe().close(channel.newPromise()); // no handler delays the close, not even TLS
     }
   }
 
   /**
    * Whether the connection is closing.
    *
-   * @return true from then on
+   * @return true from the moment when the server decides to close it
    */
   protected final boolean isDoomed() {
     return doomed.get();

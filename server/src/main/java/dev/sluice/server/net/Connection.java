@@ -21,13 +21,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A valve at the very beginning of the pipeline. It passes on what was read in small slices, and
- * only while the client reads its responses. A single read may hold hundreds of pipelined requests,
- * each with a response a thousand times its size. While the valve is shut, nothing more is read.
+ * A valve at the very beginning of the pipeline. The valve passes on the bytes read in small
+ * slices, and only while the client reads its responses. A single read may hold hundreds of
+ * pipelined requests, each with a response a thousand times its size. While the valve is shut,
+ * nothing more is read.
  *
- * HTTP/2 has its own windows for responses, and the frames that open them must come in. Its valve
- * shuts only while the network does not accept what is written; unread HTTP/2 responses are bounded
- * by the number of streams and by the budget.
+ * HTTP/2 has flow-control windows for responses, and the server must read the frames that open the
+ * windows. So the valve of an HTTP/2 connection shuts only while the network accepts no more bytes;
+ * unread HTTP/2 responses are bounded by the number of streams and by the budget.
  */
 
 /**
@@ -147,7 +148,7 @@ final class Connection extends Client {
         if (!charged(slice.readableBytes())) {
           slice.release();
           close("no room for its headers; it held %s bytes");
-          drop(); // now: thousands of connections may be refused before the first one is closed
+          drop(); // at once: thousands of connections may be refused before the first is closed
           return;
         }
         ctx.fireChannelRead(slice);
@@ -202,7 +203,10 @@ final class Connection extends Client {
     looseBytes = 0;
   }
 
-  /** Adds our handlers once the library has recognized the protocol and added its own. */
+  /**
+   * Adds this server's handlers once the library has recognized the protocol and added its own
+   * handlers.
+   */
   private void greet(ChannelHandlerContext ctx) {
     ChannelPipeline pipeline = ctx.pipeline();
     Http2ConnectionHandler handler = pipeline.get(Http2ConnectionHandler.class);
@@ -283,9 +287,9 @@ final class Connection extends Client {
   }
 
   /**
-   * Returns a listener for the moment when an HTTP/1.1 answer was completely written. When it is
-   * made would be too early: all requests of one read would be answered in a single turn of the
-   * event loop.
+   * Returns a listener for the moment when an HTTP/1.1 answer was completely written. The moment
+   * when the answer is made would be too early: all requests of one read would be answered in a
+   * single turn of the event loop.
    */
   ChannelFutureListener answered() {
     return answered;
@@ -327,8 +331,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Handles the end of the input. Bodies that are still being passed on get a moment; those still
-   * incomplete afterwards will never end.
+   * Handles the end of the input. A body whose bytes are still being passed on gets two seconds. A
+   * body that is incomplete afterwards will never end.
    */
   private void inputEnds() {
     endIfAllAre(exchange -> false);

@@ -36,20 +36,22 @@ import org.slf4j.LoggerFactory;
 /*
  * One budget for the memory that clients occupy: request bodies that have not completely arrived,
  * and responses that have not been read. Each request in flight is charged a fixed amount, its body
- * as it grows, and its response from the headers on. A large charge may fill the budget only to one
- * half, so that bulk leaves room for small requests. A peer may hold one half of either share, and
- * the last quarter is for peers that hold little.
+ * as it grows, and its response from the headers on. Large charges may fill only half of the
+ * budget, so that small requests still find room. Of the whole budget, and of that half for large
+ * charges, one peer may hold at most one half, and the last quarter is reserved for peers that hold
+ * little.
  *
  * When a charge does not fit, connections that make the server wait are closed: those whose oldest
  * request waits for its client longer than PRESSURE_AGE, the largest first. Their bytes count as
  * free at once, since they close within a turn of their event loop. A turn may be long, so bytes
- * held and bytes about to be free are together at most twice the budget. The last quarter of that
- * is for peers that hold little, too. If no connection can be closed, the charge is refused.
+ * held and bytes about to be free are together at most twice the budget. Of this, a quarter of the
+ * budget is again reserved for peers that hold little. If no connection can be closed, the charge
+ * is refused.
  *
  * The number of connections is bounded, in total and for each peer. Above the bound, the connection
  * that has been idle longest is closed. It belongs to the same peer, or to the peer with the most
- * connections among those with an idle one. A peer never takes the place of a peer with fewer
- * connections than its own.
+ * connections among those with an idle one. So a peer never displaces a peer with fewer
+ * connections.
  */
 
 /**
@@ -65,12 +67,15 @@ public final class ConnectionBudget {
   /** How long a request may wait for its client while the budget is exhausted. */
   static final Duration PRESSURE_AGE = Duration.ofMillis(250);
 
-  /** A peer counts as modest if it holds at most the budget divided by this. */
+  /** A peer counts as modest if it holds at most the budget divided by this number. */
   private static final int MODEST_SHARE = 16;
 
   private static final long SEARCH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
-  /** Some clients drop an answer that has just arrived when the server announces the end. */
+  /**
+   * How long a connection must be quiet before the server announces its end: some clients drop an
+   * answer that arrives just before the announcement.
+   */
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   private static final int IPV6_PREFIX_BYTES = 8;
@@ -138,7 +143,10 @@ public final class ConnectionBudget {
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
-  /** Headers and bodies in flight are in direct memory, which may be smaller than the heap. */
+  /**
+   * Returns the default budget. Headers and bodies in flight are in direct memory, which may be
+   * smaller than the heap, so the smaller of the two counts.
+   */
   static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
         / SluiceServer.HEAP_PER_BUDGET;
@@ -147,7 +155,7 @@ public final class ConnectionBudget {
   /**
    * Makes the budget of a server.
    *
-   * @param budgetBytes what all connections may hold together
+   * @param budgetBytes the bytes that all connections may hold together
    * @param maxConnections how many connections there may be
    * @param maxPerPeer how many connections there may be from one address
    * @param exchange how long a request may take, from its first byte until its response was read
@@ -159,7 +167,7 @@ public final class ConnectionBudget {
     this.exchangeNanos = exchange.toNanos();
   }
 
-  /** How long a request may be in flight, until its response was read. */
+  /** Returns how long a request may be in flight, until its response was read. */
   long exchangeNanos() {
     return exchangeNanos;
   }
@@ -234,7 +242,7 @@ public final class ConnectionBudget {
     if (!fits) {
       refused.warn(
           () ->
-              "connection from %s refused: %s are open, and none of them is idle and of a peer with as many; close some, or raise the bound"
+              "connection from %s refused: %s connections are open, and none is an idle one of a peer with as many connections; close some, or raise the bound"
                   .formatted(channel.remoteAddress(), connections.size()));
       connection.closeNow();
     }
@@ -249,7 +257,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /** Returns the address, or the /64 network for IPv6: a client with one address of it has all. */
+  /** Returns the address, or its /64 network for IPv6: a client usually controls its whole /64. */
   private static Object key(Channel channel) {
     if (!(channel.remoteAddress() instanceof InetSocketAddress address)) {
       return "";
@@ -524,7 +532,7 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      if (cause instanceof Error) { // loads no other class, as no file descriptor may be left
+      if (cause instanceof Error) { // loads no other class: no file descriptor may be left
         OutOfMemory.report(cause);
       }
       refused.warn(
@@ -573,7 +581,7 @@ public final class ConnectionBudget {
     }
 
     /**
-     * Returns how many connections fit.
+     * Returns how many connections the bound on open files allows.
      *
      * @param wanted the most connections that there should be
      * @return the wanted number, or less

@@ -124,7 +124,7 @@ final class Exchange implements Requests.HeldAnswers {
         : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
   }
 
-  /** Returns the time left; the connection is closed soon after it. */
+  /** Returns the time left for the request. Soon after this time, its connection is closed. */
   long nanosLeft() {
     return connection.exchangeNanos() - (System.nanoTime() - startNanos);
   }
@@ -224,8 +224,8 @@ final class Exchange implements Requests.HeldAnswers {
     }
 
     /**
-     * Serves without waiting for the body, which may never come: an HTTP/1.1 connection ends after
-     * the answer.
+     * Serves without waiting for the body, which may never come. So an HTTP/1.1 connection is
+     * closed after the answer.
      */
     private static HttpResponse servedWithoutBody(
         HttpService next, ServiceRequestContext context, HttpRequest request) {

@@ -18,8 +18,8 @@ public final class HostPort {
   private HostPort() {}
 
   /**
-   * Reads an address; without a host it is loopback, so that nothing is opened to a network unless
-   * somebody asks for it.
+   * Parses an address. Without a host, the address is loopback, so that no port is open to a
+   * network unless somebody asks for it.
    *
    * @param text {@code host:port}, {@code [::1]:port}, {@code :port} or {@code port}
    * @return the address; a host is looked up, which may block
@@ -45,7 +45,7 @@ public final class HostPort {
   }
 
   /**
-   * Writes an address as it stands in a URL.
+   * Formats an address as in a URL.
    *
    * @param address the address
    * @return {@code host:port}, an IPv6 host in brackets
@@ -59,15 +59,14 @@ public final class HostPort {
   }
 
   /**
-   * What a request names as its server: a host and perhaps a port (RFC 9110, section 7.2).
-   * Immutable.
+   * The server that a request names: a host and perhaps a port (RFC 9110, section 7.2). Immutable.
    *
    * @param host in lower case, an IPv6 address in its brackets, without the dot that ends a full
    *     name
    */
   record Authority(String host) {
 
-    /** What a request that names no server is taken for; a name that nobody can own. */
+    /** The host of a request that names no server: a name that nobody can own. */
     static final String MISSING = "no-host.invalid";
 
     private static final int LONGEST = 1 << 10;
@@ -75,7 +74,7 @@ public final class HostPort {
         Pattern.compile("(\\[[^\\[\\]]+\\]|[^\\[\\]:/?#@,\\s]+)(?::0*([0-9]{0,5}))?");
     private static final int LAST_PORT = 65_535;
 
-    /** Returns null where the text is not an authority, or its port is not one. */
+    /** Parses an authority; returns null if the text or its port is malformed. */
     static @Nullable Authority parse(String text) {
       Matcher parts = FORM.matcher(text);
       if (text.length() > LONGEST || !parts.matches() || !isPort(parts.group(2))) {
@@ -85,7 +84,7 @@ public final class HostPort {
       return new Authority(host.endsWith(".") ? host.substring(0, host.length() - 1) : host);
     }
 
-    /** An empty port stands for the scheme's own. */
+    /** Whether digits are a port. An empty port stands for the default port of the scheme. */
     private static boolean isPort(@Nullable String digits) {
       return digits == null || digits.isEmpty() || Integer.parseInt(digits) <= LAST_PORT;
     }
@@ -96,7 +95,10 @@ public final class HostPort {
     }
   }
 
-  /** An address on which the server can't listen: the port is taken, or not this machine's. */
+  /**
+   * Thrown for an address on which the server can't listen: the port is in use, or the address is
+   * not of this machine.
+   */
   public static final class AddressException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
@@ -108,8 +110,8 @@ public final class HostPort {
     /**
      * Makes an exception that explains why a port can't be opened, and what to do.
      *
-     * @param address where it should listen
-     * @param failure what the network said; its first cause counts
+     * @param address the address to listen on
+     * @param failure the failure, whose innermost cause is reported
      * @return the exception
      */
     public static AddressException of(InetSocketAddress address, Throwable failure) {
@@ -123,7 +125,7 @@ public final class HostPort {
           failure);
     }
 
-    /** Returns the network's own words, if there are any. */
+    /** Returns the message of the network, if there is one. */
     private static String why(Throwable cause) {
       if (cause instanceof UnsupportedAddressTypeException) {
         return "this JVM has no IPv6";

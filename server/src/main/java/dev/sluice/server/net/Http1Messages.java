@@ -22,12 +22,12 @@ import org.jspecify.annotations.Nullable;
 /**
  * Prepares HTTP/1 requests for the library: changes two headers, {@linkplain AnyMethod methods},
  * and requests that {@linkplain LibraryAnswers the library would answer} itself. Reports each
- * request and each written answer to the connection, including answers of the library, which keeps
- * an answer until those before it are sent.
+ * request and each written answer to the connection, including the library's own answers. The
+ * library keeps an answer until earlier answers are sent.
  *
- * <p>An HTTP/1.0 request without a host, as probes of load balancers send it, gets this host. The
- * library ignores versions, and an HTTP/1.1 request without a host is refused (RFC 9112, section
- * 3.2).
+ * <p>An HTTP/1.0 request without a host, such as a load balancer's probe, gets the host {@code
+ * localhost}. This is done here since the library ignores versions, and an HTTP/1.1 request without
+ * a host must be refused (RFC 9112, section 3.2).
  *
  * <p>{@code Upgrade} is ignored, so the answer comes over HTTP/1.1. RFC 9113, section 3.1, has
  * withdrawn the upgrade to HTTP/2, which also bypasses a proxy's rules for paths. The JDK's client
@@ -75,8 +75,8 @@ final class Http1Messages extends ChannelDuplexHandler {
   /*
    * The library answers OPTIONS * itself, without the checks of this server: the request becomes
    * one for the root. The library refuses the target of a CONNECT, which is not a path, before it
-   * looks at the method: with a path, the answer is a 405. It requests the body of each request
-   * that expects 100 Continue, but forward-auth reads no body.
+   * looks at the method: with a path, the answer is a 405. The library requests the body of each
+   * request that expects 100 Continue, but forward-auth reads no body.
    */
   /** Changes requests that the library would answer by its own rules. */
   static final class LibraryAnswers {

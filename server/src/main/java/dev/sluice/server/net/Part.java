@@ -18,7 +18,7 @@ public interface Part {
   /**
    * Adds the part to a server that is being built. Must not block.
    *
-   * @param server takes routes and listeners
+   * @param server receives routes and listeners
    */
   void addTo(ServerBuilder server);
 
@@ -26,7 +26,7 @@ public interface Part {
    * Adds decorators that run after the server's own checks, before the body of a request is read.
    * Must not block.
    *
-   * @param decorators takes them
+   * @param decorators receives the decorators
    */
   default void addLast(Decorators decorators) {}
 
@@ -34,13 +34,13 @@ public interface Part {
    * Adds decorators that run before the server's own checks and bounds, such as to answer refusals
    * in the part's protocol. Must not block.
    *
-   * @param decorators takes them
+   * @param decorators receives the decorators
    */
   default void addFirst(Decorators decorators) {}
 
   /*
    * The library gives each decorator a route of its own, and matches all routes for each request.
-   * All of our decorators match every request, so the library gets a single one.
+   * All decorators of this server match every request, so the library gets a single decorator.
    */
 
   /**
@@ -53,7 +53,7 @@ public interface Part {
     Decorators() {}
 
     /**
-     * Adds a decorator, which runs before those added earlier.
+     * Adds a decorator, which runs before the decorators that were added earlier.
      *
      * @param next calls the service, or answers in its place
      */

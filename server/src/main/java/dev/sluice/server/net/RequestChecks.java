@@ -22,16 +22,17 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /*
- * A page in a browser may ask any server that the browser can reach, this one on loopback too. A
- * name that the page's author owns may lead to such a server (DNS rebinding). Such a request says
- * so: it names that host, or an origin that is not ours. An address cannot be rebound, so every
- * address is a good host.
+ * A web page can make a browser send requests to every server that the browser can reach, also to
+ * this server on loopback. The page's author can let a domain name resolve to this server's address
+ * (DNS rebinding). Such a request can be recognized: its host is that domain name, or its origin is
+ * another site. An IP address cannot be rebound, so every IP address is accepted as a host.
  *
- * A proxy names whatever its configuration calls this server. No browser speaks HTTP/2 without TLS,
- * so a gRPC request over it cannot come from a web page. With TLS, a browser that was led here
- * under another name finds a certificate that is not for that name, and sends nothing.
+ * A proxy sends whatever host its configuration has. No browser speaks HTTP/2 without TLS, so a
+ * gRPC request over it cannot come from a web page. With TLS, a browser that was led here under
+ * another name finds a certificate that is not for that name, and sends nothing.
  *
- * A trusted proxy that asks about another request passes the headers of that one on.
+ * A trusted proxy that asks about another request passes on the headers of that request, so its
+ * host and origin are not checked.
  */
 
 /** Refuses requests that are not meant for this server, by their host and origin. */
@@ -73,7 +74,9 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return context.sessionProtocol() == SessionProtocol.H2C && Requests.isGrpc(request.headers());
   }
 
-  /** Host and Origin are then those of the request that the proxy asks about. */
+  /**
+   * Whether a trusted proxy asks about another request. Host and Origin are then of that request.
+   */
   private static boolean isForAnother(ServiceRequestContext context) {
     AskedByProxies asked = context.config().service().as(AskedByProxies.class);
     return asked != null && asked.isFromProxy(context);
@@ -93,7 +96,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     if (!isBeyondBrowsers(context, request)) {
       requireHost(authority);
       if (!authority.equalsIgnoreCase(request.headers().get(HttpHeaderNames.HOST, authority))) {
-        throw severalHosts(); // HTTP/2 has a field of its own
+        throw severalHosts(); // in HTTP/2, :authority and Host differ
       }
     }
     for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
@@ -127,7 +130,10 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
         : NetUtil.isValidIpV4Address(host);
   }
 
-  /** Its own pages may ask: their host was checked already. */
+  /**
+   * Whether pages of an origin may call this server. Its own pages may: their host was checked
+   * before.
+   */
   private boolean isOrigin(String origin, String own) {
     String lower = origin.toLowerCase(Locale.ROOT);
     return origins.contains(ANY) || origins.contains(lower) || lower.equals(own);
@@ -138,7 +144,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return scheme + authority.toLowerCase(Locale.ROOT);
   }
 
-  /** Whether the path leads to a part only because the library read it leniently. */
+  /** Whether the path has a route only because the library parses paths leniently. */
   private static boolean isAlias(ServiceRequestContext context) {
     Route route = context.config().route();
     String raw = beforeQuery(context.rawPath());
@@ -224,6 +230,6 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
         HttpStatus.NOT_FOUND,
         "not-found",
         "There is nothing at this path",
-        "the path %s is not written as / lists it".formatted(path));
+        "the path %s is spelled differently from the one that GET / lists".formatted(path));
   }
 }

@@ -10,9 +10,9 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.spi.LoggingEventAware;
 
 /**
- * A line for each request: with its parts as fields where the log has fields, otherwise in the
- * common log format. The token of a reservation is good for taking it back, so the path that holds
- * it is not written as it stands. Thread-safe.
+ * Writes a log line for each request: as fields if the log supports fields, otherwise in the common
+ * log format. Whoever has a reservation's token can cancel the reservation, so the token in a path
+ * is masked. Thread-safe.
  */
 final class RequestLogWriter implements AccessLogWriter {
 

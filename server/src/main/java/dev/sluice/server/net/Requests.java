@@ -24,8 +24,8 @@ public final class Requests {
   /**
    * Returns whether a request is a gRPC request, by its content type.
    *
-   * @param headers of the request
-   * @return whether the client expects a gRPC answer
+   * @param headers the request's headers
+   * @return true if the client expects a gRPC answer
    */
   public static boolean isGrpc(RequestHeaders headers) {
     return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
@@ -35,7 +35,7 @@ public final class Requests {
    * Returns the body of a request. The server has collected the body, within its bounds, before it
    * calls the service; a {@link StreamingService} reads its bodies itself.
    *
-   * @param context the request's
+   * @param context the context of the request
    * @return the whole body, not copied; empty without one
    */
   public static byte[] body(ServiceRequestContext context) {
@@ -46,8 +46,8 @@ public final class Requests {
    * Returns whether a body is text in UTF-8, as far as the header {@code Content-Type} says so.
    * JSON has no other charset.
    *
-   * @param headers of the request
-   * @return true without the header, or without a charset in it; false if it is malformed
+   * @param headers the request's headers
+   * @return true if the header is absent or has no charset; false if the header is malformed
    */
   public static boolean isUtf8(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_TYPE).stream().allMatch(Requests::isUtf8);
@@ -63,10 +63,10 @@ public final class Requests {
   }
 
   /**
-   * Returns how a body is compressed, which this server does not undo.
+   * Returns how a body is compressed. This server does not decompress bodies.
    *
-   * @param headers of the request
-   * @return the value of the header {@code Content-Encoding}; null if the body is sent as it is
+   * @param headers the request's headers
+   * @return the value of the header {@code Content-Encoding}; null if the body is not compressed
    */
   public static @Nullable String compression(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_ENCODING).stream()
@@ -81,23 +81,23 @@ public final class Requests {
     /**
      * Receives more of the body.
      *
-     * @param bytes an array that begins with all of the body so far; not copied, and another array
-     *     once it has grown
-     * @param size the number of bytes so far
+     * @param bytes an array that begins with the body so far; not copied, and replaced by another
+     *     array when it grows
+     * @param size the number of bytes of the body so far
      */
     void more(byte[] bytes, int size);
   }
 
   /**
-   * Reads the body of a request to a {@link StreamingService} service as it arrives. It is bounded
+   * Reads the body of a request to a {@link StreamingService} as it arrives. The body is bounded
    * and charged like a body that the server collects.
    *
-   * @param context the request's; the call must come from its event loop
+   * @param context the context of the request; the call must come from its event loop
    * @param request the request, not yet read
    * @param reader receives each piece
-   * @return completed on the event loop at the end of the body, or with a failure, after which the
-   *     rest is read and dropped. A caller that completes it, on the event loop too, has the rest
-   *     dropped
+   * @return a future that completes on the event loop at the end of the body, or fails; after a
+   *     failure, the rest is read and dropped. A caller may complete the future on the event loop;
+   *     then the rest is dropped too
    */
   public static CompletableFuture<?> readAsItArrives(
       ServiceRequestContext context, HttpRequest request, BodyReader reader) {
@@ -117,16 +117,16 @@ public final class Requests {
     /**
      * Charges answers before they are made.
      *
-     * @param bytes the most bytes that they may have
-     * @return false if the budget has no room for them now
+     * @param bytes the most bytes that the answers may have
+     * @return false if the budget has no room for the answers now
      */
     boolean hold(long bytes);
 
     /**
      * Releases the charge for answers that were read, or are shorter than charged.
      *
-     * @param bytes how many; negative for answers that are longer than charged, which are charged
-     *     with the next ones
+     * @param bytes how many bytes to release; negative for answers that are longer than charged:
+     *     the missing bytes are charged with the next answers
      */
     void drop(long bytes);
   }
@@ -134,19 +134,19 @@ public final class Requests {
   /**
    * Returns the charges of a request that is answered by a stream.
    *
-   * @param context the request's
-   * @return the charges, none so far
+   * @param context the context of the request
+   * @return the charges, initially none
    */
   public static HeldAnswers heldAnswers(ServiceRequestContext context) {
     return Exchange.of(context);
   }
 
   /**
-   * Returns how much time a request has left until its answer must have been read. Soon after that
-   * its connection is closed, with the other requests on it.
+   * Returns how long the client still has to read the answer of a request. Soon afterwards its
+   * connection is closed, with the other requests on it.
    *
-   * @param context the request's
-   * @return nanoseconds
+   * @param context the context of the request
+   * @return the time left, in nanoseconds
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();
@@ -156,7 +156,7 @@ public final class Requests {
    * Passes a request to a service.
    *
    * @param next the service
-   * @param context the request's
+   * @param context the context of the request
    * @param request the request that the service gets
    * @return the answer; a failed one if the service throws an exception
    */

@@ -114,12 +114,12 @@ public final class SluiceServer implements AutoCloseable {
    */
   public static final int MAX_TASK_THREADS = 16;
 
-  /** The most requests that wait for such a thread; a further one gets a 503. */
+  /** The most requests that wait for a task thread; a further one gets a 503. */
   public static final int MAX_WAITING_TASKS = 1_000;
 
   /**
-   * Requests in flight may hold the heap divided by this; or the JVM's direct memory divided by
-   * this, if it is smaller.
+   * The divisor for the bytes of requests in flight: they may hold the heap, or the JVM's direct
+   * memory if that is smaller, divided by this number.
    */
   public static final int HEAP_PER_BUDGET = 4;
 
@@ -164,7 +164,7 @@ public final class SluiceServer implements AutoCloseable {
   /**
    * Returns a builder of a server.
    *
-   * @param address where it listens; port 0 for any free one
+   * @param address the address to listen on; port 0 for any free port
    * @return a builder
    */
   public static Builder builder(InetSocketAddress address) {
@@ -250,7 +250,7 @@ public final class SluiceServer implements AutoCloseable {
      *
      * @param timeout a positive duration
      * @return this
-     * @throws IllegalArgumentException if it is not, or is longer than 292 years
+     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
      */
     @CanIgnoreReturnValue
     public Builder idleTimeout(Duration timeout) {
@@ -263,7 +263,7 @@ public final class SluiceServer implements AutoCloseable {
      *
      * @param timeout a positive duration
      * @return this
-     * @throws IllegalArgumentException if it is not, or is longer than 292 years
+     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
      */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
@@ -337,7 +337,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Adds an origin whose web pages may call this server; only its own may if not called.
+     * Adds an origin whose web pages may call this server; without this call, only its own pages
+     * may.
      *
      * @param origin such as {@code https://example.com}; {@code *} for any
      * @return this
@@ -363,7 +364,7 @@ public final class SluiceServer implements AutoCloseable {
 
     /**
      * Shares a budget with other ports: the bounds on connections and on bytes in flight, and the
-     * time to read a response. The server has a budget of its own if not called.
+     * time to read a response. Without this call, the server has its own budget.
      *
      * @param traffic the shared budget
      * @return this
@@ -417,11 +418,11 @@ public final class SluiceServer implements AutoCloseable {
       TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);
       ServerBuilder builder =
           Server.builder()
-              // HTTP with TLS too: TLS is decrypted before the valve, which bounds plain requests
-              // (see Connection).
+              // Also HTTP with TLS: the pipeline decrypts TLS before Connection, which bounds plain
+              // requests.
               .port(address, SessionProtocol.HTTP)
               .bossGroupFactory(Acceptor::of)
-              .defaultHostname(Authority.MISSING) // stands for a missing Host
+              .defaultHostname(Authority.MISSING) // replaces a missing Host header
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
@@ -450,8 +451,8 @@ public final class SluiceServer implements AutoCloseable {
                     pipeline.addBefore(pipeline.lastContext().name(), null, errors);
                   })
               .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
-              .unloggedExceptionsReportInterval(Duration.ZERO) // we answer or log them
-              .meterRegistry(new CompositeMeterRegistry()) // unused: the parts count
+              .unloggedExceptionsReportInterval(Duration.ZERO) // Sluice handles them
+              .meterRegistry(new CompositeMeterRegistry()) // unused: the parts have meters
               .disableServerHeader();
       if (requestLog) {
         builder.accessLogWriter(new RequestLogWriter(), true);
@@ -460,8 +461,8 @@ public final class SluiceServer implements AutoCloseable {
         // Only with a host name: a browser would apply the header to every server on localhost.
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }
-      // A request passes the decorator that was added last first: those that refuse it by its
-      // headers come before those that read its body.
+      // A request passes the decorators in reverse order of their addition: decorators that refuse
+      // by headers run before decorators that read the body.
       Decorators decorators = new Decorators();
       decorators.add(new BodyCollector());
       parts.forEach(part -> part.addLast(decorators));
@@ -481,7 +482,7 @@ public final class SluiceServer implements AutoCloseable {
       return new SluiceServer(server, tasks, traffic, unready);
     }
 
-    /** Reads one buffer at a time, so that the valve can shut after each. */
+    /** Reads one buffer at a time, so that {@link Connection} can stop reading after each. */
     private static RecvByteBufAllocator readBuffers() {
       return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
           .maxMessagesPerRead(1);

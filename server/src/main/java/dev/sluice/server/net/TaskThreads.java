@@ -10,9 +10,9 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A few threads for work that may block, on a store, a database, a disk or a lock, as an event loop
- * must not. The number of threads and of waiting tasks is bounded: a further task is refused, like
- * a request for which the server has no room. Thread-safe.
+ * A few threads for work that may block on a store, a database, a disk or a lock, since event loops
+ * must not block. The number of threads and of waiting tasks is bounded: a further task is refused,
+ * like a request for which the server has no room. Thread-safe.
  */
 public final class TaskThreads extends ScheduledThreadPoolExecutor {
 
@@ -21,11 +21,11 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   private final int mostWaiting;
 
   /**
-   * Makes threads, which start when they are needed and end when they are not.
+   * Makes threads, which start when a task needs them and end when they are idle.
    *
-   * @param name what their names begin with
-   * @param most how many there may be
-   * @param mostWaiting how many tasks may wait for one of them
+   * @param name the beginning of the threads' names
+   * @param most the most threads
+   * @param mostWaiting how many tasks may wait for a thread
    */
   TaskThreads(String name, int most, int mostWaiting) {
     super(most, ThreadFactories.newThreadFactory(name, /* daemon= */ true));
@@ -35,17 +35,17 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   }
 
   /**
-   * Makes one thread, which ends with a server. For work of which one piece holds up the next one
-   * anyway: it must not hold up what others ask for.
+   * Makes one thread, which ends with a server. It is for tasks that must run one after another: on
+   * threads of their own, they do not delay other requests.
    *
    * @param server the server that is being built
-   * @param name what the thread's name begins with
-   * @param mostWaiting how many tasks may wait for it
+   * @param name the beginning of the thread's name
+   * @param mostWaiting how many tasks may wait for the thread
    * @return the thread
    */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);
-    // What still runs then is late already; nobody waits for it.
+    // A task that still runs then is too late, and nobody waits for it.
     server.serverListener(ServerListener.builder().whenStopped(unused -> one.shutdown()).build());
     return one;
   }

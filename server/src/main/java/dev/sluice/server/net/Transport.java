@@ -7,20 +7,24 @@ import com.linecorp.armeria.common.util.TransportType;
 /**
  * The library's settings that differ from its defaults.
  *
- * <p>The first chooses the JDK's selector for the network. Netty's epoll transport (4.2.18) forgets
- * a connection that it is asked neither to read from nor to write to for a moment. A client that
- * sent many requests and ended its side then loses answers.
+ * <p>The first setting chooses the JDK's selector for the network. Netty's epoll transport (4.2.18)
+ * forgets a connection that for a moment neither reads nor writes. Then a client that sent many
+ * requests and ended its side loses answers.
  *
- * <p>The second is how long a finished connection lingers. The third lets queries hold "..", as ids
- * may: no query names a file here. In paths, the library still refuses it.
+ * <p>The second setting is how long a finished connection lingers. The third setting allows ".." in
+ * queries, since ids may contain it and no query names a file here. In paths, the library still
+ * refuses "..".
  *
- * <p>They hold for every server of the library in this process, that of an application included.
- * System properties such as {@code com.linecorp.armeria.transportType} override all. Stateless and
- * thread-safe.
+ * <p>The settings apply to every server of the library in this process, including an application's.
+ * System properties such as {@code com.linecorp.armeria.transportType} override all settings.
+ * Stateless and thread-safe.
  */
 public final class Transport implements FlagsProvider {
 
-  /** For a client that is still sending: a connection that is closed then may lose the answer. */
+  /**
+   * How long a connection stays open for a client that is still sending: closing it at once may
+   * lose the answer.
+   */
   private static final long LINGER_MILLIS = 500;
 
   /** Called by the library, which finds this class as a service. */
@@ -36,7 +40,7 @@ public final class Transport implements FlagsProvider {
     return TransportType.NIO;
   }
 
-  /** The library would wait 3 s for the client, over HTTP/1.0 and {@code Connection: close}. */
+  /** Returns a shorter time than the library's 3 s, for HTTP/1.0 and {@code Connection: close}. */
   @Override
   public Long defaultHttp1ConnectionCloseDelayMillis() {
     return LINGER_MILLIS;

@@ -28,7 +28,7 @@ final class TransportErrors extends ChannelInboundHandlerAdapter {
     boolean isDealtWith =
         event instanceof HttpExpectationFailedEvent // answered with 417
             || event instanceof SslCompletionEvent
-            || event instanceof ChannelInputShutdownEvent // by the connection
+            || event instanceof ChannelInputShutdownEvent // handled by Connection
             || event instanceof ChannelInputShutdownReadComplete;
     if (!isDealtWith) {
       context.fireUserEventTriggered(event);

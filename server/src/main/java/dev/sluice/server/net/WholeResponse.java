@@ -29,8 +29,8 @@ import org.reactivestreams.Subscriber;
  * The library makes a stream of every response, and another one around it for each function that
  * maps its headers or recovers from a failure. Most answers here are known as a whole: for them a
  * function is applied to the answer, and the library takes the answer as it is. That needs a
- * service whose exchange type has no streams of responses; for others this becomes an ordinary
- * stream.
+ * service whose exchange type does not stream responses; for other services, the response becomes
+ * an ordinary stream.
  */
 
 /**
@@ -58,8 +58,8 @@ public final class WholeResponse implements HttpResponse {
   /**
    * Makes a response.
    *
-   * @param response the answer, known or not; a failure is the response's
-   * @param context the request's; functions are applied on its event loop
+   * @param response the answer, now or later; if it fails, the response fails too
+   * @param context the context of the request; functions are applied on its event loop
    * @return the response
    */
   public static HttpResponse of(
@@ -165,16 +165,17 @@ public final class WholeResponse implements HttpResponse {
     abort(AbortedStreamException.get());
   }
 
-  /** Fails what is not known yet. */
+  /** Fails the response, unless its answer is already known. */
   @Override
   public void abort(Throwable cause) {
     source.completeExceptionally(cause);
   }
 
   /**
-   * An answer as it is sent. The library's own class copies all headers to add the content length.
+   * An answer in the form in which it is sent. The library's own class copies all headers to add
+   * the content length.
    *
-   * @param headers with the content length, where the status allows a body
+   * @param headers the headers, including the content length if the status allows a body
    * @param content the body
    */
   public record WholeAnswer(ResponseHeaders headers, HttpData content)
@@ -183,7 +184,7 @@ public final class WholeResponse implements HttpResponse {
     /**
      * Makes an answer.
      *
-     * @param headers all but the content length, which is added here
+     * @param headers all headers but the content length, which is added here
      * @param content the body; empty for none
      * @return the answer
      */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The HTTP server: one port, a list of parts that answer on it, and bounds for what clients may
- * hold. Most classes here mend or bound something of the HTTP library; each says what.
+ * hold. Most classes here correct or bound a behaviour of the HTTP library, and document which one.
  */
 @NullMarked
 @CheckReturnValue

@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the messages of one kind that the receiver did not take, and logs the first one; nothing
- * more is logged until a message arrives again. Thread-safe; never blocks.
+ * Counts the messages of one kind that did not reach the receiver. Logs the first failure, and no
+ * further failure until a message arrives again. Thread-safe; never blocks.
  */
 final class Delivery {
 
@@ -35,7 +35,7 @@ final class Delivery {
    * Makes the counter.
    *
    * @param kind {@code metrics} or {@code traces}
-   * @param endpoint where they go, for the log
+   * @param endpoint the URL of the receiver, for the log
    */
   Delivery(String kind, String endpoint, MeterRegistry meters) {
     this.kind = kind;
@@ -48,8 +48,9 @@ final class Delivery {
   }
 
   /**
-   * The library's own exceptions say nothing: the receiver answered, but not with 200. The JDK's
-   * client has a closed channel as the cause of a refused connection.
+   * Returns why a message failed. The library's own exceptions only mean that the receiver
+   * answered, but not with 200. For a refused connection, the JDK's client reports a closed channel
+   * as the cause.
    */
   private static String reason(@Nullable Throwable failure) {
     Throwable root = failure;
@@ -66,7 +67,7 @@ final class Delivery {
         : root.toString();
   }
 
-  /** Looks at the outcome of a message. */
+  /** Watches the outcome of a message. */
   CompletableResultCode of(CompletableResultCode sent) {
     return sent.whenComplete(() -> ended(sent));
   }

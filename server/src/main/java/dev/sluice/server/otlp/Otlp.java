@@ -28,22 +28,25 @@ import java.util.logging.Logger;
 /**
  * Sends metrics and traces to a receiver of OTLP over HTTP.
  *
- * <p>A receiver that is away costs no decision: metrics are sent again as a whole after an
- * interval, and at most {@link #MOST_SPANS} spans wait; more are dropped. Thread-safe. Only {@link
- * #close} blocks, up to {@link #LONGEST_CLOSE}.
+ * <p>Decisions continue while the receiver is unreachable: all metrics are sent again after an
+ * interval, and at most {@link #MOST_SPANS} spans wait; further spans are dropped. Thread-safe.
+ * Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
  */
 public final class Otlp implements AutoCloseable {
 
   /** The most spans that wait to be sent. */
   public static final int MOST_SPANS = 2048;
 
-  /** How long the end waits until the last metrics and spans are sent. */
+  /** How long {@link #close} waits until the last metrics and spans are sent. */
   public static final Duration LONGEST_CLOSE = Duration.ofSeconds(2);
 
   private static final Duration SEND_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration SPANS_EVERY = Duration.ofSeconds(1);
 
-  /** Kept, since a logger that nobody holds forgets its level. The library logs each failure. */
+  /**
+   * The library's logger, which is off because the library logs each failure. A logger without a
+   * reference to it would lose its level.
+   */
   private static final Logger LIBRARY = Logger.getLogger("io.opentelemetry");
 
   private final SdkMeterProvider metrics;
@@ -55,12 +58,12 @@ public final class Otlp implements AutoCloseable {
   }
 
   /**
-   * Starts to send. Does not wait for the receiver.
+   * Starts to send metrics and traces. Does not wait for the receiver.
    *
-   * @param settings where to, and what
-   * @param version of the server
-   * @param meters what is sent as metrics
-   * @return what sends, to be closed
+   * @param settings the receiver, and what is sent
+   * @param version the server's version
+   * @param meters the meters that are sent
+   * @return the sender; the caller must close it
    */
   public static Otlp start(OtlpSettings settings, String version, PrometheusMeterRegistry meters) {
     LIBRARY.setLevel(Level.OFF);
@@ -111,7 +114,7 @@ public final class Otlp implements AutoCloseable {
             .setHeaders(settings::headers)
             .setTimeout(SEND_TIMEOUT)
             .setConnectTimeout(SEND_TIMEOUT)
-            .setRetryPolicy(null) // the next interval sends all again
+            .setRetryPolicy(null) // the next interval sends all metrics again
             .setMeterProvider(MeterProvider.noop())
             .build(),
         new Delivery("metrics", endpoint, meters));
@@ -131,15 +134,15 @@ public final class Otlp implements AutoCloseable {
   }
 
   /**
-   * Returns what begins and ends the spans of requests.
+   * Returns the part that begins and ends the spans of requests.
    *
-   * @return the part, to be added last
+   * @return the part; it must be added last
    */
   public Part traces() {
     return new TracesPart(traces.get("sluice"));
   }
 
-  /** Sends what is there, and ends. */
+  /** Sends the remaining metrics and spans, and stops. */
   @Override
   public void close() {
     CompletableResultCode sent = metrics.shutdown();

@@ -14,8 +14,9 @@ import java.util.TreeSet;
  * @param interval how often metrics are sent, more than zero and at most 292 years
  * @param traced the share of requests that are traced although their caller traces nothing, from 0
  *     to 1
- * @param headers of each message to the receiver, such as those with a key; never logged
- * @param attributes what the sender is called, besides {@code service.name}
+ * @param headers the headers of each message to the receiver, such as a header with a key; never
+ *     logged
+ * @param attributes the resource attributes of the sender, besides {@code service.name}
  */
 public record OtlpSettings(
     URI receiver,
@@ -27,12 +28,12 @@ public record OtlpSettings(
   /**
    * Makes the settings.
    *
-   * @param receiver with the scheme http or https, and a host
-   * @param interval more than zero and at most 292 years
-   * @param traced from 0 to 1
-   * @param headers copied
-   * @param attributes copied
-   * @throws IllegalArgumentException if a value is none of these
+   * @param receiver the base of the receiver's URLs, with the scheme http or https, and a host
+   * @param interval how often metrics are sent, more than zero and at most 292 years
+   * @param traced the share of traced requests, from 0 to 1
+   * @param headers the headers of each message; the map is copied
+   * @param attributes the resource attributes; the map is copied
+   * @throws IllegalArgumentException if a value is out of its range, or the URL has another form
    */
   public OtlpSettings {
     boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());
@@ -52,7 +53,10 @@ public record OtlpSettings(
     attributes = Map.copyOf(attributes);
   }
 
-  /** Shows the names of the headers only: their values may be keys. */
+  /**
+   * Returns the settings for people. Shows only the names of the headers, since their values may be
+   * keys.
+   */
   @Override
   public String toString() {
     return "OtlpSettings[receiver=%s, interval=%s, traced=%s, headers=%s, attributes=%s]"
@@ -63,7 +67,7 @@ public record OtlpSettings(
     return receiver.toString().replaceAll("//.*@", "//…@");
   }
 
-  /** Where one kind of data goes, such as {@code v1/metrics}. */
+  /** Returns the URL for one kind of data, with a path such as {@code v1/metrics}. */
   String endpoint(String path) {
     String base = receiver.toString();
     return base.endsWith("/") ? base + path : base + "/" + path;

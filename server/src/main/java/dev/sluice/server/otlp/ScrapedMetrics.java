@@ -83,7 +83,10 @@ final class ScrapedMetrics implements MetricProducer {
     return all;
   }
 
-  /** The page writes the end of such a name itself. */
+  /**
+   * Returns the name of a metric. The page adds {@code _info} to some names, so this method does
+   * too.
+   */
   private static String name(MetricSnapshot metric) {
     String name = metric.getMetadata().getPrometheusName();
     return metric instanceof InfoSnapshot ? name + "_info" : name;
@@ -96,7 +99,7 @@ final class ScrapedMetrics implements MetricProducer {
   /** The data of a metric, and their type. */
   private record Converted(MetricDataType type, Data<?> data) {}
 
-  /** Null for kinds that no meter of ours has. */
+  /** Returns the data of a metric; null for a kind of metric that this server does not have. */
   private @Nullable Converted convert(MetricSnapshot metric, long now) {
     if (metric instanceof CounterSnapshot counter) {
       List<DoublePointData> points =
@@ -145,7 +148,10 @@ final class ScrapedMetrics implements MetricProducer {
     return DoublePointData.create(start, now, attributes(labels), value, List.of());
   }
 
-  /** The last bucket, up to infinity, has no bound of its own. */
+  /**
+   * Converts a histogram. Its last bucket reaches to infinity, for which OpenTelemetry has no
+   * bound.
+   */
   private HistogramPointData point(long now, HistogramDataPointSnapshot one) {
     ClassicHistogramBuckets buckets = one.getClassicBuckets();
     List<Double> bounds = new ArrayList<>();

@@ -29,13 +29,13 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A span for each request over HTTP and gRPC that is traced, which continues the trace of its
- * caller ({@code traceparent}). Names and attributes are those of OpenTelemetry's conventions; a
- * span holds no id, no address and no token. Immutable and thread-safe.
+ * Makes a span for each traced request over HTTP and gRPC, which continues the trace of its caller
+ * ({@code traceparent}). Names and attributes follow OpenTelemetry's conventions; a span has no id,
+ * no address and no token. Immutable and thread-safe.
  */
 final class TracesPart implements Part {
 
-  /** Routes without traces: the page, probes, and what other tools read. */
+  /** Routes without traces: the page, probes, metrics, and the API description. */
   private static final Set<String> UNTRACED =
       Set.of(
           "/",

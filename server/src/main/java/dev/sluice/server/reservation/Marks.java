@@ -32,8 +32,8 @@ final class Marks {
   }
 
   /**
-   * Returns for how many seconds one of these limits has no room for a further mark; 0 if all have
-   * room.
+   * Returns how many seconds pass until all of these limits have room for a further mark; 0 if all
+   * have room now.
    */
   synchronized long fullForSeconds(Collection<String> limits, long nowMillis) {
     long longestMillis = 0;
@@ -55,8 +55,8 @@ final class Marks {
   }
 
   /**
-   * Counts a mark for each limit, unless one of them has no room; returns the same as {@link
-   * #fullForSeconds}.
+   * Counts a mark for each limit, unless one of the limits has no room. Returns the same as {@link
+   * #fullForSeconds} before the call.
    */
   synchronized long add(Collection<String> limits, long nowMillis, long endMillis) {
     long fullForSeconds = fullForSeconds(limits, nowMillis);

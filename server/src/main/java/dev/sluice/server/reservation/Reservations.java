@@ -47,14 +47,13 @@ import org.jspecify.annotations.Nullable;
  *
  * The store of the buckets also makes sure that a token is used once. A cancellation or settlement
  * first spends from a bucket with a burst of 1, whose id is the token's nonce. That bucket does not
- * fill up before the token expires. Of two uses one finds it empty, whichever servers they ask. It
- * is spent before anything is given back: where a server dies between the two, the tokens stay
- * spent, and none comes back twice.
+ * fill up before the token expires, so a second use finds it empty, at whichever server. The
+ * nonce's bucket is spent before anything is refunded: if a server dies between the two, the
+ * reserved tokens stay spent, and nothing is refunded twice.
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
- * Receipt: it knows what else was given back since. It remembers the latest ones, as many as fit
- * into MOST_REMEMBERED. It also ends those of limits that lapse. One counts with all that it was made for, since it holds all of that. Its
- * token may have less, as nothing can be given back where no limit holds.
+ * Receipt: it knows what else was given back since. It remembers the latest reservations, as many
+ * as fit into MOST_REMEMBERED, and ends those of limits that lapse.
  */
 
 /**
@@ -69,8 +68,8 @@ public final class Reservations {
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
   /**
-   * The most marks of cancelled reservations that this server keeps in the store for one limit: 2.4
-   * MB of the store in memory, and 8.8 MB of Redis.
+   * The most marks of cancelled reservations that this server keeps in the store for one limit.
+   * They take 2.4 MB of a memory store, or 8.8 MB of Redis.
    */
   public static final int MOST_MARKS = 100_000;
 
@@ -110,8 +109,8 @@ public final class Reservations {
   /**
    * Makes the reservations of a server.
    *
-   * @param limiter decides
-   * @param store the limiter's store, which also keeps what was used
+   * @param limiter the limiter that decides
+   * @param store the limiter's store, which also marks used tokens
    * @param key signs the tokens
    */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
@@ -121,7 +120,8 @@ public final class Reservations {
   Reservations(Limiter limiter, BucketStore store, TokenKey key, TimeSource time, int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
-    // No observer: these decisions are not on a named limit. No rule: a guess would allow twice.
+    // No observer, since these decisions are not on a named limit. No failure rule, since a rule
+    // could accept a token twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;
@@ -141,7 +141,7 @@ public final class Reservations {
    *
    * @param decision the decision
    * @param token the token, null for a denial
-   * @param life how long the token is good
+   * @param life how long the token is valid
    */
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
@@ -150,8 +150,8 @@ public final class Reservations {
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
    * @param field the client's name for the value, for messages
-   * @return from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
-   * @throws WireException for anything else
+   * @return a time from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
+   * @throws WireException if the text is not a duration in this range
    */
   public static Duration life(@Nullable String text, String field) {
     if (text == null) {
@@ -178,10 +178,11 @@ public final class Reservations {
   /**
    * Spends, and returns a token to cancel the spend.
    *
-   * @param transactions no two on one bucket
-   * @param life how long the token is good
+   * @param transactions the transactions, each on another bucket
+   * @param life how long the token is valid
    * @return the decision, with a token if it allows; fails as {@link AsyncLimiter#reserve(List)}
-   * @throws WireException if the token would be too long, or one of the limits allows no such life
+   * @throws WireException if the token would be too long, or one of the limits allows only a
+   *     shorter life
    * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Held> reserve(List<Transaction> transactions, Duration life) {
@@ -203,7 +204,7 @@ public final class Reservations {
       if (life.compareTo(longest) > 0) {
         throw new WireException(
             "expires",
-            "found %s, expected at most %s, as the limit %s allows no longer; longestReservation: %s in its default does"
+            "found %s, expected at most %s, the longest reservation of the limit %s; to allow more, set longestReservation: %s in its default"
                 .formatted(
                     GoDuration.shortened(life),
                     GoDuration.shortened(longest),
@@ -216,7 +217,7 @@ public final class Reservations {
   private static void requireRoom(long fullForSeconds, List<String> limits) {
     if (fullForSeconds > 0) {
       throw RefusedException.tooManyRequests(
-          "too many reservations of %s were cancelled on this server: it keeps the mark of each until the token would have expired, and at most %s of them for a limit"
+          "too many reservations of %s were cancelled on this server: it keeps a mark for each cancelled token until the token would have expired, at most %s marks for a limit; try again later"
               .formatted(String.join(", ", limits), MOST_MARKS),
           fullForSeconds);
     }
@@ -331,9 +332,10 @@ public final class Reservations {
    * Gives back the tokens of a reservation, as far as they have not been refilled since.
    *
    * @param text the token
-   * @return done when it is back. It fails with a {@link TokenException} if the token is unknown,
-   *     expired or used, and with a {@link dev.sluice.store.StoreException} if the store could not
-   *     be asked. The tokens then stay spent, unless only its answer was lost
+   * @return a stage that completes when the tokens are given back. It fails with a {@link
+   *     TokenException} if the token is unknown, expired or used, and with a {@link
+   *     dev.sluice.store.StoreException} if the store fails. The tokens then stay spent, unless
+   *     only the store's answer was lost
    * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Void> cancel(String text) {
@@ -400,7 +402,8 @@ public final class Reservations {
     }
     check.accept(token);
     List<String> names = token.charged();
-    // What no store knows of: only the server that remembers it can use it, and only once.
+    // No bucket was charged, so no mark is needed: only this server may remember the reservation,
+    // and it forgets it here.
     if (names.isEmpty()) {
       return use.apply(token);
     }

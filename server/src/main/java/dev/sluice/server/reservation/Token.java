@@ -21,16 +21,17 @@ import org.jspecify.annotations.Nullable;
  * part: limit 2 + n | id 2 + n | cost 8 | interval 8 | until 8
  *
  * All numbers big-endian, all texts in UTF-8, the whole in base64url without padding. The signature
- * covers what stands before it.
+ * covers all bytes before it.
  */
 
 /**
- * The token of a reservation's client: what was taken, until when, and a nonce by which the server
- * knows that it was used. Signed, not encrypted: its holder can read limits and ids. Immutable.
+ * The token that a client gets for a reservation: what was taken, until when, and a nonce that lets
+ * the server detect a second use. Signed, not encrypted: its holder can read limits and ids.
+ * Immutable.
  *
- * @param nonce random, in base64url
- * @param expiresMillis by the wall clock, since the Unix epoch
- * @param parts what was taken
+ * @param nonce random bytes in base64url
+ * @param expiresMillis when the token expires, in milliseconds since the Unix epoch
+ * @param parts what the reservation took
  */
 record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
@@ -42,10 +43,12 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final byte VERSION = 1;
   private static final int FRAME_BYTES = 1 + Long.BYTES + NONCE_BYTES + Short.BYTES;
   private static final int PART_BYTES = 2 * Short.BYTES + 3 * Long.BYTES;
-  private static final int BITS = 6; // of a character of base64
+  private static final int BITS = 6; // in each base64 character
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
-  /** As {@link Receipt.Part}, by names; the interval is 0 if no limit applied. */
+  /**
+   * A {@link Receipt.Part}, with names in place of objects; the interval is 0 if no limit applied.
+   */
   record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
     static TokenPart of(Receipt.Part part) {
@@ -85,10 +88,10 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   /**
-   * Refuses a batch whose token would be too long, before anything is charged.
+   * Refuses a batch whose token would be too long. Must be called before the batch is charged.
    *
    * @return the most bytes that the token may have, without its signature
-   * @throws WireException saying by how much
+   * @throws WireException if the token would be too long; the message has both sizes
    */
   static int requireFits(List<Transaction> transactions) {
     int bytes = FRAME_BYTES;
@@ -127,7 +130,10 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     out.putShort((short) bytes.length).put(bytes);
   }
 
-  /** Null for what was not signed with the key: a forgery, or the token of another fleet. */
+  /**
+   * Reads a token; returns null for a text that was not signed with the key: a forgery, or the
+   * token of another fleet.
+   */
   static @Nullable Token read(String text, TokenKey key) {
     byte[] bytes;
     try {
@@ -136,7 +142,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
       return null;
     }
     int length = bytes.length - TokenKey.SIGNATURE_BYTES;
-    // Another spelling of the same bytes would be the same token: there is one that is right.
+    // Only one base64 spelling of a token is accepted; a lenient decoder would accept several.
     if (length < FRAME_BYTES
         || !Base64.getUrlEncoder().withoutPadding().encodeToString(bytes).equals(text)
         || !key.isSigned(bytes, length)) {

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.reservation;
 
-/** Thrown for a token that gives nothing back. Nothing was changed. */
+/** Thrown for a token that cannot be cancelled. Nothing was changed. */
 public final class TokenException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
 
-  /** Why a token gives nothing back. */
+  /** Why a token cannot be cancelled. */
   public enum Reason {
-    /** No server with this key has made it. */
+    /** No server with this key has made the token. */
     UNKNOWN,
-    /** The token has expired: its tokens stay spent. */
+    /** The token has expired, so the reserved tokens stay spent. */
     EXPIRED,
-    /** It was cancelled already. */
+    /** The token was cancelled already. */
     USED
   }
 
@@ -24,7 +24,7 @@ public final class TokenException extends RuntimeException {
   }
 
   /**
-   * Returns why.
+   * Returns why the token cannot be cancelled.
    *
    * @return the reason
    */

@@ -9,15 +9,15 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The secret by which a server knows the tokens that it, or another server of its fleet, has made.
- * Immutable and thread-safe; {@link #toString} does not show it.
+ * The secret by which a server recognizes tokens of its own fleet. Immutable and thread-safe;
+ * {@link #toString} does not show it.
  */
 public final class TokenKey {
 
-  /** The shortest secret, in bytes: it cannot be guessed. */
+  /** The fewest bytes of a secret, so that it cannot be guessed. */
   public static final int LEAST_BYTES = 32;
 
-  /** Half of the digest: as hard to forge as 2^128 guesses (RFC 2104, section 5, allows half). */
+  /** Half of the digest, which RFC 2104, section 5, allows. A forgery takes about 2^128 guesses. */
   static final int SIGNATURE_BYTES = 16;
 
   private static final String ALGORITHM = "HmacSHA256";
@@ -29,7 +29,8 @@ public final class TokenKey {
   }
 
   /**
-   * Returns a key of its own: only this server will know its tokens, and only until it ends.
+   * Returns a random key. Only this server recognizes the tokens of this key, and only until it
+   * stops.
    *
    * @return a random key
    */
@@ -66,7 +67,10 @@ public final class TokenKey {
     }
   }
 
-  /** Whether the bytes up to the length are followed by their signature; takes constant time. */
+  /**
+   * Whether the first bytes, as many as the length, are followed by their signature. Takes constant
+   * time.
+   */
   boolean isSigned(byte[] bytes, int length) {
     return MessageDigest.isEqual(
         sign(bytes, length), Arrays.copyOfRange(bytes, length, bytes.length));

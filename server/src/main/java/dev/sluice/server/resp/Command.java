@@ -69,8 +69,8 @@ final class Command {
    * Makes a command that changes no bucket.
    *
    * @param usage the name and the arguments in the notation of help texts: {@code SLUICE.SPEND
-   *     limit id [cost]}; brackets make one optional, "..." behind the last lets it be there many
-   *     times; an argument that is called "key" is one to Redis clients
+   *     limit id [cost]}; brackets make an argument optional, and "..." lets the last one repeat;
+   *     Redis clients see an argument named "key" as a key
    * @param need the permission that a caller needs
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
@@ -129,7 +129,7 @@ final class Command {
     return request.is(index, nameBytes);
   }
 
-  /** The name in capitals. */
+  /** Returns the name in capitals. */
   String name() {
     return usage.name();
   }
@@ -189,7 +189,10 @@ final class Command {
     calls.add(newCalls);
   }
 
-  /** Runs the command, or replies with its syntax. To be counted before. */
+  /**
+   * Runs the command, or replies with its syntax if the number of arguments is wrong. The caller
+   * must count the call first.
+   */
   void call(Request request, Session session) {
     if (request.count() < least || request.count() > most) {
       String wrong = wrongArguments();

@@ -70,7 +70,7 @@ final class ConnectionCommands {
         Command.of("QUIT", NOTHING, "Ends the connection", ConnectionCommands::quit));
   }
 
-  /** Sets the table of commands; to be called before the first connection. */
+  /** Sets the table of commands; must be called before the first connection. */
   void table(CommandTable all) {
     table = all;
   }
@@ -284,7 +284,9 @@ final class ConnectionCommands {
     return table;
   }
 
-  /** Returns the named commands, null for an unknown name; all commands if no name is given. */
+  /**
+   * Returns the named commands, with null for each unknown name; all commands if no name is given.
+   */
   private static List<@Nullable Command> asked(Request request, CommandTable all) {
     if (request.count() == 2) {
       return new ArrayList<>(all.all());

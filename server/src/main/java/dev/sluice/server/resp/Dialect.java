@@ -7,7 +7,10 @@ import dev.sluice.gcra.Quota;
 /** The differences between {@code CL.THROTTLE} and {@code THROTTLE}. */
 enum Dialect {
 
-  /** Limited, limit, remaining, seconds to wait (-1 for none, and for ever), seconds until full. */
+  /**
+   * Replies with: limited, limit, remaining, seconds to wait (-1 if none or for ever), seconds
+   * until full.
+   */
   REDIS_CELL(1, 0) {
     @Override
     void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -16,7 +19,10 @@ enum Dialect {
     }
   },
 
-  /** Allowed, limit, remaining, seconds until full, seconds to wait (0 for none, -1 for ever). */
+  /**
+   * Replies with: allowed, limit, remaining, seconds until full, seconds to wait (0 if none, -1 for
+   * ever).
+   */
   THROTTLECRAB(0, 1) {
     @Override
     void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -43,7 +49,7 @@ enum Dialect {
     this.passing = passing;
   }
 
-  /** Returns the limit minus max_burst. */
+  /** Returns the burst minus the client's max_burst. */
   int beyondMaxBurst() {
     return beyondMaxBurst;
   }
@@ -54,7 +60,7 @@ enum Dialect {
   /**
    * Writes a decision.
    *
-   * @param retryInNanos {@link #FOR_EVER} for a quantity above the limit
+   * @param retryInNanos the time to wait; {@link #FOR_EVER} for a quantity above the limit
    */
   void write(
       boolean passes,

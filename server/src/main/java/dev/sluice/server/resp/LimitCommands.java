@@ -30,11 +30,12 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@code SLUICE.SPEND}, {@code CHECK}, {@code REFUND}, {@code RESET} and {@code BATCH}: the
- * limiter's acts on configured limits. Thread-safe.
+ * {@code SLUICE.SPEND}, {@code SPENDUPTO}, {@code CHECK}, {@code REFUND}, {@code RESET} and {@code
+ * BATCH}: the limiter's acts on configured limits. Thread-safe.
  */
 final class LimitCommands {
 
@@ -65,6 +66,7 @@ final class LimitCommands {
               DECIDED_BY_FIELD)
           .size();
   private static final BiConsumer<Decision, ReplyWriter> ONE = LimitCommands::writeOne;
+  private static final BiConsumer<Decision, ReplyWriter> UP_TO = LimitCommands::writeUpTo;
   private static final BiConsumer<Decision, ReplyWriter> BATCH = LimitCommands::writeBatch;
 
   private final LimiterCalls acts;
@@ -88,6 +90,11 @@ final class LimitCommands {
             DECIDE,
             "Spends the cost if the tokens are there",
             this::spend),
+        Command.writing(
+            "SLUICE.SPENDUPTO limit id cost",
+            DECIDE,
+            "Spends as many tokens as are there, up to the cost",
+            this::spendUpTo),
         Command.of(
             "SLUICE.CHECK" + LIMIT_ID_COST,
             DECIDE,
@@ -155,26 +162,38 @@ final class LimitCommands {
   }
 
   private void one(Act act, Request request, Session session) {
-    WireRequest wire;
+    decideOn(act, request, WireRequest::of, ONE, session);
+  }
+
+  private void spendUpTo(Request request, Session session) {
+    decideOn(Act.SPEND, request, WireRequest::ofUpTo, UP_TO, session);
+  }
+
+  private void decideOn(
+      Act act,
+      Request request,
+      Function<WireTransaction, WireRequest> wire,
+      BiConsumer<Decision, ReplyWriter> reply,
+      Session session) {
+    WireRequest single;
     try {
-      wire = single(request);
+      single = wire.apply(single(request));
     } catch (WireException e) {
       refuse(e, session);
       return;
     }
-    decide(act, wire, ONE, session);
+    decide(act, single, reply, session);
   }
 
   /** Reads a limit, an id, and an optional cost. */
-  private static WireRequest single(Request request) {
+  private static WireTransaction single(Request request) {
     Long cost = request.count() > COST ? cost(request, COST) : null;
-    return WireRequest.of(
-        new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null));
+    return new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null);
   }
 
   /** Returns the transaction of a command that starts with a limit and an id. */
   List<Transaction> transaction(Request request, Session session) {
-    return acts.transactions(single(request), session.caller());
+    return acts.transactions(WireRequest.of(single(request)), session.caller());
   }
 
   /** Replies with a mistake that was found before the limiter was called. */
@@ -248,7 +267,7 @@ final class LimitCommands {
             sent,
             (decision, writer) -> {
               if (act == Act.RESET) {
-                writer.ok(); // every other command reports a penalty
+                writer.ok(); // a penalty shows in every other command
               } else {
                 reply.accept(decision.orElseThrow(), writer);
               }
@@ -287,6 +306,13 @@ final class LimitCommands {
 
   private static void writeOne(Decision decision, ReplyWriter writer) {
     writer.map(FIELDS);
+    writeFields(DecisionWriter.ofOne(decision), writer);
+  }
+
+  private static void writeUpTo(Decision decision, ReplyWriter writer) {
+    writer.map(FIELDS + 1);
+    writer.text("taken");
+    writer.number(decision.taken());
     writeFields(DecisionWriter.ofOne(decision), writer);
   }
 

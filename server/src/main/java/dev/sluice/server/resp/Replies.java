@@ -41,7 +41,7 @@ final class Replies {
     this.whenKnown = whenKnown;
   }
 
-  /** A reply that is not known yet, or waits for one before it. */
+  /** A reply that is not known yet, or waits for an earlier reply. */
   private record Waiting<T>(
       CompletableFuture<T> answer,
       BiConsumer<? super T, ReplyWriter> writes,
@@ -61,13 +61,13 @@ final class Replies {
   /** Requests that are decided together. */
   interface Gathered {
 
-    /** Decides, and writes the replies in the order of the requests. */
+    /** Decides the requests, and writes the replies in the order of the requests. */
     void write(ReplyWriter writer);
   }
 
   /**
    * Defers the current request, so that it is decided together with others before any other reply.
-   * Not to be called while a reply waits.
+   * Must not be called while a reply waits.
    */
   void gather(Gathered requests) {
     if (gathered != requests) {
@@ -126,7 +126,9 @@ final class Replies {
     now(writer -> writer.error(code, text));
   }
 
-  /** Adds a reply that is written when a stage has completed; if it fails, an error. */
+  /**
+   * Adds a reply that is written when a stage has completed; if the stage fails, writes an error.
+   */
   <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
     settle();
     CompletableFuture<T> answer = stage.toCompletableFuture();

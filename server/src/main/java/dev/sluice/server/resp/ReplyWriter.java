@@ -29,7 +29,7 @@ final class ReplyWriter {
   private int size;
   private boolean resp3;
 
-  /** Sets the version of later replies. */
+  /** Sets whether later replies use RESP3. */
   void resp3(boolean wanted) {
     resp3 = wanted;
   }
@@ -109,12 +109,12 @@ final class ReplyWriter {
     ascii(resp3 ? "_\r\n" : "$-1\r\n");
   }
 
-  /** Begins an array of a number of replies. */
+  /** Begins an array of this many replies. */
   void array(int count) {
     header('*', count);
   }
 
-  /** Begins a map of a number of pairs. */
+  /** Begins a map of this many pairs. */
   void map(int count) {
     if (resp3) {
       header('%', count);

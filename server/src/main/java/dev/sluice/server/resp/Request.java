@@ -15,8 +15,8 @@ final class Request {
   private static final int BYTES_OF_WAITING = 512;
 
   /**
-   * Memory for an argument while its reply waits: four arguments are a transaction of a batch, with
-   * its decision.
+   * The memory of an argument while its reply waits. Four arguments make a transaction of a batch,
+   * and this includes the transaction's decision.
    */
   private static final int BYTES_OF_ARGUMENT = 75;
 
@@ -117,7 +117,7 @@ final class Request {
     /**
      * Parses a signed 64-bit decimal number: an optional sign, then digits only.
      *
-     * @return empty if it is something else
+     * @return the number; empty if the bytes are not such a number
      */
     static OptionalLong read(byte[] bytes, int start, int length) {
       long value = readOr(Long.MIN_VALUE, bytes, start, length);
@@ -127,7 +127,7 @@ final class Request {
     }
 
     /**
-     * Parses such a number without making an object.
+     * Parses a signed 64-bit decimal number without making an object.
      *
      * @param otherwise the result for any other text
      */

@@ -83,7 +83,7 @@ final class RequestReader {
     end = kept + more;
   }
 
-  /** Copies unparsed bytes from the shared array; to be called after parsing. */
+  /** Copies unparsed bytes from the shared array. Must be called after parsing. */
   void keep() {
     int kept = end - start;
     if (kept == 0) {
@@ -98,7 +98,7 @@ final class RequestReader {
     end = kept;
   }
 
-  /** Returns how many bytes of memory wait for the rest of a request, or for their turn. */
+  /** Returns how many bytes of memory hold incomplete or waiting requests. */
   int heldBytes() {
     return start == end ? 0 : bytes.length;
   }
@@ -267,7 +267,7 @@ final class RequestReader {
     return negative ? -value : value;
   }
 
-  /** Reads an inline command, for people with telnet. An empty line is nothing. */
+  /** Reads an inline command, for people with telnet. An empty line is ignored. */
   private boolean readLine() throws ProtocolException {
     int lineEnd = at;
     while (lineEnd < end && bytes[lineEnd] != '\n') {

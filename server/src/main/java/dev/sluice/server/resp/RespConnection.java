@@ -49,27 +49,28 @@ final class RespConnection extends Client {
   private final RequestReader reader = new RequestReader();
   private final Replies replies;
   private final Session session;
-  private @Nullable Command last; // that was called
-  private int uncounted; // calls of last
+  private @Nullable Command last; // the last command called
+  private int uncounted; // calls of that command
   private boolean inputEnded;
   private boolean leaving; // reads no more from the network
   private boolean ended;
   private long chargedBytes;
-  private @Nullable ChannelFuture lastSent; // of the writes that did not finish at once
+  private @Nullable ChannelFuture lastSent; // the last write that did not finish at once
 
-  // What the clock of waitsSinceNanos runs for: replies to be read, a request to be completed.
+  // What the server has waited for since waitsSinceNanos: that the client reads replies, or
+  // completes a request.
   private @Nullable ChannelFuture awaitedReading;
   private boolean awaitsRequest;
 
-  // Written by the event loop, read by all.
+  // Written by the event loop, read by all threads.
   private volatile boolean busy;
   private volatile long quietSinceNanos = System.nanoTime();
-  private volatile long waitsSinceNanos = NEVER; // for its client
+  private volatile long waitsSinceNanos = NEVER; // for the client
 
   /**
    * Makes a connection.
    *
-   * @param idleNanos how long it may be silent
+   * @param idleNanos how long the connection may be silent
    */
   RespConnection(
       ConnectionBudget.Accepted accepted,
@@ -105,7 +106,7 @@ final class RespConnection extends Client {
     answer();
   }
 
-  /** Continues, after waiting replies became known or the client has read some. */
+  /** Continues after a waiting reply became known, or after the client has read replies. */
   private void goOn() {
     if (channel.isActive()) {
       answer();
@@ -231,7 +232,7 @@ final class RespConnection extends Client {
     ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
       lastSent = sent;
-      sent.addListener(later -> channel.eventLoop().execute(this::account)); // until then unsent
+      sent.addListener(later -> channel.eventLoop().execute(this::account)); // unsent until then
     }
   }
 
@@ -262,8 +263,9 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Records since when the server waits for the client. The clock restarts only when all that it
-   * waits for has come: reading a byte now and then is not enough, nor is a new request.
+   * Records since when the server waits for the client. The clock restarts only when everything
+   * that the server waits for has come. A client that reads a byte now and then, or begins a new
+   * request, does not restart it.
    */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
@@ -296,7 +298,10 @@ final class RespConnection extends Client {
     }
   }
 
-  /** A client that has closed its sending side still gets every reply. */
+  /**
+   * Ends the connection when it is due and all replies are written. A client that has closed its
+   * sending side still gets every reply.
+   */
   private void endIfDone() {
     if (!ended || replies.waiting() > 0 || !channel.isActive()) {
       return;
@@ -310,7 +315,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Reads the remaining input: unread bytes would reset the connection, and drop the last replies.
+   * Closes the server's side, but reads the remaining input for a moment: unread bytes would reset
+   * the connection, and the client would lose the last replies.
    */
   private void endOutput() {
     SslHandler tls = channel.pipeline().get(SslHandler.class);
@@ -365,7 +371,10 @@ final class RespConnection extends Client {
     return isIdle() && quietNanos(nowNanos) > idleNanos ? "idle, it held %s bytes" : null;
   }
 
-  /** Closes the server's side once all is answered, since the protocol has no message for it. */
+  /**
+   * Closes the server's side once all requests are answered, since the protocol cannot announce the
+   * end.
+   */
   @Override
   protected void sayGoodbye() {
     channel.eventLoop().execute(this::leave);

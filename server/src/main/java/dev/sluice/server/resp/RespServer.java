@@ -68,8 +68,8 @@ public final class RespServer implements AutoCloseable {
   /**
    * Returns a builder.
    *
-   * @param address where it listens; port 0 for any free one
-   * @param limiter decides
+   * @param address the address to listen on; port 0 for any free port
+   * @param limiter the limiter that decides
    * @param reservations the reservations of the same limiter
    * @return a builder
    */
@@ -115,7 +115,7 @@ public final class RespServer implements AutoCloseable {
     /**
      * Sets access control; everybody may do everything if not called.
      *
-     * @param newAccess decides
+     * @param newAccess the access control
      * @return this
      */
     @CanIgnoreReturnValue
@@ -129,7 +129,7 @@ public final class RespServer implements AutoCloseable {
      *
      * @param timeout a positive duration
      * @return this
-     * @throws IllegalArgumentException if it is not, or is longer than 292 years
+     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
      */
     @CanIgnoreReturnValue
     public Builder idleTimeout(Duration timeout) {
@@ -164,7 +164,7 @@ public final class RespServer implements AutoCloseable {
     /**
      * Sets the registry that counts commands and connections; none if not called.
      *
-     * @param newRegistry takes the meters
+     * @param newRegistry the registry for the meters
      * @return this
      */
     @CanIgnoreReturnValue
@@ -222,7 +222,7 @@ public final class RespServer implements AutoCloseable {
     return all;
   }
 
-  /** Initializes the connections of a port, with the parts that they share. Thread-safe. */
+  /** Initializes the connections of a port, and holds the objects that they share. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 

@@ -62,7 +62,7 @@ final class Session {
     identity.require(caller, need);
   }
 
-  /** Notes that the acts of the command are refused, if it has any. */
+  /** Notes in the audit log that the command's acts are refused, if it has any. */
   void noteRefused(String why) {
     identity.audit().refused(caller, "resp", why);
   }
@@ -80,7 +80,7 @@ final class Session {
     clientName = newName;
   }
 
-  /** Closes the connection once the replies so far were sent. */
+  /** Makes the connection close once the replies so far are sent. */
   void end() {
     ending = true;
   }

@@ -22,28 +22,27 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Consecutive commands of one read make a run. They are decided together, with one reading of the
- * clock and without an object for each command (dev.sluice.internal.direct.SpendPipeline). A key
- * that is not plain
- * ASCII, a store over a network, and a command behind one that waits for a store use the limiter's
- * ordinary path, with the same decisions. SLUICE.SPEND makes such runs too, one for each limit
- * (LimitRuns).
+ * Consecutive commands of one read make a run. The commands of a run are decided together, with one
+ * reading of the clock and without an object for each command
+ * (dev.sluice.internal.direct.SpendPipeline). A key that is not plain ASCII, a store over a
+ * network, and a command behind one that waits for a store use the limiter's ordinary path, with
+ * the same decisions. SLUICE.SPEND makes such runs too, one for each limit (LimitRuns).
  */
 
 /**
- * {@code CL.THROTTLE} as redis-cell has it, and {@code THROTTLE} as throttlecrab has it: the caller
- * sends the quota with each request. Both work on the same buckets, one for each key.
+ * {@code CL.THROTTLE} as in redis-cell, and {@code THROTTLE} as in throttlecrab: the caller sends
+ * the quota with each request. Both work on the same buckets, one for each key.
  *
  * <p>Thread-safe. Where the two originals are wrong, Sluice differs on purpose: docs/doors/redis.md
  * lists the differences.
  */
 final class ThrottleCommands {
 
-  /** The limit of all keys; its number stands in bucket keys and must never change. */
+  /** The limit of all keys; its number is part of bucket keys and must never change. */
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1)); // commands bring theirs
+  private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1)); // each command has its own
   private static final int MOST_QUOTAS = 256;
   private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
 
@@ -219,7 +218,7 @@ final class ThrottleCommands {
   }
 
   /**
-   * The last quota, with the bytes of max_burst, count and period. Callers send the same one
+   * The last quota, with the bytes of max_burst, count and period. Callers send the same quota
    * repeatedly, and comparing bytes is faster than parsing three numbers. Belongs to a thread.
    */
   static final class SentQuota {

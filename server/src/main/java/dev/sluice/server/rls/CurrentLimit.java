@@ -13,10 +13,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Envoy's limit is a number and a calendar unit; ours is a bucket. If the bucket holds exactly what
- * is refilled in one unit, the two are the same. Otherwise the number is the burst, the most that
- * can ever remain, and the unit is UNKNOWN. Envoy then omits the window from its headers, rather
- * than send a wrong one.
+ * Envoy's limit is a number and a calendar unit; Sluice's limit is a bucket. If the burst is
+ * exactly the tokens refilled in one unit, the two are the same. Otherwise the number is the burst,
+ * the most that can ever remain, and the unit is UNKNOWN. Envoy then omits the window from its
+ * headers, rather than send a wrong one.
  */
 
 /** Converts quotas to and from Envoy's terms. */

@@ -43,8 +43,8 @@ import org.jspecify.annotations.Nullable;
 final class DescriptorCharges {
 
   /**
-   * The limit of descriptors that carry a limit and name none of ours. Its number is part of bucket
-   * keys and must never change.
+   * The limit of descriptors that carry their own limit and match no configured limit. Its number
+   * is part of bucket keys and must never change.
    */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
@@ -78,11 +78,13 @@ final class DescriptorCharges {
    *
    * @param matched whether a rule or the name of a limit matches; without a match the descriptor
    *     passes, and is counted
-   * @param unlimited whether the configuration makes it unlimited
-   * @param denied why a rule denies it, or why it makes no id; null otherwise
-   * @param charges one for each limit of its rule; once the request was read, one for each bucket,
-   *     perhaps shared with other descriptors
-   * @param replaces the names of limits that other descriptors of the request are not charged
+   * @param unlimited whether the configuration makes the descriptor unlimited
+   * @param denied why a rule denies the descriptor, or why its values make no valid id; null
+   *     otherwise
+   * @param charges one for each limit of the rule; after merging, one for each bucket, which other
+   *     descriptors may share
+   * @param replaces the limits that this descriptor replaces: the request's other descriptors are
+   *     not charged for them
    */
   record Found(
       boolean matched,
@@ -108,7 +110,7 @@ final class DescriptorCharges {
    * @param overrides what to do with limits that the proxy sends
    * @param requireDefault throws for a transaction whose limit has no default and must have one
    * @param limits the limits in force
-   * @throws MissingDefaultException if a descriptor stands for a limit without a default
+   * @throws MissingDefaultException if a descriptor matches a limit without a default
    */
   static DescriptorCharges of(
       RateLimitRequest request,
@@ -200,8 +202,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns the hits of a descriptor. They are unsigned; what exceeds a signed number fits no
-   * bucket.
+   * Returns the hits of a descriptor. A proxy sends an unsigned number; one above {@code
+   * Long.MAX_VALUE} fits no bucket, and is capped there.
    */
   private long hits(RateLimitDescriptor descriptor) {
     if (!descriptor.hasHitsAddend()) {
@@ -248,10 +250,10 @@ final class DescriptorCharges {
   }
 
   /**
-   * Closes a descriptor: its rule denies (which no limit of the caller changes), its limit has no
-   * default, a value makes no id, or the limit that it carries has an unknown unit. Clients may
-   * cause these. They must not fail the whole request, since a proxy lets a request pass if its
-   * query fails, past all other limits too.
+   * Denies a descriptor: its rule denies it (whatever limit the caller sends), its limit has no
+   * default, a value makes no id, or the sent limit has an unknown unit. Clients can cause each of
+   * these. If the whole query failed instead, a proxy would let the request pass all other limits
+   * too.
    */
   private Found closed(String why) {
     DescriptorCharge closed =
@@ -423,13 +425,13 @@ final class DescriptorCharges {
       return one > Long.MAX_VALUE - other ? Long.MAX_VALUE : one + other;
     }
 
-    /** Whether it can never pass, however long the client waits. */
+    /** Whether this charge can never pass, however long the client waits. */
     boolean neverFits() {
       Quota quota = quota();
       return quota == null || cost > quota.burst();
     }
 
-    /** Whether it only looks, as for a proxy that charges later. */
+    /** Whether this charge only checks the bucket, as for a proxy that charges later. */
     boolean isProbe() {
       return cost == 0;
     }
@@ -449,8 +451,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the tokens to charge although the cost does not fit: those owed as a debt, and of
-     * those that drain, as many as are left.
+     * Returns the tokens to charge although the cost does not fit: all tokens that become debt, and
+     * as many of the draining tokens as the bucket has left.
      */
     long chargedDespite(long remaining) {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
@@ -503,7 +505,7 @@ final class DescriptorCharges {
       return closed;
     }
 
-    /** Returns why it is closed without a limit; null if it has a limit. */
+    /** Returns why the charge is closed; null if it is open, or closed by a limit of zero. */
     @Nullable String closedWhy() {
       return closedWhy;
     }
@@ -558,17 +560,17 @@ final class DescriptorCharges {
       decided = false;
     }
 
-    /** Whether it has an outcome; a trial that failed has none. */
+    /** Whether the charge has an outcome; a trial that failed has none. */
     boolean isDecided() {
       return decided;
     }
 
-    /** Whether it is over its limit. */
+    /** Whether the charge is over its limit. */
     boolean isOver() {
       return over;
     }
 
-    /** Whether it refuses the request; a trial refuses nobody. */
+    /** Whether the charge refuses the request; a trial never does. */
     boolean refuses() {
       return over && !isShadow();
     }
@@ -578,12 +580,12 @@ final class DescriptorCharges {
       return remaining;
     }
 
-    /** Returns how long to wait; 0 if waiting does not help. */
+    /** Returns how long the client must wait; 0 if waiting does not help. */
     long retryInNanos() {
       return retryInNanos;
     }
 
-    /** Returns how long to wait in whole seconds, if waiting helps. */
+    /** Returns how many whole seconds the client must wait, if waiting helps. */
     long retryAfterSeconds() {
       return Objects.requireNonNull(decision).retryAfterSeconds();
     }

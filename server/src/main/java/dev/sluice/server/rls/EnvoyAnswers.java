@@ -16,9 +16,9 @@ import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.HeaderProfile.State;
 import dev.sluice.web.ProblemDetails;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -74,8 +74,8 @@ final class EnvoyAnswers {
   }
 
   /**
-   * Sets the decision on all charges, for the headers. To be called only if it has the state of
-   * their buckets.
+   * Sets the decision on all charges, for the headers. Must be called only if the decision shows
+   * the state of the charged buckets.
    */
   void decidedBy(Decision decision) {
     whole = decision;
@@ -97,9 +97,7 @@ final class EnvoyAnswers {
     response.setOverallCode(passes ? Code.OK : Code.OVER_LIMIT);
     Decision told = whole;
     Map<String, String> fields =
-        told == null
-            ? RateLimitHeaders.of(charges, settings.headers())
-            : settings.headers().headers(told);
+        told == null ? headers(charges, settings.headers()) : settings.headers().headers(told);
     if (passes) {
       fields.remove(RETRY_AFTER);
     }
@@ -209,7 +207,7 @@ final class EnvoyAnswers {
       return why;
     }
     if (quota == null) {
-      return "the limit %s lets nothing pass".formatted(refusal.limit());
+      return "the limit %s is zero, so no request passes".formatted(refusal.limit());
     }
     return refusal.neverFits() || decision == null
         ? "%s exceeds the burst (%s) of %s"
@@ -232,88 +230,46 @@ final class EnvoyAnswers {
   }
 
   /*
-   * If descriptors only look, or a cost fits no bucket, the limiter was asked for another cost than
-   * theirs. The remaining tokens of its decision then differ from the outcomes of the charges, so
-   * the headers are made from the charges.
+   * If descriptors only check their buckets, or a cost fits no bucket, the limiter was asked for
+   * another cost. The remaining tokens of its decision then differ from the outcomes of the
+   * charges, so the headers are made from the charges.
    */
-
   /**
-   * Makes the fields of a {@link HeaderProfile} from charges, if the decision was on another cost.
+   * Returns the headers of charges. If a failure rule decided, they include its word; if the
+   * remaining tokens are unknown, they include nothing else.
    */
-  private static final class RateLimitHeaders {
-
-    /** The largest Integer of a structured field (RFC 9651, section 3.3.1). */
-    private static final long MAX_INTEGER = 999_999_999_999_999L;
-
-    private RateLimitHeaders() {}
-
-    /**
-     * Returns the fields. If a failure rule decided, they include its word; if the remaining tokens
-     * are unknown, they include nothing else.
-     */
-    static Map<String, String> of(Collection<DescriptorCharge> charges, HeaderProfile profile) {
-      Map<String, DescriptorCharge> policies = new LinkedHashMap<>();
-      Map<String, String> fields = new LinkedHashMap<>();
-      boolean blind = false;
-      for (DescriptorCharge charge : charges) {
-        if (charge.quota() == null || charge.isShadow()) {
-          continue; // no bucket, or in shadow
-        }
-        if (charge.decidedBy() != DecidedBy.STORE && !blind) {
-          fields.put(HeaderProfile.DEGRADED, charge.decidedBy().word());
-        }
-        blind |= charge.isBlind();
-        policies.merge(charge.limit().name(), charge, DescriptorCharge::stricter);
+  private static Map<String, String> headers(
+      List<DescriptorCharge> charges, HeaderProfile profile) {
+    Map<String, DescriptorCharge> policies = new LinkedHashMap<>();
+    Map<String, String> fields = new LinkedHashMap<>();
+    boolean blind = false;
+    for (DescriptorCharge charge : charges) {
+      if (charge.quota() == null || charge.isShadow()) {
+        continue; // no bucket, or in shadow
       }
-      if (policies.isEmpty() || blind) {
-        return fields;
+      if (charge.decidedBy() != DecidedBy.STORE && !blind) {
+        fields.put(HeaderProfile.DEGRADED, charge.decidedBy().word());
       }
-      switch (profile) {
-        case IETF -> putPolicies(policies, fields);
-        case LEGACY -> putTriple("X-RateLimit-", policies.values(), fields);
-        case DRAFT03 -> putTriple("RateLimit-", policies.values(), fields);
-        default -> {} // no other fields
-      }
-      return fields;
+      blind |= charge.isBlind();
+      policies.merge(charge.limit().name(), charge, DescriptorCharge::stricter);
     }
+    if (!policies.isEmpty() && !blind) {
+      List<State> each = policies.values().stream().map(EnvoyAnswers::state).toList();
+      DescriptorCharge told =
+          policies.values().stream().reduce(DescriptorCharge::stricter).orElseThrow();
+      fields.putAll(profile.headers(each, state(told)));
+    }
+    return fields;
+  }
 
-    private static void putTriple(
-        String prefix, Collection<DescriptorCharge> policies, Map<String, String> fields) {
-      DescriptorCharge told = policies.stream().reduce(DescriptorCharge::stricter).orElseThrow();
-      Quota quota = Objects.requireNonNull(told.heldTo());
-      fields.put(prefix + "Limit", Long.toString(quota.burst()));
-      fields.put(prefix + "Remaining", Long.toString(told.remaining()));
-      long reset = CurrentLimit.seconds(told.resetInNanos()).getSeconds();
-      fields.put(prefix + "Reset", Long.toString(reset));
-    }
-
-    private static void putPolicies(
-        Map<String, DescriptorCharge> policies, Map<String, String> fields) {
-      StringBuilder policy = new StringBuilder();
-      StringBuilder state = new StringBuilder();
-      policies.forEach((name, charge) -> add(name, charge, policy, state));
-      fields.put("RateLimit-Policy", policy.toString());
-      fields.put("RateLimit", state.toString());
-    }
-
-    private static void add(
-        String name, DescriptorCharge charge, StringBuilder policy, StringBuilder state) {
-      Quota quota = Objects.requireNonNull(charge.heldTo());
-      String item = (policy.isEmpty() ? "" : ", ") + '"' + name + '"';
-      policy
-          .append(item)
-          .append(";q=")
-          .append(integer(quota.burst()))
-          .append(";w=")
-          .append(integer(CurrentLimit.seconds(quota.offsetNanos()).getSeconds()));
-      state.append(item).append(";r=").append(integer(charge.remaining()));
-      if (charge.refuses() && charge.retryInNanos() > 0) {
-        state.append(";t=").append(integer(charge.retryAfterSeconds()));
-      }
-    }
-
-    private static long integer(long value) {
-      return Math.min(value, MAX_INTEGER);
-    }
+  private static State state(DescriptorCharge charge) {
+    boolean mustWait = charge.refuses() && charge.retryInNanos() > 0;
+    return new State(
+        charge.limit().name(),
+        Objects.requireNonNull(charge.heldTo()),
+        charge.remaining(),
+        mustWait ? charge.retryAfterSeconds() : -1,
+        charge.resetInNanos(),
+        Objects.requireNonNull(charge.decision()).decidedAt());
   }
 }

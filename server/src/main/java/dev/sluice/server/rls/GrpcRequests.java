@@ -24,8 +24,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Applies the rules for every gRPC request, known or not: its deadline counts, within the server's
- * own, and a refusal by the server becomes a gRPC status. Other requests pass unchanged.
+ * Applies the rules for every gRPC request, known or not: the request's deadline applies if it is
+ * shorter than the server's, and a refusal by the server becomes a gRPC status. Other requests pass
+ * unchanged.
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 

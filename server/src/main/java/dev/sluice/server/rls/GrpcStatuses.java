@@ -26,8 +26,8 @@ import java.util.concurrent.CancellationException;
 import java.util.regex.Pattern;
 
 /**
- * Turns failures into gRPC statuses. A proxy treats each as a failure of the service, for which it
- * has its own rule, so a failure never becomes an answer.
+ * Turns failures into gRPC statuses. A proxy treats each status as a failure of the service, and
+ * applies its own failure rule. So a failure never becomes an answer.
  */
 final class GrpcStatuses {
 

@@ -13,12 +13,13 @@ import java.util.Set;
 
 /**
  * gRPC's health check, which follows the readiness of the server. {@code Watch} is not implemented,
- * as the protocol allows: a stream for ever per client would have no bound. Thread-safe.
+ * as the protocol allows: endless streams of many clients could not be bounded. Thread-safe.
  */
 final class HealthService extends HealthGrpc.HealthImplBase {
 
   /**
-   * The empty name of the whole server, the name in the reference server, and the service's own.
+   * The known names: the empty name of the whole server, the reference server's name, and this
+   * service's own name.
    */
   private static final Set<String> SERVICES =
       Set.of("", "ratelimit", RateLimitServiceGrpc.SERVICE_NAME);

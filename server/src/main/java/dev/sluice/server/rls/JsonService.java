@@ -58,7 +58,10 @@ final class JsonService implements HttpService {
     this.meters = meters;
   }
 
-  /** Never, as for all resources: the library would cache the first spelling of a path. */
+  /**
+   * Returns false, as every resource does: otherwise the library caches the first spelling of a
+   * path.
+   */
   @Override
   public boolean shouldCachePath(String path, @Nullable String query, Route route) {
     return false;
@@ -92,7 +95,7 @@ final class JsonService implements HttpService {
                 failure == null ? answer(response, start) : fault(failure, start)));
   }
 
-  /** Returns what in the headers does not fit JSON; null if nothing. */
+  /** Returns why the headers do not fit a JSON body; null if they fit. */
   private static @Nullable String unreadable(RequestHeaders headers) {
     if (!Requests.isUtf8(headers)) {
       return "found Content-Type: %s, expected application/json, whose charset is UTF-8"
@@ -105,7 +108,7 @@ final class JsonService implements HttpService {
             .formatted(compression);
   }
 
-  /** Decodes strictly: a lenient decoder would make one id of different bytes. */
+  /** Decodes strictly: a lenient decoder would turn different bytes into the same id. */
   private static String text(byte[] body) {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(body)).toString();
@@ -146,7 +149,7 @@ final class JsonService implements HttpService {
     ResponseHeadersBuilder headers =
         headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
     for (HeaderValue header : response.getResponseHeadersToAddList()) {
-      if (!header.getKey().equals("content-type")) { // Envoy's body has that type
+      if (!header.getKey().equals("content-type")) { // the type of Envoy's body, not of this
         headers.set(header.getKey(), header.getValue());
       }
     }

@@ -40,7 +40,9 @@ final class JsonShape {
           .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(DEEPEST).build())
           .build();
 
-  /** A number whose length bounds its size, or a name, such as of a unit. */
+  /**
+   * A number without an exponent, so that its length bounds its value; or a name, such as a unit's.
+   */
   private static final Pattern BOUNDED = Pattern.compile("-?[0-9.]{1,20}|[A-Za-z_]*");
 
   private static final String OF_DESCRIPTORS = RateLimitDescriptor.getDescriptor().getFullName();
@@ -50,7 +52,7 @@ final class JsonShape {
   /**
    * Checks a request.
    *
-   * @throws BadRequest if something in it is refused
+   * @throws BadRequest if the JSON is refused
    */
   static void require(String json) {
     try (JsonParser parser = JSON.createParser(json)) {
@@ -70,7 +72,7 @@ final class JsonShape {
       throw new BadRequest(
           "the body is not JSON at line %s column %s".formatted(at.getLineNr(), at.getColumnNr()));
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
   }
 

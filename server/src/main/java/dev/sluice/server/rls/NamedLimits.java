@@ -28,15 +28,15 @@ public final class NamedLimits {
   private NamedLimits() {}
 
   /**
-   * Returns what Envoy's door charges a descriptor without a rule.
+   * Returns the transaction that Envoy's door charges for a descriptor without a rule.
    *
    * @param domain the descriptor's domain
    * @param entries its entries, in order
    * @param limits the limits in force
    * @return the transaction with a cost of 1; null if the descriptor names no limit, or its domain
    *     is mapped by rules only
-   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no id of
-   *     the limit
+   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no valid
+   *     id of the limit
    * @throws MissingDefaultException if the limit has no default
    */
   public static @Nullable Transaction find(
@@ -97,7 +97,7 @@ public final class NamedLimits {
     return format.join(texts, Strictness.LENIENT);
   }
 
-  /** Returns the limit; a configured one takes precedence over one that only has a name. */
+  /** Returns the limit; a configured limit takes precedence over a limit that is only declared. */
   private static @Nullable LimitName find(String domain, String name, Limits limits) {
     LimitName ofDomain = limits.catalogue().find(domain + "." + name);
     LimitName plain = limits.catalogue().find(name);

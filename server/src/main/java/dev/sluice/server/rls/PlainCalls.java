@@ -164,7 +164,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     try {
       answer.writeTo(out);
     } catch (IOException e) {
-      throw new UncheckedIOException(e); // memory does not fail
+      throw new UncheckedIOException(e); // cannot happen: it is memory
     }
     return HttpData.wrap(frame);
   }

@@ -98,15 +98,15 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
   }
 
   /**
-   * Decides Envoy's requests: all descriptors are one batch, all or nothing; those in shadow are
-   * charged apart, and refuse nobody. Thread-safe; never blocks.
+   * Decides Envoy's requests: all descriptors are one batch, all or nothing. Descriptors in shadow
+   * are charged separately, and refuse nobody. Thread-safe; never blocks.
    */
   static final class RateLimitRequests {
 
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
-    /** How often to try to take what is left, since others may spend in between. */
+    /** How often to try to charge the remaining tokens, since others may spend in between. */
     private static final int ATTEMPTS = 3;
 
     private final Limiter limiter;
@@ -129,7 +129,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
      * @param request the request
      * @param caller the sender
      * @param door the door, for the audit log: grpc or http
-     * @param givenUp completed if nobody waits for the answer any more
+     * @param givenUp completes if nobody waits for the answer any more
      * @return the answer
      * @throws BadRequest if the request lacks a field, or has a value out of range
      * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
@@ -222,7 +222,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /** Charges a trial; its failure is ignored, so that it cannot delay or fail the answer. */
+    /** Charges a trial. A failure of the trial is ignored, so that it cannot fail the answer. */
     private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
       return charge(List.of(trial), givenUp, whole -> {})
           .exceptionally(
@@ -233,14 +233,14 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges together, all or nothing. Then, if a rule says so, charges what does not fit, since
-     * the work is already done.
+     * Charges all buckets or none. If a rule says so, then also charges a cost that does not fit,
+     * since the work is already done.
      *
-     * @param charges each bucket once; receive their outcomes
-     * @param givenUp completed if nobody waits for the answer any more; what has not left for the
-     *     store then is not charged
-     * @param whole receives the decision on all charges if it has the state of their buckets: not
-     *     if a charge only looks, or a cost fits no bucket
+     * @param charges the charges, each bucket once; each charge receives its outcome
+     * @param givenUp completes if nobody waits for the answer any more; a charge that was not yet
+     *     sent to the store is then dropped
+     * @param whole receives the decision on all charges; not called if a charge only checks its
+     *     bucket, or a cost fits no bucket
      */
     private CompletionStage<Void> charge(
         List<DescriptorCharge> charges, CompletableFuture<?> givenUp, Consumer<Decision> whole) {

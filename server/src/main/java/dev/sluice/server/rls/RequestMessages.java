@@ -24,8 +24,9 @@ import java.nio.charset.StandardCharsets;
  * Protobuf's own reader refuses a whole message for one string that is not UTF-8, and a client of
  * the proxy can choose such a value. A proxy with failure_mode_deny: false lets a request pass if
  * its query is refused. So such a string is read as text that no id can hold: each unreadable
- * character becomes half of a surrogate pair. That closes only its descriptor. Protobuf's reader,
- * which is faster, reads almost every message; the other one reads only what it refuses.
+ * character becomes half of a surrogate pair. Then only the descriptor with this string is denied.
+ * Protobuf's reader is faster, so it tries each message first; the reader of this class reads only
+ * what Protobuf's refuses.
  */
 /** Parses Envoy's requests from protobuf. */
 final class RequestMessages implements Marshaller<RateLimitRequest> {
@@ -62,7 +63,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
    * Reads a message.
    *
    * @param bytes an array that ends with the message
-   * @param offset where it begins there
+   * @param offset where the message begins in the array
    * @return the message; a descriptor with bytes that are not UTF-8 is not {@linkplain #isText
    *     text}
    * @throws BadRequest if the bytes are not such a message, or its domain is not UTF-8
@@ -163,7 +164,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
    * Refuses a descriptor with an unknown field, since such a field may change whether or to whom
    * hits are charged. Unknown fields elsewhere are ignored, so that newer proxies still work.
    *
-   * @throws BadRequest if there is one
+   * @throws BadRequest if there is an unknown field
    */
   static void requireKnownFields(RateLimitRequest request) {
     for (int i = 0; i < request.getDescriptorsCount(); i++) {

@@ -39,7 +39,7 @@ final class RlsMeters {
   /**
    * Counts a request that was decided, as {@code ok} or {@code over_limit}.
    *
-   * @param startNanos when it came, by {@link System#nanoTime}
+   * @param startNanos when the request came, by {@link System#nanoTime}
    */
   void answered(RateLimitResponse response, long startNanos) {
     count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
@@ -48,7 +48,7 @@ final class RlsMeters {
   /**
    * Counts a request that failed, by the name of its gRPC status.
    *
-   * @param startNanos when it came, by {@link System#nanoTime}
+   * @param startNanos when the request came, by {@link System#nanoTime}
    */
   void failed(Status status, long startNanos) {
     count(status.getCode().name().toLowerCase(Locale.ROOT), startNanos);
@@ -68,7 +68,7 @@ final class RlsMeters {
         .register(registry);
   }
 
-  /** Counts a descriptor that stands for no limit. */
+  /** Counts a descriptor that matches no limit. */
   void unmatched(String domain) {
     Counter known = unmatched.get(domain);
     (known == null ? newDomain(domain) : known).increment();

@@ -77,11 +77,11 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Returns a builder.
+   * Returns a builder of the part.
    *
-   * @param limiter decides
+   * @param limiter the limiter that decides
    * @param ready throws if the server cannot decide now, for health checks; may block
-   * @param meters takes the door's meters
+   * @param meters the registry for the door's meters
    * @return a builder
    */
   public static Builder builder(Limiter limiter, Runnable ready, MeterRegistry meters) {
@@ -139,7 +139,7 @@ public final class RlsPart implements Part {
    * Makes the services now, so that the first request need not wait.
    *
    * @param executor runs a CPU-bound task
-   * @return completed when the services are made
+   * @return a stage that completes when the services are made
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> prepare(Executor executor) {
@@ -203,7 +203,7 @@ public final class RlsPart implements Part {
     /**
      * Makes the part.
      *
-     * @return the part
+     * @return a part with the settings of this builder
      */
     public RlsPart build() {
       return new RlsPart(this);
@@ -253,8 +253,9 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Never: the library keeps a path as it was first spelled. A refusal over gRPC is a 200, so one
-     * request for {@code //envoy.service…} would have all later ones refused for their path.
+     * Returns false, since the library caches the first spelling of a path. A refusal over gRPC is
+     * a 200, so after one request for {@code //envoy.service…}, all later requests would be refused
+     * for their path.
      */
     @Override
     public boolean shouldCachePath(String path, @Nullable String query, Route route) {
@@ -267,8 +268,8 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Makes the service, once; the stage is done when it is there. A task that still waits for its
-     * executor does not hold up the next caller, whose own executor may be free.
+     * Makes the service once, and returns a future that completes when it is made. While the task
+     * of one caller waits for its executor, the executor of another caller may run first.
      */
     @CanIgnoreReturnValue
     CompletableFuture<GrpcService> make(Executor executor) {
@@ -287,7 +288,7 @@ public final class RlsPart implements Part {
     private GrpcService made() {
       try {
         GrpcService service = maker.get();
-        known = service; // reflection finds itself too, when it is added
+        known = service; // so that reflection finds itself too
         ServiceConfig added = config;
         if (added != null) {
           service.serviceAdded(added);
@@ -311,7 +312,8 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Always with a request in pieces: bodies that the library collects are counted by no budget.
+     * Returns a type that streams requests, since no budget counts a body that the library
+     * collects.
      */
     @Override
     public ExchangeType exchangeType(RoutingContext context) {
@@ -321,7 +323,7 @@ public final class RlsPart implements Part {
           : ExchangeType.REQUEST_STREAMING;
     }
 
-    /** Once it is made, the service can be found, by reflection for example. */
+    /** Also finds the gRPC service, once it is made; reflection needs this. */
     @Override
     public <T> @Nullable T as(Class<T> type) {
       T own = HttpServiceWithRoutes.super.as(type);
@@ -329,7 +331,10 @@ public final class RlsPart implements Part {
     }
   }
 
-  /** gRPC's reflection, whose clients ask the next question when they have read an answer. */
+  /**
+   * gRPC's reflection. It streams, since a client sends the next request after it has read an
+   * answer.
+   */
   private static final class Reflection extends SimpleDecoratingHttpService
       implements StreamingService {
 
@@ -354,11 +359,11 @@ public final class RlsPart implements Part {
   /**
    * The settings of the door.
    *
-   * @param overrides what becomes of limits that proxies send
+   * @param overrides what to do with limits that proxies send
    * @param headers which rate limit headers clients get
    * @param headerNames the names of the three headers of {@link HeaderProfile#LEGACY}, for the
    *     limit, what remains, and the reset; empty for the usual ones
-   * @param shadow whether every request passes, and what would have been denied is counted
+   * @param shadow whether every request passes, so that denials are only counted
    * @param nearLimit the share of a limit from which on hits are counted as near it, from 0 to 1
    */
   public record Settings(
@@ -378,29 +383,30 @@ public final class RlsPart implements Part {
     /**
      * Makes settings.
      *
-     * @param overrides what becomes of limits that proxies send
-     * @param headers which headers
-     * @param headerNames copied; three or none
+     * @param overrides what to do with limits that proxies send
+     * @param headers which rate limit headers clients get
+     * @param headerNames three header names or none; the list is copied
      * @param shadow whether every request passes
-     * @param nearLimit from 0 to 1
-     * @throws IllegalArgumentException if there are not three names, or the share is out of range
+     * @param nearLimit the share of a limit from which on hits are counted as near it, from 0 to 1
+     * @throws IllegalArgumentException if the number of names is neither three nor zero, or the
+     *     share is out of range
      */
     public Settings {
       headerNames = List.copyOf(headerNames);
       if (!headerNames.isEmpty() && headerNames.size() != LEGACY_NAMES.size()) {
         throw new IllegalArgumentException(
-            "found %s names of headers, expected 3".formatted(headerNames.size()));
+            "found %s header names, expected three or none".formatted(headerNames.size()));
       }
       if (!(nearLimit >= 0 && nearLimit <= 1)) {
         throw new IllegalArgumentException(
-            "found the share %s, expected one from 0 to 1".formatted(nearLimit));
+            "found the near-limit share %s, expected a number from 0 to 1".formatted(nearLimit));
       }
     }
 
     /**
      * Returns the usual settings.
      *
-     * @param overrides what becomes of limits that proxies send
+     * @param overrides what to do with limits that proxies send
      * @return settings with the headers of the IETF
      */
     public static Settings of(OverridePolicy overrides) {
@@ -411,7 +417,7 @@ public final class RlsPart implements Part {
       return new Settings(policy, headers, headerNames, shadow, nearLimit);
     }
 
-    /** Returns the name of a header for clients. */
+    /** Returns the configured name of a header. */
     String nameOf(String header) {
       int index = headerNames.isEmpty() ? -1 : LEGACY_NAMES.indexOf(header);
       return index < 0 ? header : headerNames.get(index);

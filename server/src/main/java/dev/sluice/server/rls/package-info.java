@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * The door for Envoy: its rate limit service over gRPC, and the same as JSON. It translates, and
- * decides nothing.
+ * The door for Envoy: its rate limit service over gRPC, and the same as JSON. The door only
+ * translates; the limiter decides.
  */
 @NullMarked
 @CheckReturnValue

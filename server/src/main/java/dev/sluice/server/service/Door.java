@@ -65,18 +65,17 @@ interface Door {
   /**
    * The parts of the server that a door uses. Thread-safe.
    *
-   * @param limiter decides, by the limits that {@link Limiter#limits} holds
+   * @param limiter the limiter that decides, by the limits that {@link Limiter#limits} holds
    * @param reservations the reservations of the same limiter
-   * @param meters takes the door's meters
+   * @param meters the registry for the door's meters
    * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
    *     dev.sluice.store.StoreException} if the service cannot decide now; may block
-   * @param traffic all connections: what clients hold is bounded for all doors together
-   * @param access who may do what
+   * @param traffic the budget of all connections, which all doors share
+   * @param access decides who may do what
    * @param runtime overrides and penalties that are set while the server runs
-   * @param generations of the watched files
-   * @param tls encrypts the connections; null for none
-   * @param traces begins and ends the spans of requests over HTTP; adds nothing where none are
-   *     traced
+   * @param generations the generations of the watched files
+   * @param tls encrypts the connections; null for no TLS
+   * @param traces begins and ends the spans of HTTP requests; does nothing if tracing is off
    */
   record DoorContext(
       Limiter limiter,
@@ -137,7 +136,7 @@ interface Door {
     }
 
     /**
-     * Gives load balancers time to notice that the service goes away, and closes the doors. An
+     * Gives load balancers time to notice that the service stops, and closes the doors. An
      * interrupted thread does not wait.
      */
     @Override
@@ -155,7 +154,7 @@ interface Door {
     }
   }
 
-  /** An open door that is a port of Armeria's. */
+  /** An open door whose port the Armeria library serves. */
   record OpenServer(SluiceServer server) implements Door.Open {
 
     @Override
@@ -232,12 +231,15 @@ interface Door {
   final class GrpcDoor implements Door {
 
     /**
-     * A proxy without traffic keeps its connection, since opening a new one may exceed its
-     * time-out.
+     * Long, so that a proxy without traffic keeps its connection: opening a new one may take longer
+     * than the proxy waits for an answer.
      */
     private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
-    /** Ten times what the services take on an idle machine; later the first requests wait. */
+    /**
+     * The longest time to wait for the services: ten times what they take on an idle machine. If
+     * they take longer, the first requests wait for them.
+     */
     private static final long PREPARATION_SECONDS = 5;
 
     private static final AtomicBoolean CALLED = new AtomicBoolean(); // in this process
@@ -287,7 +289,7 @@ interface Door {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
-        // The requests that need them wait for them, or are told that they could not be made.
+        // Requests that need the services wait for them, or fail because they could not be made.
       }
     }
 
@@ -298,7 +300,7 @@ interface Door {
       try {
         var unused = FirstCalls.make();
       } catch (IOException | RuntimeException e) {
-        // Then the first calls of clients take longer.
+        // The server works all the same; only the first calls of clients take longer.
       }
     }
 

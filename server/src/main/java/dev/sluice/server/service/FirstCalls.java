@@ -29,11 +29,11 @@ import java.time.Duration;
 
 /*
  * The first call of a process takes 0.1 s and more, since its classes are loaded; the next thousand
- * run interpreted, at a tenth of the later rate, and delay those behind them. A proxy may wait only
- * 20 ms for an answer. So the server makes these calls itself, before it says that it listens. It
- * asks a server of its own, on a port of loopback and for a moment: there it needs no token and no
- * certificate, and no metric, audit log or bucket of the real one sees the calls. The frames are
- * written here, as the client of the HTTP library took half a second of the start.
+ * run interpreted, at a tenth of the later rate, and delay the calls behind them. A proxy may wait
+ * only 20 ms for an answer. So the server makes these calls itself, before it says that it listens.
+ * It calls a temporary server of its own on a loopback port: there it needs no token and no
+ * certificate, and the calls change no metric, audit log or bucket of the real server. The frames
+ * are written here, as the client of the HTTP library took half a second of the start.
  */
 /** The first calls of Envoy's service in this process. */
 final class FirstCalls {
@@ -63,7 +63,7 @@ final class FirstCalls {
   static int make() throws IOException {
     Limits limits = Limits.builder(Catalogue.samples()).limit(LIMIT, quota()).build();
     BucketStore store = BucketStore.inMemory();
-    CompositeMeterRegistry meters = new CompositeMeterRegistry(); // goes nowhere
+    CompositeMeterRegistry meters = new CompositeMeterRegistry(); // discards the metrics
     SluiceServer server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new ProblemsPart())
@@ -140,7 +140,7 @@ final class FirstCalls {
     out.writeBytes(content);
   }
 
-  /** Each as text that no table has. */
+  /** Returns the encoded headers, each as a literal without a table. */
   private static byte[] headers() {
     String[] headers = {
       ":method", "POST",

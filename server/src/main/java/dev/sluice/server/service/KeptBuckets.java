@@ -56,9 +56,9 @@ final class KeptBuckets implements AutoCloseable {
             });
   }
 
-  /** Reads the snapshot, if there is one, and writes it as a test. */
+  /** Reads the snapshot, if there is one, and writes a snapshot to test that this works. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
-    Path file = SymlinkTargets.followed(named); // a link stays, and leads to the newest snapshot
+    Path file = SymlinkTargets.followed(named); // a link keeps pointing to the newest snapshot
     KeptBuckets kept;
     try {
       MemoryStore.Builder builder = MemoryStore.builder();
@@ -94,7 +94,9 @@ final class KeptBuckets implements AutoCloseable {
     return System.currentTimeMillis() / MILLIS_PER_SECOND;
   }
 
-  /** Logs one line when it starts to fail, and one when it works again. */
+  /**
+   * Saves a snapshot. Logs one line when saving starts to fail, and one line when it works again.
+   */
   private synchronized void save() {
     try {
       store.save(file);
@@ -112,9 +114,7 @@ final class KeptBuckets implements AutoCloseable {
     }
   }
 
-  /**
-   * Ends the periodic writing, and writes a last time; to be called when nobody charges any more.
-   */
+  /** Stops the periodic saving, and saves a last time. Must be called after the last charge. */
   @Override
   public void close() {
     writer.shutdown();

@@ -59,8 +59,9 @@ final class LoadedFiles {
   /**
    * Loads all files.
    *
-   * @throws LimitFilesException if there are mistakes, with those of all kinds
-   * @throws UnknownLimitException if a required limit has an unknown name; a line for each
+   * @throws LimitFilesException if files have mistakes; it has the mistakes of all kinds of files
+   * @throws UnknownLimitException if required limits have unknown names; the message has a line for
+   *     each
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
    *     has no default
    */
@@ -96,7 +97,10 @@ final class LoadedFiles {
     }
   }
 
-  /** The limits of the files, or of the last good load where the settings say so. */
+  /**
+   * Returns the limits of the files. If the files have mistakes, returns the limits of the last
+   * good load, provided that the settings allow this.
+   */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
     if (all == null) {
@@ -140,7 +144,7 @@ final class LoadedFiles {
     }
   }
 
-  /** Limits, overrides, names and rules; null if there are none. */
+  /** Returns the files of limits, overrides, names and rules; null if there are none. */
   private static @Nullable LimitFiles files(Sources sources) {
     Files files = sources.files();
     if (files.isEmpty()) {
@@ -170,8 +174,8 @@ final class LoadedFiles {
   }
 
   /**
-   * Requires limits from here on, for each reload too. The policy for missing limits has no say in
-   * unknown names.
+   * Returns current limits that have the required limits, now and after each reload. An unknown
+   * name is always an error, also where missing limits are allowed.
    */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();
@@ -195,7 +199,7 @@ final class LoadedFiles {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }
 
-  /** When the limits in force were loaded. */
+  /** Returns when the limits in force were loaded. */
   Instant limitsLoadedAt(Instant now) {
     return lastGood == null ? now : lastGood.at();
   }
@@ -203,8 +207,8 @@ final class LoadedFiles {
   /**
    * Watches all files.
    *
-   * @param ofLimits takes each load of the limits, besides the log of generations
-   * @param broken counts a failure of the others that no file should cause
+   * @param ofLimits receives each load of the limit files, after the log of generations
+   * @param broken counts an unexpected failure of the other kinds of files
    */
   void watch(
       Generations generations,

@@ -87,7 +87,7 @@ final class ReloadLog implements ReloadListener {
     log.error("limits not loaded; the previous ones stay in force{}", list(problems));
   }
 
-  /** The watcher has logged it. */
+  /** Counts the failure, which the watcher has already logged. */
   @Override
   public void broke(Instant at, Throwable failure) {
     OutOfMemory.report(failure);
@@ -209,7 +209,7 @@ final class ReloadLog implements ReloadListener {
       return Duration.between(since, Clock.systemUTC().instant()).toMillis() / MILLIS_PER_SECOND;
     }
 
-    /** Twelve hexadecimal digits fit in a double. */
+    /** Returns a hash as a number: its twelve hexadecimal digits fit in a double. */
     private static double number(String hash) {
       return hash.equals(Generations.NONE) ? 0 : Long.parseLong(hash, HEXADECIMAL);
     }
@@ -271,7 +271,7 @@ final class ReloadLog implements ReloadListener {
     /**
      * Makes a listener.
      *
-     * @param broken counts a failure that no file should cause
+     * @param broken counts an unexpected failure, which no file should cause
      */
     CredentialsLog(Kind kind, Runnable broken) {
       this.kind = kind;
@@ -293,7 +293,7 @@ final class ReloadLog implements ReloadListener {
           ReloadLog.list(problems));
     }
 
-    /** The watcher has logged it. */
+    /** Counts the failure, which the watcher has already logged. */
     @Override
     public void broke(Instant at, Throwable failure) {
       OutOfMemory.report(failure);

@@ -42,11 +42,11 @@ import org.jspecify.annotations.Nullable;
  *     Telemetry.NONE)
  * }</pre>
  *
- * @param doors where clients are answered
- * @param sources where the limits come from
- * @param storage where the buckets are kept
- * @param control access control, its audit log, and where changes at run time are kept
- * @param telemetry what is kept and sent besides the metrics
+ * @param doors the ports that answer clients
+ * @param sources the sources of the limits
+ * @param storage the store of the buckets
+ * @param control access control, its audit log, and where changes at run time are saved
+ * @param telemetry data that is kept or sent in addition to the metrics
  */
 public record ServerConfig(
     Doors doors, Sources sources, Storage storage, Control control, Telemetry telemetry) {
@@ -54,11 +54,11 @@ public record ServerConfig(
   /**
    * Makes the settings.
    *
-   * @param doors where clients are answered
-   * @param sources where the limits come from
-   * @param storage where the buckets are kept
-   * @param control access control, its audit log, and where changes at run time are kept
-   * @param telemetry what is kept and sent besides the metrics
+   * @param doors the ports that answer clients
+   * @param sources the sources of the limits
+   * @param storage the store of the buckets
+   * @param control access control, its audit log, and where changes at run time are saved
+   * @param telemetry data that is kept or sent in addition to the metrics
    * @throws InsecureException if a door would listen beyond loopback without TLS or without access
    *     control, unless {@link Doors#plaintext} or {@link Doors#open} allows that
    * @throws IllegalArgumentException if both a table and a file keep overrides
@@ -125,12 +125,12 @@ public record ServerConfig(
   }
 
   /**
-   * Where clients are answered.
+   * The ports that answer clients.
    *
    * @param http the HTTP door
-   * @param resp where Redis clients are answered, port 0 for any free one; null for nowhere
-   * @param grpc where Envoy's rate limit service is answered besides the port of HTTP, port 0 for
-   *     any free one; null for nowhere else
+   * @param resp the address for Redis clients, port 0 for any free port; null for none
+   * @param grpc a second address for Envoy's rate limit service, besides the HTTP port; port 0 for
+   *     any free port, null for none
    * @param rls the settings of Envoy's rate limit service
    * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
    *     TLS
@@ -151,12 +151,12 @@ public record ServerConfig(
      * Makes doors with the usual settings of Envoy's rate limit service.
      *
      * @param http the HTTP door
-     * @param resp where Redis clients are answered
-     * @param grpc where Envoy's rate limit service is answered besides the port of HTTP
+     * @param resp the address for Redis clients; null for none
+     * @param grpc a second address for Envoy's rate limit service; null for none
      * @param rlsOverrides what to do with limits that proxies send with their descriptors
      * @param tls certificates; null for no TLS
      * @param plaintext whether doors may listen beyond loopback without TLS
-     * @param open whether they may listen there without access control
+     * @param open whether doors may listen beyond loopback without access control
      */
     public Doors(
         Http http,
@@ -172,8 +172,8 @@ public record ServerConfig(
     /**
      * Returns the HTTP door alone, without TLS.
      *
-     * @param http the door
-     * @return the doors
+     * @param http the HTTP door
+     * @return doors with no other port
      */
     public static Doors of(Http http) {
       return new Doors(http, null, null, OverridePolicy.ALLOW, null, false, false);
@@ -224,11 +224,11 @@ public record ServerConfig(
   /**
    * The HTTP door.
    *
-   * @param address where it listens; port 0 for any free one
-   * @param clientAddress which proxies are believed when they say for whom they ask
+   * @param address the address to listen on; port 0 for any free port
+   * @param clientAddress which proxies are trusted to report the client's address
    * @param hosts names that clients may use in {@code Host}, besides localhost and IP addresses;
    *     {@code *} for any
-   * @param origins origins whose web pages may ask; {@code *} for any
+   * @param origins origins whose web pages may call the server; {@code *} for any
    * @param requestLog whether each request is logged, with the client's address
    */
   public record Http(
@@ -241,10 +241,10 @@ public record ServerConfig(
     /**
      * Makes the settings.
      *
-     * @param address where it listens; port 0 for any free one
-     * @param clientAddress which proxies are believed when they say for whom they ask
-     * @param hosts copied
-     * @param origins copied
+     * @param address the address to listen on; port 0 for any free port
+     * @param clientAddress which proxies are trusted to report the client's address
+     * @param hosts the allowed host names; the set is copied
+     * @param origins the allowed origins; the set is copied
      * @param requestLog whether each request is logged
      */
     public Http {
@@ -255,7 +255,7 @@ public record ServerConfig(
     /**
      * Returns a door without host names, origins, trusted proxies and request log.
      *
-     * @param address where it listens; port 0 for any free one
+     * @param address the address to listen on; port 0 for any free port
      * @return the door
      */
     public static Http on(InetSocketAddress address) {
@@ -264,12 +264,12 @@ public record ServerConfig(
   }
 
   /**
-   * Where the limits come from.
+   * The sources of the limits.
    *
    * @param files the limit files, which are watched
-   * @param table the overrides that win over those of the file, null for none
+   * @param table overrides that take precedence over those of the file, null for none
    * @param required the limits that must not be missing, at the start and after each reload
-   * @param onMissing what a request gets for an id that has neither a default nor an override
+   * @param onMissing what to do with a request for an id that has neither a default nor an override
    * @param copy the copy of the limit files of the last good load, null for none
    */
   public record Sources(
@@ -286,9 +286,10 @@ public record ServerConfig(
      * Makes the settings.
      *
      * @param files the limit files, which are watched
-     * @param table the overrides that win over those of the file, null for none
-     * @param required copied
-     * @param onMissing what a request gets for an id that has neither a default nor an override
+     * @param table overrides that take precedence over those of the file, null for none
+     * @param required the limits that must not be missing; the list is copied
+     * @param onMissing what to do with a request for an id that has neither a default nor an
+     *     override
      * @param copy the copy of the limit files of the last good load, null for none
      */
     public Sources {
@@ -299,9 +300,10 @@ public record ServerConfig(
      * Makes the settings without a copy.
      *
      * @param files the limit files, which are watched
-     * @param table the overrides that win over those of the file, null for none
-     * @param required copied
-     * @param onMissing what a request gets for an id that has neither a default nor an override
+     * @param table overrides that take precedence over those of the file, null for none
+     * @param required the limits that must not be missing; the list is copied
+     * @param onMissing what to do with a request for an id that has neither a default nor an
+     *     override
      */
     public Sources(
         Files files, @Nullable Table table, List<Requirement> required, MissingDefault onMissing) {
@@ -334,8 +336,8 @@ public record ServerConfig(
    *
    * @param limits the defaults, null for none
    * @param overrides the overrides, null for none
-   * @param names the names, null for the known ones
-   * @param rules the rule book, null for none; it needs a file of limits
+   * @param names the limit names, null for the bundled names
+   * @param rules the rule book, null for none; a rule book needs a file of limits
    */
   public record Files(
       @Nullable Path limits, @Nullable Path overrides, @Nullable Path names, @Nullable Path rules) {
@@ -348,7 +350,7 @@ public record ServerConfig(
      *
      * @param limits the defaults, null for none
      * @param overrides the overrides, null for none
-     * @param names the names, null for the known ones
+     * @param names the limit names, null for the bundled names
      * @param rules the rule book, null for none
      * @throws IllegalArgumentException if there is a rule book without limits
      */
@@ -367,16 +369,16 @@ public record ServerConfig(
   /**
    * A table of overrides, which take precedence over those of the file.
    *
-   * @param database where the table is
-   * @param every how often it is read, more than zero and at most 292 years
+   * @param database the database with the table
+   * @param every how often the table is read, more than zero and at most 292 years
    */
   public record Table(DataSource database, Duration every) {
 
     /**
      * Makes the settings.
      *
-     * @param database where the table is
-     * @param every how often it is read
+     * @param database the database with the table
+     * @param every how often the table is read
      * @throws IllegalArgumentException for an interval out of its range
      */
     public Table {
@@ -385,14 +387,14 @@ public record ServerConfig(
   }
 
   /**
-   * Where the buckets are kept.
+   * The store of the buckets, and what happens while it fails.
    *
-   * @param store where the store is, and its passwords
+   * @param store the store's address and passwords
    * @param snapshot the file that keeps the buckets of the memory store, null for none
    * @param tokenKey the key of the tokens of reservations, which all servers of a fleet share
-   * @param onFailure what holds for limits without a rule of their own while the store cannot
-   *     decide
-   * @param onFailureByLimit what holds for single limits, by their names
+   * @param onFailure the failure rule of limits without a rule of their own, used while the store
+   *     cannot decide
+   * @param onFailureByLimit the failure rules of single limits, by limit name
    * @param readyWithoutStore whether a server that decides without its store is ready before the
    *     store has answered once
    */
@@ -407,11 +409,11 @@ public record ServerConfig(
     /**
      * Makes the settings.
      *
-     * @param store where the store is, and its passwords
+     * @param store the store's address and passwords
      * @param snapshot the file that keeps the buckets of the memory store, null for none
      * @param tokenKey the key of the tokens of reservations
-     * @param onFailure what holds for limits without a rule of their own
-     * @param onFailureByLimit copied
+     * @param onFailure the failure rule of limits without a rule of their own
+     * @param onFailureByLimit the failure rules of single limits, by limit name; the map is copied
      * @param readyWithoutStore whether a server that decides without its store is ready before the
      *     store has answered once
      * @throws IllegalArgumentException if there is a snapshot and the store is not memory
@@ -426,10 +428,10 @@ public record ServerConfig(
     }
 
     /**
-     * Returns buckets in a store without a snapshot, with a key that no other server has; a store
-     * that fails is an error of each request.
+     * Returns the settings of a store without a snapshot, with a random token key. While the store
+     * fails, each request gets an error.
      *
-     * @param store where the store is, and its passwords
+     * @param store the store's address and passwords
      * @return the settings
      */
     public static Storage in(StoreAccess store) {
@@ -458,14 +460,14 @@ public record ServerConfig(
   }
 
   /**
-   * Access control, the audit log, and the place that keeps changes at run time.
+   * Access control, the audit log, and the place that saves changes at run time.
    *
    * @param tokens the file of tokens, null for no access control
    * @param auditLog the file that takes the audit log, "-" for standard error, null for none
-   * @param overrideStore the file that keeps overrides and penalties that are set at run time, null
-   *     for the table, or nowhere if there is none
-   * @param requestsPerAddress how many requests an address may send without a token or a
-   *     certificate that the tokens know, health checks apart; null for any number
+   * @param overrideStore the file that saves overrides and penalties set at run time; if null, the
+   *     table saves them, or they stay in memory if there is no table
+   * @param requestsPerAddress how many requests an address may send without a known token or
+   *     certificate, not counting health checks; null for any number
    */
   public record Control(
       @Nullable Path tokens,
@@ -473,7 +475,7 @@ public record ServerConfig(
       @Nullable Path overrideStore,
       @Nullable Quota requestsPerAddress) {
 
-    /** No access control, no audit log, and no kept changes. */
+    /** No access control, no audit log, and no saved changes. */
     public static final Control NONE = new Control(null, null, null, null);
   }
 
@@ -508,7 +510,7 @@ public record ServerConfig(
     }
 
     /**
-     * Returns the wrong setting.
+     * Returns the setting that cannot be used.
      *
      * @return the name of an option of {@code sluice serve}, such as {@code store}
      */
@@ -525,7 +527,7 @@ public record ServerConfig(
     /**
      * Makes the exception.
      *
-     * @param address where the door would listen
+     * @param address the address that the door would listen on
      * @param lacksTls whether TLS is missing
      * @param lacksControl whether access control is missing; one of the two is true
      * @param asksForCertificates whether a client certificate is optional
@@ -583,15 +585,15 @@ public record ServerConfig(
   }
 
   /**
-   * The names that the server and every command know: Let's Encrypt's nine always, the samples
-   * unless a file declares names.
+   * The limit names that the server and every command know: always the nine names of Let's Encrypt,
+   * and the sample names unless a file declares names.
    */
   public static final class BundledNames {
 
     private BundledNames() {}
 
     /**
-     * Returns a builder of limit files that know these names and their id formats.
+     * Returns a builder of limit files that may use these names and their id formats.
      *
      * @return a builder without files
      */

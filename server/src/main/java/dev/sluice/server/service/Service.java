@@ -7,8 +7,7 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
-import dev.sluice.micrometer.RedisMetrics;
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.micrometer.StoreMetrics;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
@@ -104,9 +103,11 @@ public final class Service implements AutoCloseable {
    *
    * @param config the settings
    * @return the running service
-   * @throws ConfigException if a setting cannot be used: the address of the store, the snapshot
+   * @throws ConfigException if a setting cannot be used, such as the store's address or the
+   *     snapshot
    * @throws dev.sluice.yaml.LimitFilesException if the limit files have mistakes
-   * @throws UnknownLimitException if a required limit has an unknown name; a line for each
+   * @throws UnknownLimitException if required limits have unknown names; the message has a line for
+   *     each
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
    *     has no default
    * @throws dev.sluice.server.net.HostPort.AddressException if a port cannot be opened
@@ -128,9 +129,14 @@ public final class Service implements AutoCloseable {
     Generations generations = new Generations();
     PrometheusMeterRegistry meters = MetricsPart.newRegistry();
     boolean isOpen = config.control().tokens() == null;
-    RedisObserver redis = new RedisMetrics(meters);
+    String storeKind = config.storage().store().kind();
+    BucketStore.Observer watch = new StoreMetrics(meters, storeKind);
     BucketStore store =
-        openStore(config.storage(), meters, isOpen ? new NumberedServers(redis) : redis, started);
+        openStore(
+            config.storage(),
+            meters,
+            isOpen ? new NumberedServers(watch, storeKind) : watch,
+            started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -206,8 +212,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns a check that passes once the store has answered. Before, its address may be wrong, and
-   * each server would limit alone.
+   * Returns a check that passes once the store has answered. Until then the store's address may be
+   * wrong, and each server would enforce the limits alone.
    */
   private static Runnable onceReached(BucketStore store) {
     AtomicBoolean reached = new AtomicBoolean();
@@ -227,8 +233,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Whether requests may pass while the store is away. Such a server stays ready without its store:
-   * all servers of a fleet lose the store together, and no server would be left.
+   * Whether requests may pass while the store is unreachable. Such a server stays ready without its
+   * store: all servers of a fleet lose the store together, so otherwise none would stay ready.
    */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
@@ -302,7 +308,10 @@ public final class Service implements AutoCloseable {
   }
 
   private static BucketStore openStore(
-      Storage storage, PrometheusMeterRegistry meters, RedisObserver redis, ShutdownStack started) {
+      Storage storage,
+      PrometheusMeterRegistry meters,
+      BucketStore.Observer watch,
+      ShutdownStack started) {
     Snapshot snapshot = storage.snapshot();
     if (snapshot != null) {
       KeptBuckets kept = KeptBuckets.open(snapshot.file(), snapshot.every(), meters);
@@ -312,7 +321,7 @@ public final class Service implements AutoCloseable {
     }
     try {
       BucketStore store =
-          storage.store().isMemory() ? BucketStore.inMemory() : Stores.open(storage.store(), redis);
+          storage.store().isMemory() ? BucketStore.inMemory() : Stores.open(storage.store(), watch);
       started.add(store::close);
       return store;
     } catch (IllegalArgumentException e) {
@@ -423,7 +432,7 @@ public final class Service implements AutoCloseable {
     /**
      * Opens the audit log and access control, and registers how to end them.
      *
-     * @param files have the tokens, if there are any
+     * @param files the loaded files, with the tokens if there are any
      */
     static Access access(
         ServerConfig config, LoadedFiles files, MeterRegistry meters, ShutdownStack started) {
@@ -460,7 +469,10 @@ public final class Service implements AutoCloseable {
       }
     }
 
-    /** Returns the reason; the message of a FileSystemException is only a path. */
+    /**
+     * Returns why a file cannot be written. The message of a FileSystemException may be only a
+     * path.
+     */
     private static String reason(IOException e) {
       return e instanceof FileSystemException ? e.toString() : String.valueOf(e.getMessage());
     }
@@ -517,7 +529,7 @@ public final class Service implements AutoCloseable {
         return new Checked(nanoTime.getAsLong(), null);
       } catch (RuntimeException e) {
         return new Checked(nanoTime.getAsLong(), e);
-      } catch (Error e) { // or waiting callers would hang
+      } catch (Error e) { // otherwise waiting callers would hang
         IllegalStateException failure = new IllegalStateException(e);
         return new Checked(nanoTime.getAsLong(), failure);
       }

@@ -3,11 +3,13 @@ package dev.sluice.server.service;
 
 import dev.sluice.internal.text.PercentEncoding;
 import dev.sluice.internal.text.Suggestion;
-import dev.sluice.redis.RedisObserver;
+import dev.sluice.postgres.PostgresStore;
+import dev.sluice.postgres.PostgresStoreBuilder;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.MemoryStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
 import java.util.List;
@@ -17,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,7 +50,8 @@ public final class StoreAccess {
   /**
    * Returns an address without separate passwords.
    *
-   * @param address {@code memory}, or the URI of a {@link RedisStore}
+   * @param address {@code memory}, the URI of a {@link RedisStore}, or the URL of a {@link
+   *     PostgresStore}
    * @return the address
    */
   public static StoreAccess of(String address) {
@@ -58,7 +62,7 @@ public final class StoreAccess {
    * Returns a copy with the password of the store. The user is the one in the address, {@code
    * redis://app@host}, or else {@code default}.
    *
-   * @param newPassword the password; null for that in the address, or none
+   * @param newPassword the password; null for the password in the address, if any
    * @return a copy
    */
   public StoreAccess withPassword(@Nullable String newPassword) {
@@ -69,7 +73,7 @@ public final class StoreAccess {
    * Returns a copy with the password of the Sentinels. The user is the option {@code sentinelUser}
    * of the address, or else {@code default}.
    *
-   * @param newPassword the password; null for that in the address, or none
+   * @param newPassword the password; null for the password in the address, if any
    * @return a copy
    */
   public StoreAccess withSentinelPassword(@Nullable String newPassword) {
@@ -88,7 +92,7 @@ public final class StoreAccess {
   /**
    * Whether Sentinels name the store's server.
    *
-   * @return false for every other store
+   * @return true for an address {@code redis-sentinel://…}
    */
   public boolean isSentinel() {
     return address.startsWith("redis-sentinel:");
@@ -96,6 +100,15 @@ public final class StoreAccess {
 
   String address() {
     return address;
+  }
+
+  /** Returns the kind of the store, for metrics. */
+  String kind() {
+    return Stores.isPostgres(this) ? "postgres" : "redis";
+  }
+
+  PostgresStoreBuilder postgres() {
+    return PostgresStore.builder(address, password);
   }
 
   RedisStoreBuilder builder() {
@@ -151,8 +164,11 @@ public final class StoreAccess {
 
     private static final List<String> REDIS =
         List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+    private static final List<String> POSTGRES = List.of("postgresql", "postgres", "jdbc");
+    private static final List<String> SHOWN =
+        List.of("redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring", "postgresql");
     private static final List<String> KNOWN =
-        List.of(MEMORY, "redis", "rediss", "redis-sentinel", "redis-cluster", "redis-ring");
+        Stream.concat(Stream.of(MEMORY), SHOWN.stream()).toList();
 
     /**
      * How far the clock of a replay may step back: merged logs of several servers are not quite in
@@ -167,24 +183,32 @@ public final class StoreAccess {
     /**
      * Opens a store that uses its own clock.
      *
-     * @param access where it is, and its passwords
-     * @param observer watches it, if it is in Redis
-     * @return the store, to be closed
-     * @throws IllegalArgumentException if there is no such kind of store, naming those that there
-     *     are, or if the address has a mistake
+     * @param access the store's address and passwords
+     * @param observer receives the events of a store in Redis or a database
+     * @return the store; the caller must close it
+     * @throws IllegalArgumentException if the kind of store is unknown, or the address has a
+     *     mistake; the message names the known kinds
+     * @throws StoreException if a database answers that it cannot hold the buckets
      */
-    public static BucketStore open(StoreAccess access, RedisObserver observer) {
-      return access.isMemory() ? BucketStore.inMemory() : redis(access).observer(observer).open();
+    public static BucketStore open(StoreAccess access, BucketStore.Observer observer) {
+      if (access.isMemory()) {
+        return BucketStore.inMemory();
+      }
+      return isPostgres(access)
+          ? access.postgres().observer(observer).open()
+          : redis(access).observer(observer).open();
     }
 
     /**
      * Checks that a store can be opened with an address and passwords; opens nothing.
      *
-     * @param access where it is, and its passwords
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @param access the store's address and passwords
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static void requireUsable(StoreAccess access) {
-      if (!access.isMemory()) {
+      if (isPostgres(access)) {
+        var unused = access.postgres();
+      } else if (!access.isMemory()) {
         var unused = redis(access);
       }
     }
@@ -193,42 +217,64 @@ public final class StoreAccess {
      * Opens a store for a single act of a process that has just started. Unless the address has a
      * time-out, a call may take as long as a cold start.
      *
-     * @param access where it is, and its passwords
-     * @return the store, to be closed
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @param access the store's address and passwords
+     * @return the store; the caller must close it
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
-      return access.isMemory() ? BucketStore.inMemory() : patient(access).open();
+      if (access.isMemory()) {
+        return BucketStore.inMemory();
+      }
+      return isPostgres(access) ? patientPostgres(access).open() : patient(access).open();
     }
 
     /**
      * Opens a store that uses a given clock, for replays, with the time-out of {@link
      * #openForOneAct}. In memory, the clock may step back by {@link #REPLAY_STEPS_BACK}.
      *
-     * @param access where it is, and its passwords
+     * @param access the store's address and passwords
      * @param time the clock
-     * @return the store, to be closed
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, RedisObserver)}
+     * @return the store; the caller must close it
+     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
-      return access.isMemory()
-          ? MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build()
+      if (access.isMemory()) {
+        return MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build();
+      }
+      return isPostgres(access)
+          ? patientPostgres(access).clock(time).open()
           : patient(access).clock(time).skew(Duration.ZERO).open();
+    }
+
+    private static PostgresStoreBuilder patientPostgres(StoreAccess access) {
+      PostgresStoreBuilder builder = access.postgres();
+      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
+    }
+
+    private static boolean hasTimeout(StoreAccess access) {
+      return access.address().contains("?timeout=") || access.address().contains("&timeout=");
+    }
+
+    static boolean isPostgres(StoreAccess access) {
+      return POSTGRES.contains(scheme(access.address()));
+    }
+
+    private static String scheme(String address) {
+      int end = address.indexOf(':');
+      return (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
     }
 
     private static RedisStoreBuilder patient(StoreAccess access) {
       RedisStoreBuilder builder = redis(access);
-      return access.address().contains("timeout=") ? builder : builder.timeout(COLD_START);
+      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
     }
 
     private static RedisStoreBuilder redis(StoreAccess access) {
-      String address = access.address();
-      int end = address.indexOf(':');
-      String scheme = (end < 0 ? address : address.substring(0, end)).toLowerCase(Locale.ROOT);
+      String scheme = scheme(access.address());
       if (!REDIS.contains(scheme)) {
         throw new IllegalArgumentException(
             "found the store \"%s\", expected memory or a URI with one of the schemes %s%s"
-                .formatted(shown(address), REDIS, Suggestion.didYouMean(scheme, KNOWN)));
+                .formatted(shown(access.address()), SHOWN, Suggestion.didYouMean(scheme, KNOWN)));
       }
       return access.builder();
     }
@@ -237,15 +283,21 @@ public final class StoreAccess {
      * Returns a store's address for logs and messages.
      *
      * @param address as for {@link StoreAccess#of}
-     * @return the address without user, password and options
+     * @return the address without user, password and options; only the scheme if an @ follows a ?,
+     *     since either may then be part of a password
      */
     public static String shown(String address) {
       int at = address.lastIndexOf('@');
+      int options = address.indexOf('?');
+      if (options >= 0 && options < at) {
+        int scheme = address.indexOf("://");
+        return scheme >= 0 && scheme < options ? address.substring(0, scheme + 3) + "…" : "…";
+      }
       int slashes = address.indexOf("://");
       int host = slashes < 0 || slashes > at ? 0 : slashes + 3;
       String text = at < 0 ? address : address.substring(0, host) + "…" + address.substring(at);
-      int options = text.indexOf('?');
-      return options < 0 ? text : text.substring(0, options);
+      int question = text.indexOf('?');
+      return question < 0 ? text : text.substring(0, question);
     }
   }
 
@@ -253,16 +305,18 @@ public final class StoreAccess {
    * Passes events to another observer with {@code redis-1} in place of a server's address, for
    * public metrics. The log has the address of each number. Thread-safe; no method blocks.
    */
-  static final class NumberedServers implements RedisObserver {
+  static final class NumberedServers implements BucketStore.Observer {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);
 
-    private final RedisObserver told;
+    private final BucketStore.Observer told;
+    private final String kind;
     private final Map<String, String> names = new ConcurrentHashMap<>();
     private final AtomicInteger numbers = new AtomicInteger();
 
-    NumberedServers(RedisObserver told) {
+    NumberedServers(BucketStore.Observer told, String kind) {
       this.told = told;
+      this.kind = kind;
     }
 
     private String name(String server) {
@@ -271,7 +325,7 @@ public final class StoreAccess {
     }
 
     private String number(String server) {
-      String name = "redis-" + numbers.incrementAndGet();
+      String name = kind + "-" + numbers.incrementAndGet();
       LOG.info("{} is {}", name, server);
       return name;
     }

@@ -40,7 +40,7 @@ final class TableOverrides {
   private final AtomicLong failedReads = new AtomicLong();
 
   /**
-   * Makes the limits.
+   * Makes limits that do not yet have the table's overrides.
    *
    * @param table the table, null for none
    * @param files the limits of the files
@@ -61,7 +61,7 @@ final class TableOverrides {
     return limits;
   }
 
-  /** Adds the settings made at run time to these limits. */
+  /** Returns these limits with the overrides and penalties that are set at run time. */
   RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
     RuntimeLimits over =
         table != null
@@ -161,7 +161,7 @@ final class TableOverrides {
     }
   }
 
-  /** Rows that are bad and a table that can't be read count as mistakes of the last load. */
+  /** Counts bad rows, or a table that can't be read, as mistakes of the last load. */
   private record Meters(LimiterMetrics metrics, Runnable changed, Runnable failing)
       implements RefreshListener {
 

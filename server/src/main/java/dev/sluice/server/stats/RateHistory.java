@@ -32,7 +32,7 @@ public final class RateHistory implements AutoCloseable {
   /** How many seconds are kept. */
   public static final int SECONDS = 60;
 
-  /** Limits beyond this many, in the order in which they decided first, have no history. */
+  /** The most limits with a history: the limits that decide first after the start. */
   public static final int MOST_LIMITS = 256;
 
   private static final List<String> METERS =
@@ -58,9 +58,9 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Starts to read the meters, once a second, until it is closed.
+   * Starts to read the meters, once a second, until the history is closed.
    *
-   * @param meters those of the limiter
+   * @param meters the limiter's meters
    * @return a history without counts
    */
   public static RateHistory start(MeterRegistry meters) {
@@ -70,14 +70,14 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second: what was counted since the last call is its count. */
+  /** Ends a second: its counts are what the meters have counted since the last call. */
   synchronized void sample() {
     try {
       for (String meter : METERS) {
         meters.find(meter).counters().forEach(this::count);
       }
     } finally {
-      next = (next + 1) % SECONDS; // or the next second would take the place of this one
+      next = (next + 1) % SECONDS; // otherwise the next second would overwrite this one
     }
   }
 
@@ -145,7 +145,7 @@ public final class RateHistory implements AutoCloseable {
    *
    * @param limit the limit's name
    * @param perSecond the counts of the last {@link RateHistory#SECONDS} seconds, oldest first; an
-   *     outcome without any is missing
+   *     outcome that did not occur is missing
    */
   public record Rates(String limit, Map<SpendOutcome, List<Integer>> perSecond) {
 
@@ -178,15 +178,15 @@ public final class RateHistory implements AutoCloseable {
     }
   }
 
-  /** The outcome of a spend; one that is allowed may also start a bucket. */
+  /** The outcome of a spend. An allowed spend may also start a bucket. */
   public enum SpendOutcome {
-    /** It was allowed. */
+    /** The spend was allowed. */
     ALLOWED("allowed"),
-    /** It was denied. */
+    /** The spend was denied. */
     DENIED("denied"),
-    /** A rule in shadow mode would have allowed it. */
+    /** A rule in shadow mode would have allowed the spend. */
     SHADOW_ALLOWED("shadow_allowed"),
-    /** A rule in shadow mode would have denied it; it passed. */
+    /** A rule in shadow mode would have denied the spend, which passed. */
     SHADOW_DENIED("shadow_denied"),
     /** The spend took tokens from a full bucket, so that the store had to make room for it. */
     NEW_BUCKETS("");
@@ -197,7 +197,10 @@ public final class RateHistory implements AutoCloseable {
       this.label = label;
     }
 
-    /** The value of the label {@code decision} of the meter; empty for one without such a label. */
+    /**
+     * Returns the meter's value of the label {@code decision}; empty if the meter has no such
+     * label.
+     */
     String label() {
       return label;
     }

@@ -19,12 +19,12 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The ids that each limit denied most in the last minutes: between {@link #WINDOW} and twice that.
- * Ids are personal data, so that a server keeps them only where its operator asks for it.
+ * Ids are often personal data, so a server keeps them only if its operator turns this on.
  *
  * <p>Bounded: {@link #COUNTERS} ids in each of two windows, of at most {@link #MOST_LIMITS} limits.
  * With ids of 40 characters that is at most 3 MB; with the longest ids, of 1024 characters, 18 MB.
- * Denials of rules in shadow mode refuse nobody, and are not counted. Thread-safe; an allowance
- * costs nothing, a denial a lock of its limit.
+ * Denials of rules in shadow mode refuse nobody, and are not counted. Thread-safe; an allowed
+ * request costs nothing, a denial takes a lock of its limit.
  */
 public final class TopDenied implements LimiterObserver {
 
@@ -37,7 +37,7 @@ public final class TopDenied implements LimiterObserver {
   /** How many ids of a limit are reported. */
   public static final int SHOWN = 20;
 
-  /** Limits beyond this many, in the order of their first denials, are not watched. */
+  /** The most limits that are watched: the limits that deny first after the start. */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;
@@ -45,7 +45,7 @@ public final class TopDenied implements LimiterObserver {
   private final LongSupplier nanoTime;
   private final Map<String, Windows> byLimit = new ConcurrentHashMap<>();
 
-  /** Makes one that has seen no denial. */
+  /** Makes an observer that has counted no denial. */
   public TopDenied() {
     this(System::nanoTime);
   }
@@ -88,7 +88,8 @@ public final class TopDenied implements LimiterObserver {
   /**
    * Returns the ids that were denied most.
    *
-   * @return by limit, those denied most first; limits without denials are missing
+   * @return the ids by the limit's name, those denied most first; limits without denials are
+   *     missing
    */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
@@ -107,7 +108,7 @@ public final class TopDenied implements LimiterObserver {
    *
    * @param id the canonical id
    * @param atLeast denials that are certain, 0 or more
-   * @param atMost the most that there can have been
+   * @param atMost the highest possible number of denials
    */
   public record Denied(String id, long atLeast, long atMost) {}
 
@@ -154,7 +155,10 @@ public final class TopDenied implements LimiterObserver {
           .toList();
     }
 
-    /** An id without a counter in the other window may have come there unseen. */
+    /**
+     * Adds the estimates of one window. An id without a counter in the other window may have been
+     * denied there uncounted.
+     */
     private static void addAll(SpaceSaving from, SpaceSaving other, Map<String, Denied> sums) {
       for (Estimate one : from.estimates()) {
         sums.merge(
@@ -173,12 +177,11 @@ public final class TopDenied implements LimiterObserver {
   }
 
   /*
-   * Space-Saving (Metwally, Agrawal, El Abbadi: "Efficient computation of frequent and top-k elements
-   * in data streams", 2005). A fixed number m of counters. An item that has one is counted; a new one
-   * takes over the smallest counter, whose count becomes the error of the new item.
-   *
-   * After N items, a counter is at most its error above the truth and never below it. No error is
-   * above N / m. Each item that came more than N / m times has a counter.
+   * Space-Saving (Metwally, Agrawal, El Abbadi: "Efficient computation of frequent and top-k
+   * elements in data streams", 2005). There are m counters. An item with a counter is counted. An
+   * item without one takes over the smallest counter, whose count becomes the error of the new
+   * item. After N items, a counter is at most its error above the true count, and never below it.
+   * No error is above N / m. Every item that came more than N / m times has a counter.
    */
 
   /** The items that came most often, in bounded memory. Not thread-safe. */
@@ -196,7 +199,7 @@ public final class TopDenied implements LimiterObserver {
       this.capacity = capacity;
     }
 
-    /** Counts an item; takes a scan of all counters where the item has none. */
+    /** Counts an item; scans all counters if the item has none. */
     void add(String item) {
       Counter known = counters.get(item);
       if (known != null) {
@@ -216,12 +219,12 @@ public final class TopDenied implements LimiterObserver {
           .orElseThrow();
     }
 
-    /** The most that an item can have come without a counter of its own. */
+    /** Returns how often an item without a counter can have come at most. */
     long mostUncounted() {
       return counters.size() < capacity ? 0 : smallest().count;
     }
 
-    /** All that have a counter, in no order. */
+    /** Returns an estimate of each item that has a counter, in no order. */
     List<Estimate> estimates() {
       return counters.values().stream()
           .map(counter -> new Estimate(counter.item, counter.count - counter.error, counter.count))

@@ -21,12 +21,12 @@ import javax.net.ssl.X509ExtendedTrustManager;
 
 /**
  * Decides as the JDK does which client certificates are trusted, and gives the native library a
- * reason for a refusal. Without one, it would send "internal error", and the client would suspect a
- * fault of the server. Thread-safe.
+ * reason for a refusal. Without a reason, the library would send "internal error", and the client
+ * would suspect a fault of the server. Thread-safe.
  */
 final class ClientTrust extends X509ExtendedTrustManager {
 
-  // Of OpenSSL, x509_vfy.h; alerts that follow: unknown_ca and unsupported_certificate.
+  // OpenSSL's codes (x509_vfy.h) for the alerts unknown_ca and unsupported_certificate.
   private static final int UNKNOWN_AUTHORITY = 20;
   private static final int ANOTHER_PURPOSE = 26;
 
@@ -70,7 +70,10 @@ final class ClientTrust extends X509ExtendedTrustManager {
     }
   }
 
-  /** 0 where the native library knows the reason by the exception, as that a certificate ended. */
+  /**
+   * Returns OpenSSL's code for a refusal; 0 if the native library finds the reason in the exception
+   * itself, such as an expired certificate.
+   */
   private static int reason(CertificateException failure) {
     boolean isPlain = true;
     for (Throwable one = failure; one != null; one = one.getCause()) {

@@ -18,8 +18,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Warns that the certificate in use will end: once a day in its last two weeks, each hour in its
- * last day and afterwards. Loading a certificate warns too, so the first of these warnings comes
- * later.
+ * last day and afterwards. Loading a certificate warns too, so the first of these warnings comes an
+ * hour or a day after that.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -59,12 +59,12 @@ public final class EndOfCertificate implements AutoCloseable {
   }
 
   /**
-   * Starts an hourly check, until it is closed.
+   * Starts an hourly check, which runs until the watch is closed.
    *
    * @param files name the certificate, for warnings
    * @param current returns the certificate in use; must not block
    * @param lasting wraps the task so that no exception ends it
-   * @return the watch
+   * @return the running watch
    */
   public static EndOfCertificate watch(
       TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
@@ -75,7 +75,7 @@ public final class EndOfCertificate implements AutoCloseable {
     return watch;
   }
 
-  /** Warns if it is time to. */
+  /** Warns if a warning is due. */
   synchronized void look() {
     Instant now = clock.instant();
     if (!current.get().end().equals(end)) { // a new certificate: loading it has warned

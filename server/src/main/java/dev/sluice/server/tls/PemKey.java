@@ -15,13 +15,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * The JDK reads PKCS #8 only. The two older forms are what PKCS #8 wraps: the key, without the name
- * of its algorithm. So each is put into that wrapping, which is
+ * The JDK reads PKCS #8 only. An older form has only the content of PKCS #8: the key, without the
+ * name of its algorithm. So this class wraps the older form in PKCS #8, which is
  *
  *   SEQUENCE { INTEGER 0, SEQUENCE { OID algorithm, parameters }, OCTET STRING { the older form } }
  *
- * The parameters of RSA are NULL. Those of EC are the curve, which stands in the older form under
- * the tag [0].
+ * The parameters of RSA are NULL. The parameters of EC are the curve, which the older form has
+ * under the tag [0].
  */
 
 /**
@@ -52,7 +52,8 @@ public final class PemKey {
    *
    * @param pem the content of the file
    * @return an RSA or EC key
-   * @throws InvalidKeyException if there is none, with what was found and what to do
+   * @throws InvalidKeyException if there is no usable key; the message says what was found and what
+   *     to do
    */
   public static PrivateKey read(byte[] pem) throws InvalidKeyException {
     Matcher block = BLOCK.matcher(new String(pem, StandardCharsets.ISO_8859_1));
@@ -87,7 +88,7 @@ public final class PemKey {
       try {
         return key(algorithm, der);
       } catch (GeneralSecurityException e) {
-        // of another kind, perhaps
+        // perhaps a key of another kind
       }
     }
     throw new InvalidKeyException(
@@ -126,7 +127,7 @@ public final class PemKey {
     return both;
   }
 
-  /** The content of the value with the tag [0] in an EC key of SEC 1. */
+  /** Returns the content of the value with the tag [0] in an EC key of SEC 1. */
   private static byte[] curve(byte[] der) {
     int at = start(der, 0);
     while (at < der.length) {
@@ -140,7 +141,7 @@ public final class PemKey {
     throw new IllegalArgumentException("no curve");
   }
 
-  /** Where the content of the value at this place begins. */
+  /** Returns where the content of the value at a position begins. */
   private static int start(byte[] der, int at) {
     int first = der[at + 1] & 0xFF;
     return at + 2 + (first < SHORT ? 0 : first & ~SHORT);

@@ -27,8 +27,8 @@ import org.jspecify.annotations.Nullable;
  * The certificate of a server, its key, and the authorities of its clients, as PEM files that are
  * replaced together or not at all.
  *
- * <p>Thread-safe. A certificate that has ended is refused when it is new. One that ends while the
- * server runs is kept with a warning: the server goes on.
+ * <p>Thread-safe. An expired certificate is refused when it is loaded. A certificate that expires
+ * while the server runs stays in use, with a warning.
  */
 public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
@@ -56,9 +56,9 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   /**
    * Names the files.
    *
-   * @param certificate a PEM file: the server's certificate, then those between it and its root
+   * @param certificate a PEM file: the server's certificate, then the intermediate certificates
    * @param key a PEM file with the key of that certificate, without a password
-   * @param clients which certificates clients show; null if they are not asked for any
+   * @param clients the certificates that clients show; null if the server asks for none
    */
   public TlsFiles(Path certificate, Path key, @Nullable ClientCertificates clients) {
     this(certificate, key, clients, Clock.systemUTC());
@@ -83,7 +83,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   /**
    * Whether clients are asked for a certificate.
    *
-   * @return true if they may show one, or must
+   * @return true if a certificate is optional or required
    */
   public boolean asksForClientCertificates() {
     return clients != null;
@@ -152,7 +152,10 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     }
   }
 
-  /** Those that may sign now: what else vouches for a client is nobody's word. */
+  /**
+   * Returns the authorities whose certificates are valid now. Other authorities get a warning, or
+   * are a mistake if none is valid.
+   */
   private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
     Instant now = clock.instant();
     List<X509Certificate> valid = new ArrayList<>();
@@ -177,7 +180,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   private static void warnOfNoAuthority(Path file, X509Certificate one, Reports reports) {
-    boolean isOfVersion3 = one.getVersion() >= 3; // earlier ones do not say whether they may sign
+    boolean isOfVersion3 = one.getVersion() >= 3; // earlier versions lack this field
     if (isOfVersion3 && one.getBasicConstraints() < 0) {
       reports.warning(
           file,
@@ -254,9 +257,10 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * Which certificates clients show.
+   * The certificates that the server asks of its clients.
    *
-   * @param authorities a PEM file with the certificates of the authorities that sign them
+   * @param authorities a PEM file with the certificates of the authorities that sign client
+   *     certificates
    * @param required whether a client without a certificate is refused
    */
   public record ClientCertificates(Path authorities, boolean required) {}
@@ -271,7 +275,8 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
      *
      * @param pem the content of the file
      * @return at least one certificate
-     * @throws CertificateException if there is none, or one is damaged, with what to do
+     * @throws CertificateException if there is no certificate, or one is damaged; the message says
+     *     what to do
      */
     public static List<X509Certificate> read(byte[] pem) throws CertificateException {
       List<X509Certificate> found;
@@ -283,7 +288,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
                 .map((Certificate one) -> (X509Certificate) one)
                 .toList();
       } catch (CertificateException e) {
-        throw unreadable(e); // its message says no more
+        throw unreadable(e); // the cause's message adds nothing
       }
       if (found.isEmpty()) {
         throw unreadable(null);

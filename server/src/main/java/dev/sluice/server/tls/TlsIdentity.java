@@ -25,11 +25,11 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The certificate of a server and the clients that it lets in, in one generation of its files. TLS
- * 1.2 and 1.3 only. Immutable and thread-safe.
+ * The certificate of a server and the client authorities that it trusts, from one generation of its
+ * files. Supports only TLS 1.2 and 1.3. Immutable and thread-safe.
  *
- * <p>Each generation has contexts of its own: a client cannot resume a session that it began under
- * a certificate, or an authority, that has been replaced.
+ * <p>Each generation has its own TLS contexts, so a client cannot resume a session that began under
+ * a replaced certificate or authority.
  */
 public final class TlsIdentity {
 
@@ -84,7 +84,7 @@ public final class TlsIdentity {
   /**
    * Returns when the certificate ends.
    *
-   * @return the last moment at which clients accept it
+   * @return the last moment at which clients accept the certificate
    */
   public Instant end() {
     return leaf.getNotAfter().toInstant();
@@ -93,15 +93,15 @@ public final class TlsIdentity {
   /** Makes the handler of one connection. */
   SslHandler handler(Channel channel, boolean speaksHttp) {
     SslHandler handler = (speaksHttp ? http : plain).newHandler(channel.alloc());
-    // As it is, a handler keeps the network's buffers of a record that is not whole yet: each is
-    // 512 bytes or more, even for a single byte.
+    // By default, a handler keeps the network buffers of an incomplete record. Each buffer takes
+    // 512 bytes or more, even for a single byte, so the bytes are merged.
     handler.setCumulator(ByteToMessageDecoder.MERGE_CUMULATOR);
     return handler;
   }
 
   /**
-   * TLS of a door: each new connection gets the certificate that holds at that moment, and keeps
-   * it. Thread-safe.
+   * TLS of a door. Each new connection gets the certificate that is current at that moment, and
+   * keeps it. Thread-safe.
    */
   public static final class Tls {
 
@@ -110,15 +110,15 @@ public final class TlsIdentity {
     /**
      * Makes the TLS of a door.
      *
-     * @param current returns what holds now; must not block
+     * @param current returns the current certificate; must not block
      */
     public Tls(Supplier<TlsIdentity> current) {
       this.current = current;
     }
 
     /**
-     * Encrypts a connection that was just accepted. What stands in its pipeline already sees plain
-     * bytes.
+     * Encrypts a connection that was just accepted. Handlers that are already in its pipeline see
+     * decrypted bytes.
      *
      * @param channel the connection
      * @param speaksHttp whether HTTP/2 and HTTP/1.1 are offered in the handshake
@@ -129,10 +129,10 @@ public final class TlsIdentity {
     }
 
     /**
-     * Returns the session of the connection that a request came on. The library knows of none,
-     * since the connection is decrypted before it.
+     * Returns the session of the connection that a request came on. The library does not know the
+     * session, since the pipeline decrypts the bytes before the library reads them.
      *
-     * @param context of the request
+     * @param context the context of the request
      * @return the session, null without TLS
      */
     public static @Nullable SSLSession session(ServiceRequestContext context) {

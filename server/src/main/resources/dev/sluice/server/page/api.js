@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the server, and says in words what went wrong.
+// Sends requests to the server, and turns failures into messages for people.
 
 const KEY = 'sluice.token';
 const TIMEOUT = 8000;
@@ -23,11 +23,11 @@ export function keepToken(text) {
       sessionStorage.removeItem(KEY);
     }
   } catch {
-    // Storage is forbidden: the token lives as long as the page.
+    // The browser forbids storage, so the token is kept only until the page is closed.
   }
 }
 
-/** Why a request was not answered. `kind` is away, access, role, store, missing or request. */
+/** Why a request failed. `kind` is away, access, role, store, missing or request. */
 export class Trouble extends Error {
   constructor(kind, message, status) {
     super(message);
@@ -82,7 +82,7 @@ async function send(method, path, body) {
   try {
     json = text ? JSON.parse(text) : null;
   } catch {
-    // Not ours: a proxy between, perhaps.
+    // The answer is not from Sluice, but perhaps from a proxy in between.
   }
   if (!response.ok) {
     throw trouble(response.status, json);
@@ -98,18 +98,18 @@ export const post = (path, body) => send('POST', path, body);
 export const put = (path, body) => send('PUT', path, body);
 export const remove = (path) => send('DELETE', path);
 
-// A server answers neither in any spelling.
+// Ids that no path can hold: the server refuses dot segments in every spelling, and empty ids.
 const NO_PATH = /(^|[/\\])\.\.?($|[/\\])|^$/;
 
-/** The path of what is set for an id; the id stands in the query where a path cannot hold it. */
+/** The path of the settings of an id. An id that a path cannot hold is in the query. */
 export function pathOf(kind, limit, id) {
   const before = `/v1/admin/${kind}/${encodeURIComponent(limit)}`;
   return `${before}${NO_PATH.test(id) ? '?id=' : '/'}${encodeURIComponent(id)}`;
 }
 
 /**
- * The bucket of an id, without spending. A path cannot hold every id; a check can, and needs another role. It does not
- * say whether an override decides: there may be one.
+ * Returns the bucket of an id, without spending. For an id that a path cannot hold, uses a check, which needs another
+ * role. A check does not say whether an override is in force, so the id is returned as if it had one.
  */
 export async function look(limit, id) {
   return NO_PATH.test(id)

@@ -12,7 +12,7 @@ export const title = 'One bucket';
 
 const calm = matchMedia('(prefers-reduced-motion: reduce)');
 
-/** A sentence about what was done; it lifts no penalty. */
+/** Returns a sentence about an act, with the penalty that is still in force, if any. */
 function butPenalized(json, words) {
   return json.penaltyUntil ? `${words}, but a penalty denies until ${clock(Date.parse(json.penaltyUntil))}.` : `${words}.`;
 }

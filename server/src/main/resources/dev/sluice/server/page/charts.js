@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charts as SVG, drawn to the width that there is, so that their text keeps its size.
+// Charts as SVG, drawn at the available width, so that their text keeps its size.
 
 import {h, s, setText} from './dom.js';
 import {clock, number, span} from './words.js';
@@ -136,14 +136,14 @@ export function levelChart(title) {
   return {
     element,
     stop,
-    /** Another bucket, or another answer about it. */
+    /** Shows another bucket, or a newer answer about the same bucket. */
     show(newBucket, now) {
       bucket = newBucket;
       at = now;
       horizon = niceTime(Math.max(bucket.aheadAt(now) * 1.1, bucket.interval * 3, 5));
       draw();
     },
-    /** Time goes on. */
+    /** Redraws the chart for a later time. */
     tick(now) {
       at = now;
       draw();

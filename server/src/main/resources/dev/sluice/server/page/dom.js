@@ -30,7 +30,7 @@ export function s(tag, attributes, ...children) {
   return build(document.createElementNS(SVG, tag), attributes, children);
 }
 
-/** Replaces text only where it differs, so that a screen reader hears changes alone. */
+/** Replaces a text only if it differs, so that a screen reader announces only changes. */
 export function setText(element, text) {
   if (element.textContent !== text) {
     element.textContent = text;
@@ -40,7 +40,7 @@ export function setText(element, text) {
 // Control characters, and those that are invisible or change the direction of what follows.
 const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\u00a0\u115f\u1160\u3164\uffa0]/gu;
 
-/** An id as people can tell it from another one: what cannot be seen is written as \u{200B}. */
+/** Returns an id in which invisible characters are escaped like \u{200B}, so that people can tell ids apart. */
 export function visible(text) {
   return text.replace(UNSEEN, (c) => `\\u{${c.codePointAt(0).toString(16).toUpperCase()}}`);
 }
@@ -57,7 +57,7 @@ export function breakable(name) {
 
 let spoken = 0;
 
-/** Tells screen readers something, politely. */
+/** Makes screen readers announce a text, without interrupting. */
 export function say(text) {
   const live = document.getElementById('live');
   live.textContent = '';

@@ -33,10 +33,10 @@ export function exceptions(context, changed) {
     problem, done);
   let answer = null;
 
-  /** An override may be set for a part of the id. */
+  /** The path of a setting of this id; an override may be set for a part of the id, such as an address range. */
   const path = (kind) => pathOf(kind, answer.limit, (kind === 'overrides' && answer.overrideId) || answer.id);
 
-  /** Asks only where the bucket says that there is something: what is not there is no error. */
+  /** Gets a setting of this id; returns null if it is gone, which is not an error. */
   async function found(kind) {
     try {
       return await get(path(kind));
@@ -55,7 +55,7 @@ export function exceptions(context, changed) {
     if (answer !== newAnswer) {
       return;
     }
-    // Not the bucket's own: by the failure rule "local", that has this server's share of it.
+    // Not the answer's quota if possible: under the failure rule "local", it is only this server's share of the quota.
     const usual = all?.limits.find((one) => one.name === answer.limit);
     const quota = own?.burst ? own : usual ?? (answer.decidedBy === 'local' ? {} : answer);
     override.replaceChildren(h('p', {}, own
@@ -138,7 +138,7 @@ export function exceptions(context, changed) {
   return {
     element,
     show,
-    /** Forgets what was said about another bucket. */
+    /** Clears the messages about the previous bucket. */
     clear() {
       problem.textContent = '';
       done.textContent = '';

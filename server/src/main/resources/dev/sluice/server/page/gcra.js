@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bucket between two answers: it refills on its own, so the page can draw it without asking.
+// The state of a bucket between two answers. The page computes the refill itself, without requests.
 
-// The clocks of page and server differ, and an answer takes a while.
+// Seconds by which the penalty's end may be off: page and server have different clocks, and answers take time.
 const TOLERANCE = 2;
 
-// At the end of a penalty, sums of seconds may differ from it in their last digits.
+// Seconds by which sums of floating-point seconds may miss the end of a penalty.
 const ROUNDING = 1e-6;
 
 /**
- * A bucket as the server answered it. All times are in seconds; `ahead` is how far the TAT lies
+ * A bucket as the server reported it. All times are in seconds; `ahead` is how far the TAT lies
  * ahead of `at`, which is performance.now() / 1000 of the answer.
  *
- * During a penalty, the answer has the later one of two times: the penalty's end, and the TAT. Where
- * it is the end, the TAT is not told, but the bucket is full at the end.
+ * During a penalty, the server reports the later of two times: the penalty's end, and the TAT. If it
+ * is the penalty's end, the TAT is unknown, but the bucket is full at that time.
  */
 export class Bucket {
   constructor(answer, at) {
@@ -41,12 +41,12 @@ export class Bucket {
     return left > ROUNDING ? left : 0;
   }
 
-  /** Seconds until the bucket is full; without a penalty, how far its TAT lies ahead of a moment. */
+  /** Seconds until the bucket is full; without a penalty, this is how far the TAT lies ahead of `now`. */
   aheadAt(now) {
     return Math.max(this.ahead - (now - this.at), 0);
   }
 
-  /** Tokens with their fractions, from 0 to the burst. */
+  /** Tokens, including fractions, from 0 to the burst. */
   levelAt(now) {
     if (this.penaltyLeft(now) > 0) {
       return 0;
@@ -54,7 +54,7 @@ export class Bucket {
     return Math.min(Math.max((this.depth - this.aheadAt(now)) / this.interval, 0), this.burst);
   }
 
-  /** Whole tokens, as the server would say. */
+  /** Whole tokens, as the server reports them. */
   tokensAt(now) {
     return Math.floor(this.levelAt(now) + 1e-9);
   }
@@ -65,7 +65,7 @@ export class Bucket {
   }
 }
 
-/** Seconds of the page's own clock, which no one sets back. */
+/** The time in seconds by the page's own clock, which never goes back. */
 export function now() {
   return performance.now() / 1000;
 }

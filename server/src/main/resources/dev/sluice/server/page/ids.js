@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ids that nobody uses: from the ranges that documentation may use, or random.
+// Ids that nobody uses: from the ranges reserved for documentation, or random.
 
 function random(length) {
   return crypto.getRandomValues(new Uint8Array(length));
@@ -34,7 +34,7 @@ const FORMS = {
   domainOrCIDR: () => `try-${hex(4)}.example.com`,
 };
 
-/** An id of a form, such as ipAddress or string:uuid; empty where the form is none that this page knows. */
+/** Returns an id of a format, such as ipAddress or string:uuid; empty if this page does not know the format. */
 export function throwAwayId(form) {
   const parts = form.split(':').map((name, i, all) => {
     const last = i === all.length - 1;

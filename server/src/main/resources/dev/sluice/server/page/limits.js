@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits in force, what they do now, and what the server stands on.
+// The limits in force, their current decisions, and the state of the server.
 
 import {breakable, h, setText, visible} from './dom.js';
 import {clock, number, period, plural, rate} from './words.js';
 import {sparkline} from './charts.js';
 
 const RECENT = 10;
-const FULL = 75; // percent of the table, as for the alert
+const FULL = 75; // percent of the most live buckets, as in the alert
 
 export const title = 'Limits';
 
@@ -133,7 +133,7 @@ function newIds(rates) {
     .filter(([, count]) => count > 0).sort((one, other) => other[1] - one[1]).slice(0, 3);
 }
 
-/** A sign is a shape and a word, not a colour alone. */
+/** Returns a sign with a shape and a word, since a colour alone is not accessible. */
 function sign(good, text) {
   return h('span', {class: good ? 'good' : 'bad'}, h('span', {'aria-hidden': 'true'}, good ? '● ' : '▲ '), text);
 }
@@ -148,7 +148,7 @@ function stateCards() {
     card('Store', store), card('Breaker', breakers), card('Doors', doors), card('Load', load), card('Files', generation));
   const shown = new Map();
 
-  /** Only where something changed, or a reader's selection is lost every two seconds. */
+  /** Replaces the content only if it changed; otherwise a reader's selection would be lost every two seconds. */
   function fill(target, told, children) {
     const key = JSON.stringify(told);
     if (shown.get(target) !== key) {
@@ -187,7 +187,7 @@ function card(name, value) {
   return h('div', {class: 'card'}, h('dt', {}, name), value);
 }
 
-/** The files in force, and what was wrong with those that were offered after them. */
+/** Shows the files in force, and the mistakes of the files that were offered later. */
 function generations(answer) {
   const count = h('p', {}, `${plural(answer.limits.length, 'limit', 'limits')} in force`);
   const {active, runtime, tokens, certificates} = answer.generation ?? {};
@@ -198,7 +198,7 @@ function generations(answer) {
   return [count, limits, tokens ? stateOf('the tokens', tokens) : [], certificates ? stateOf('the certificates', certificates) : [], kept].flat();
 }
 
-/** One kind of files. */
+/** Shows the files of one kind. */
 function stateOf(name, {active, offered}) {
   const mistakes = offered?.mistakes ?? [];
   const warnings = offered?.warnings ?? [];

@@ -26,7 +26,7 @@ const context = {
     events.addEventListener(what, react);
     return () => events.removeEventListener(what, react);
   },
-  /** A view met trouble: that with access concerns the whole page. */
+  /** Reports a failure in a view; a failure of access concerns the whole page. */
   report(problem) {
     if (problem.kind === 'access') {
       showTrouble(problem);
@@ -179,7 +179,7 @@ theme.addEventListener('change', () => {
   try {
     localStorage.setItem('sluice.theme', theme.value);
   } catch {
-    // Storage is forbidden: for this page alone.
+    // The browser forbids storage, so the colours are chosen for this page only.
   }
 });
 

@@ -70,7 +70,7 @@ export function mount(root, context, query) {
   let limits = [];
   let bucket = null;
   let inFlight = 0;
-  let due = 0; // requests of the stream that wait for one in flight to end
+  let due = 0; // requests of the stream that wait until a request in flight has ended
   let turn = 0;
   let running = null;
   let gone = false;
@@ -107,7 +107,7 @@ export function mount(root, context, query) {
     begin();
   }
 
-  /** A bucket that this page has not seen. */
+  /** Starts with a bucket that this page has not shown yet. */
   async function begin() {
     const mine = ++turn;
     totals = {allowed: 0, denied: 0};
@@ -226,7 +226,7 @@ export function mount(root, context, query) {
         setText(tally, `${tally.textContent} The stream ended after ${span(LONGEST_STREAM)}.`);
         return;
       }
-      due = Math.min(due + (bursts ? perSecond * 4 : 1), perSecond * 4); // slow answers pile up no more
+      due = Math.min(due + (bursts ? perSecond * 4 : 1), perSecond * 4); // so slow answers cannot pile up more
       sendDue();
     };
     running = setInterval(step, bursts ? 4000 : 1000 / perSecond);

@@ -62,7 +62,7 @@ export function mount(root, context, query) {
   };
 }
 
-/** A table that grows page by page. `cells` makes what the two kinds do not share. */
+/** A table that grows page by page. `cells` makes the cells that differ between overrides and penalties. */
 function list(context, name, kind, columns, cells) {
   const body = h('tbody', {role: 'rowgroup'});
   const id = `settings-${kind}`;

@@ -7,6 +7,6 @@
       document.documentElement.dataset.theme = kept;
     }
   } catch {
-    // Storage is forbidden: the system's colours.
+    // The browser forbids storage, so the system's colours are used.
   }
 })();

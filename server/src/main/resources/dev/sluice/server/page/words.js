@@ -38,12 +38,12 @@ function trim(text) {
   return text.replace(/\.0$/, '');
 }
 
-/** A Go duration without its empty parts: 24h0m0s is 24h. */
+/** A Go duration without its zero parts: 24h0m0s becomes 24h. */
 export function period(text) {
   return text.replace(/(?<=h)0m0s$/, '').replace(/(?<=m)0s$/, '');
 }
 
-/** The clock time of an instant in milliseconds; with the day where it is not today. */
+/** The clock time of an instant in milliseconds; with the day if it is not today. */
 export function clock(millis) {
   const then = new Date(millis);
   if (!(Math.abs(millis) < 8.64e15)) {

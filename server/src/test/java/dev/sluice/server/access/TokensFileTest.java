@@ -93,7 +93,7 @@ class TokensFileTest {
     assertThat(LimitFiles.builder().companion(file, Tokens.reader(false)).build().lint())
         .extracting(Problem::message)
         .containsExactly(
-            "found names of certificates, but no client is asked for one: give --tls-client-ca FILE");
+            "found certificates, but the server asks no client for one: give --tls-client-ca FILE");
   }
 
   @Test
@@ -113,8 +113,8 @@ class TokensFileTest {
                 .lint())
         .extracting(problem -> problem.severity() + " " + problem.message())
         .containsExactly(
-            "WARNING found \"LoginPerIPAddress\", which is for none of the limits; did you mean \"LoginsPerIPAddress\"?",
-            "WARNING found \"Nope*\", which is for none of the limits");
+            "WARNING found \"LoginPerIPAddress\", which matches no limit; did you mean \"LoginsPerIPAddress\"?",
+            "WARNING found \"Nope*\", which matches no limit");
   }
 
   @Test

@@ -19,6 +19,8 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.wire.DecisionWriter;
+import dev.sluice.wire.WireRequest;
+import dev.sluice.wire.WireTransaction;
 import java.io.IOException;
 import java.io.StringWriter;
 import java.time.Duration;
@@ -46,7 +48,12 @@ final class DecidedByTest {
     Decision decision = limiter.spend(List.of(limiter.transaction("ApiCallsPerKey", "a")));
     StringWriter text = new StringWriter();
     try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
-      DecisionWriter.write(decision, batch, json);
+      DecisionWriter.write(
+          decision,
+          batch
+              ? WireRequest.ofBatch(List.of())
+              : WireRequest.of(new WireTransaction(null, null, null, null)),
+          json);
     }
     return new ObjectMapper().readTree(text.toString());
   }

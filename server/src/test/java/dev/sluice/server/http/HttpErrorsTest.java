@@ -223,7 +223,7 @@ final class HttpErrorsTest {
         "\u0016\u0003\u0001\u0002\u0000\u0001?\\n?? | if the client speaks TLS",
         "GET / HTTP/1.1\\r\\nContent-Length: -5\\r\\n\\r\\n | not a whole number >= 0",
         "GET / HTTP/1.1\\r\\nContent-Length: 1\\r\\nContent-Length: 2\\r\\n\\r\\n | several values",
-        "GET / HTTP/1.1\\r\\nContent-Length: 1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n | one of them",
+        "GET / HTTP/1.1\\r\\nContent-Length: 1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n | only one of these headers",
         "GET / HTTP/1.1\\r\\nno colon\\r\\n\\r\\n | found bytes that are not HTTP/1.1",
       })
   void bytesThatAreNotHttp_areToldWhatIsWrong(String bytes, String detail) throws IOException {

@@ -467,8 +467,8 @@ final class ReservationsTest {
     assertThatThrownBy(() -> here.reserve(one("a"), hour))
         .isInstanceOf(WireException.class)
         .hasMessage(
-            "found 1h, expected at most 10m, as the limit Logins allows no longer;"
-                + " longestReservation: 1h in its default does");
+            "found 1h, expected at most 10m, the longest reservation of the limit Logins;"
+                + " to allow more, set longestReservation: 1h in its default");
     limits.replace(
         limits
             .get()

@@ -98,6 +98,7 @@ final class RespServerTest {
             "SLUICE.SPEND FailedLoginsPerIPAddress 192.0.2.%d",
             "SLUICE.SPEND ApiCallsPerKy %s",
             "SLUICE.SPEND OrdersPerAccount 7",
+            "SLUICE.SPENDUPTO LoginsPerIPAddress 192.0.2.%d 3",
             "SLUICE.CHECK LoginsPerIPAddress 192.0.2.%d",
             "SLUICE.RESET LoginsPerIPAddress 192.0.2.%d",
             "PING");
@@ -147,6 +148,21 @@ final class RespServerTest {
     assertThat(client.call("THROTTLE", "k", "2", "60", "60")).isEqualTo(numbers(0, 2, 0, 2, 1));
     assertThat(client.call("THROTTLE", "k", "2", "60", "60", "3"))
         .isEqualTo(numbers(0, 2, 0, 2, -1));
+  }
+
+  @Test
+  void spendUpTo_takesWhatIsThere() {
+    List<@Nullable Object> took = new ArrayList<>(List.of("taken", 10L));
+    took.addAll(fields(1, 0, 60_000_000_000L, 60_000_000_000L));
+    assertThat(client.call("SLUICE.SPENDUPTO", "LoginsPerIPAddress", "192.0.2.9", "99"))
+        .isEqualTo(took);
+    List<@Nullable Object> nothing = new ArrayList<>(List.of("taken", 0L));
+    nothing.addAll(fields(0, 0, 6_000_000_000L, 60_000_000_000L));
+    assertThat(client.call("SLUICE.SPENDUPTO", "LoginsPerIPAddress", "192.0.2.9", "2"))
+        .isEqualTo(nothing);
+    assertThat(client.call("SLUICE.SPENDUPTO", "LoginsPerIPAddress", "192.0.2.9", "0"))
+        .asString()
+        .contains("ERR", "found 0, expected the most tokens to spend, 1 or more");
   }
 
   @Test
@@ -472,6 +488,7 @@ final class RespServerTest {
             "cl.throttle",
             "throttle",
             "sluice.spend",
+            "sluice.spendupto",
             "sluice.refund",
             "sluice.reset",
             "sluice.batch",

@@ -27,13 +27,11 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
  * Converted configurations beside a model of envoyproxy/ratelimit's look-up, on random files and
- * descriptors. Each build has the same seed, and each night a fresh one. A failure names it; {@code
- * -Dsluice.seed=N} repeats it.
+ * descriptors. Each test has a {@linkplain FreshSeed fresh seed}.
  *
  * <p>The model walks down the tree as the reference does. It compares the limit, and which
  * descriptors share a count. There is one difference: the reference joins an entry's key and value
@@ -53,14 +51,9 @@ final class ConvertedBookModelTest {
 
   @TempDir private Path folder;
 
-  private final long seed = Long.getLong("sluice.seed", 1);
-  private final SplittableRandom random = new SplittableRandom(seed);
+  @RegisterExtension final FreshSeed seed = new FreshSeed();
 
-  @RegisterExtension
-  final TestExecutionExceptionHandler repeatable =
-      (context, failure) -> {
-        throw new AssertionError("-Dsluice.seed=%s repeats this failure".formatted(seed), failure);
-      };
+  private final SplittableRandom random = seed.random();
 
   @SafeVarargs
   private final <T> T one(T... of) {

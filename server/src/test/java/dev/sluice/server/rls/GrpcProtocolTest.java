@@ -180,7 +180,7 @@ final class GrpcProtocolTest {
                     .build(),
                 BodyHandlers.discarding());
         assertThat(refused.headers().firstValue("grpc-message").orElseThrow())
-            .contains("/" + path + " is not written as");
+            .contains("/" + path + " is spelled differently");
       }
     }
     assertThat(health("")).isEqualTo(ServingStatus.SERVING);

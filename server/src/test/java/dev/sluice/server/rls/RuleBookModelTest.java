@@ -42,13 +42,11 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
-import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * The rule book beside a small model of its matching, on random books and requests. Each build has
- * the same seed, and each night a fresh one. A failure names it; {@code -Dsluice.seed=N} repeats
- * it.
+ * The rule book beside a small model of its matching, on random books and requests. Each test has a
+ * {@linkplain FreshSeed fresh seed}.
  *
  * <p>The model shares no code with the book: it matches by regular expressions, rule by rule, and
  * finds circles by reachability.
@@ -67,14 +65,9 @@ final class RuleBookModelTest {
 
   @TempDir private Path folder;
 
-  private final long seed = Long.getLong("sluice.seed", 1);
-  private final SplittableRandom random = new SplittableRandom(seed);
+  @RegisterExtension final FreshSeed seed = new FreshSeed();
 
-  @RegisterExtension
-  final TestExecutionExceptionHandler repeatable =
-      (context, failure) -> {
-        throw new AssertionError("-Dsluice.seed=%s repeats this failure".formatted(seed), failure);
-      };
+  private final SplittableRandom random = seed.random();
 
   @BeforeEach
   void writeLimits() throws IOException {

@@ -91,7 +91,7 @@ final class ProxiesTest {
         Files.writeString(
             folder.resolve("limits-per-hour.yml"),
             Files.readString(EXAMPLES.resolve(example).resolve("limits.yml"))
-                .replace("period: 1m}", "period: 1h}"));
+                .replace("period: 1m\n", "period: 1h\n"));
     Path rules = EXAMPLES.resolve(example).resolve("rules.yml");
     ServerConfig.Http http =
         new ServerConfig.Http(

@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
 import static org.assertj.core.api.Assertions.assertThatNoException;
 
-import dev.sluice.redis.RedisObserver;
 import dev.sluice.server.service.StoreAccess.Stores;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
@@ -58,7 +57,11 @@ final class StoresTest {
         "redis://app:S3\ncret@h:1",
         "redis://app:S3cret/#?://x@h:1",
         "redis-sentinel://h:1/0?sentinelPassword=S3cret#mymaster",
-        "redis-sentinel://h:1/0?sentinelPassword=a@S3cret@b#mymaster"
+        "redis-sentinel://h:1/0?sentinelPassword=a@S3cret@b#mymaster",
+        "jdbc:postgresql://db/x?user=app&password=a@S3cret",
+        "jdbc:postgresql:x?user=app&password=S3cret",
+        "postgresql://app:p?S3cret@h/x",
+        "app:p?S3://cret@h/x"
       })
   void shown_hasNoPassword(String address) {
     assertThat(Stores.shown(address))
@@ -78,7 +81,8 @@ final class StoresTest {
   @Test
   void redis_isOpenedWithoutWaitingForIt() {
     BucketStore store =
-        Stores.open(StoreAccess.of("redis://127.0.0.1:1/0?timeout=200ms"), new RedisObserver() {});
+        Stores.open(
+            StoreAccess.of("redis://127.0.0.1:1/0?timeout=200ms"), new BucketStore.Observer() {});
     assertThatExceptionOfType(StoreException.class).isThrownBy(store::ping);
     store.close();
   }

@@ -25,8 +25,8 @@ import java.util.stream.Stream;
  *
  * <p>The program comes from Maven. PostgreSQL refuses to run as root; root runs it in a user
  * namespace. If the machine forbids namespaces, or Maven has no program for its processor, Debian's
- * is used, by root as user nobody. The server starts with the first database, and stops with the
- * JVM.
+ * is used, by root as user nobody. The system property {@code sluice.postgres.bin} names the folder
+ * of another installation. The server starts with the first database, and stops with the JVM.
  *
  * <p>Thread-safe. The first call blocks for some seconds.
  */
@@ -69,14 +69,18 @@ public final class LocalPostgres {
   }
 
   private static int start() throws IOException {
+    String named = System.getProperty("sluice.postgres.bin");
+    if (named != null) {
+      return startInstalled(Path.of(named));
+    }
     if (isRoot() && !canUnshare()) {
-      return startDebians();
+      return startInstalled(newestDebians());
     }
     try {
       return startMavens();
     } catch (IOException | RuntimeException mavens) { // either may be thrown
       try {
-        return startDebians();
+        return startInstalled(newestDebians());
       } catch (IOException debians) {
         debians.addSuppressed(mavens);
         throw debians;
@@ -85,13 +89,19 @@ public final class LocalPostgres {
   }
 
   private static int startMavens() throws IOException {
-    EmbeddedPostgres postgres = EmbeddedPostgres.start();
-    atExit(postgres::close);
+    Path folder = Files.createTempDirectory("sluice-postgres");
+    Path data = folder.resolve("data");
+    EmbeddedPostgres postgres =
+        EmbeddedPostgres.builder().setDataDirectory(data).setCleanDataDirectory(false).start();
+    atExit(
+        () -> {
+          postgres.close();
+          deleteLater(folder, data.resolve("postmaster.pid"));
+        });
     return postgres.getPort();
   }
 
-  private static int startDebians() throws IOException {
-    Path bin = newestDebians();
+  private static int startInstalled(Path bin) throws IOException {
     Path folder = Files.createTempDirectory("sluice-postgres");
     String data = folder.resolve("data").toString();
     String log = folder.resolve("log").toString();
@@ -106,7 +116,7 @@ public final class LocalPostgres {
     atExit(
         () -> {
           run(notAsRoot(control, "stop", "-w", "-m", "immediate", "-D", data));
-          delete(folder);
+          deleteLater(folder, folder.resolve("data").resolve("postmaster.pid"));
         });
     return free;
   }
@@ -175,12 +185,17 @@ public final class LocalPostgres {
     }
   }
 
-  private static void delete(Path folder) throws IOException {
-    try (Stream<Path> all = Files.walk(folder)) {
-      for (Path path : all.sorted(Comparator.reverseOrder()).toList()) {
-        Files.deleteIfExists(path);
-      }
-    }
+  /**
+   * Deletes the folder after the server has removed its own file, while the JVM may end: a hundred
+   * databases have some 30,000 files, and a JVM that deletes them for too long is killed.
+   */
+  private static void deleteLater(Path folder, Path ofServer) throws IOException {
+    String script =
+        "n=0; while [ -e \"$2\" ] && [ $n -lt 60 ]; do sleep 1; n=$((n+1)); done; rm -rf \"$1\"";
+    new ProcessBuilder("sh", "-c", script, "sh", folder.toString(), ofServer.toString())
+        .redirectErrorStream(true)
+        .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+        .start();
   }
 
   private static void atExit(Closing closing) {

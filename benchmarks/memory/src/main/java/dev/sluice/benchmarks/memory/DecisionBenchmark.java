@@ -26,7 +26,7 @@ import org.openjdk.jmh.annotations.State;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DecisionBenchmark {
 
-  /** Few enough to stay in the processor's cache. */
+  /** The number of requests of a thread, small enough to stay in the processor's cache. */
   private static final int REQUESTS = 256;
 
   /** The subject that decides, a name of {@link Subjects}. */

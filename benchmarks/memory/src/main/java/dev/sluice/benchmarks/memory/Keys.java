@@ -10,7 +10,7 @@ final class Keys {
 
   private static final byte[] START = "user-".getBytes(StandardCharsets.US_ASCII);
   private static final int LENGTH = 20;
-  private static final long STEP = 7_919; // neighbours differ in several digits
+  private static final long STEP = 7_919; // makes neighbouring keys differ in several digits
 
   private Keys() {}
 

@@ -191,7 +191,7 @@ final class MemoryReport {
             "-XX:+Use" + row.collector() + "GC",
             "-Xms" + heap,
             "-Xmx" + heap,
-            "-XX:+AlwaysPreTouch") // else who makes objects is charged for the pages they fall on
+            "-XX:+AlwaysPreTouch") // otherwise the first use of each page of the heap takes time
         .warmupIterations(smoke ? 1 : 3)
         .warmupTime(TimeValue.milliseconds(smoke ? 100 : 400))
         .measurementIterations(smoke ? 1 : 3)
@@ -214,7 +214,8 @@ final class MemoryReport {
   }
 
   /**
-   * Measures the heap of the subjects in the rows at a million keys; of ours also at other numbers.
+   * Measures the heap of the subjects in the rows at a million keys; for Sluice also at other
+   * numbers of keys.
    */
   private List<Size> sizes() throws IOException, InterruptedException {
     List<Size> sizes = new ArrayList<>();

@@ -87,7 +87,8 @@ final class Scenes {
     add(rows, FEW, 1_000_000, "uniform", "reuse", new Machine(1, "Parallel"));
     Set<Subjects> insert = EnumSet.copyOf(FEW);
     insert.remove(Subjects.SLUICE_TICKING); // each run would leave a clock thread
-    insert.removeAll(EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP)); // nothing grows
+    insert.removeAll(
+        EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP)); // these keep no keys
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }
 

@@ -164,7 +164,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound without a limiter: the look-up alone. */
+  /** A bound without a limiter: only the look-up of the key. */
   MAP_GET {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -233,7 +233,7 @@ enum Subjects {
 
   private static final int LONGS_OF_A_LINE = 8;
 
-  /** Each kind of table once. */
+  /** The subjects for the table of heap sizes: each kind of data structure once. */
   static final List<Subjects> WITH_BUCKETS =
       List.of(SLUICE, BUCKET4J, RESILIENCE4J, GUAVA, FAILSAFE, MAP_GCRA);
 

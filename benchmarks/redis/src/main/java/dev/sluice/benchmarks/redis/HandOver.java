@@ -65,7 +65,7 @@ final class HandOver implements Client {
         continue;
       }
       asleep.set(true);
-      if (waiting.isEmpty()) { // else a caller came before this thread was known to sleep
+      if (waiting.isEmpty()) { // otherwise a caller has queued in the meantime
         LockSupport.park(this);
       }
       asleep.set(false);

@@ -22,7 +22,7 @@ final class Measurement {
   private static final int BUCKETS = 10_000;
   private static final long SPAN_NANOS = 300_000_000;
   private static final int MOST_SPANS = 100;
-  // with fewer, a single caller's code is only partly compiled
+  // With fewer calls, the code of a single caller is only partly compiled.
   private static final long LEAST_CALLS = 50_000;
   private static final double MICROS_PER_SECOND = 1e6;
 

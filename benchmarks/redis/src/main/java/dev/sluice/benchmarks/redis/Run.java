@@ -14,7 +14,7 @@ import java.util.function.IntConsumer;
  */
 final class Run implements AutoCloseable {
 
-  private static final int MOST_SAMPLES = 1 << 17; // of each caller
+  private static final int MOST_SAMPLES = 1 << 17; // the most samples of each caller
 
   private final int buckets;
   private final LongAdder calls = new LongAdder();

@@ -37,7 +37,7 @@ import org.redisson.api.RateType;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** The store, its peers, and the bound of a plain GET; each set up as its documentation shows. */
+/** The subjects: the store, its peers and a plain GET, each set up as its documentation shows. */
 final class Subjects {
 
   static final String GET = "bound: GET";
@@ -73,7 +73,7 @@ final class Subjects {
           GET_SET_ALONE,
           SCRIPT_ALONE);
 
-  /** The subjects of a separate table. */
+  /** Returns the subjects that are printed in a separate table. */
   static final List<String> APART = List.of(GET_BESIDE, BESIDE_GET, GET_SET_ALONE, SCRIPT_ALONE);
 
   private static final long BURST = 1_000_000;
@@ -108,7 +108,7 @@ final class Subjects {
     return new Keyed("get:", Load.ALL) {
       @Override
       public @Nullable String redisKey(int bucket) {
-        return null; // no bucket exists
+        return null; // a GET has no bucket
       }
 
       @Override
@@ -129,7 +129,7 @@ final class Subjects {
   }
 
   /**
-   * The bound for deciding in a script: the commands that every script needs, without a decision.
+   * A bound for decisions in a script: the commands that every such script needs, and nothing else.
    */
   private static Client script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
@@ -167,7 +167,7 @@ final class Subjects {
     };
   }
 
-  /** Boulder's scheme: read, decide in the client, add, set the time to live. */
+  /** Boulder's scheme: reads the TAT, decides in the client, writes it, sets the time to live. */
   private static Client boulder(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -292,7 +292,7 @@ final class Subjects {
     };
   }
 
-  /** The server's work for a shared call of the store, without the store. */
+  /** Measures only the Redis server's work for a call that several callers share. */
   private static Client scriptAlone(URI uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
     return new Alone("3:", buckets) {
@@ -355,7 +355,7 @@ final class Subjects {
     }
   }
 
-  /** A script without a store. */
+  /** A subject that runs a script without the store. */
   private abstract static class Alone extends Keyed {
     private final String prefix;
     private final int buckets;

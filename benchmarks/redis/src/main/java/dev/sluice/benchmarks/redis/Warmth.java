@@ -11,7 +11,7 @@ import java.util.List;
 final class Warmth {
 
   private static final int SPANS = 3;
-  private static final double RISE = 1.05; // noise alone does not change the mean of three so much
+  private static final double RISE = 1.05; // more than noise changes the mean of three spans
 
   private final List<Double> rates = new ArrayList<>();
 

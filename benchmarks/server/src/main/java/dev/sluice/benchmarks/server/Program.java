@@ -64,10 +64,10 @@ final class Program implements AutoCloseable {
             () -> {
               try {
                 while (out.readLine() != null) {
-                  // a full pipe would block the program
+                  // Reads on, since a full pipe would block the program.
                 }
               } catch (IOException e) {
-                // the program has ended
+                // The program has ended.
               }
             },
             "drain");

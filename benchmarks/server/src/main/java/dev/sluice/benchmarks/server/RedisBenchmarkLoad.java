@@ -18,7 +18,7 @@ final class RedisBenchmarkLoad implements Load {
   private final int port;
   private final int pipeline;
   private final List<String> command;
-  private double perSecond; // of the last run, to size the next one
+  private double perSecond; // the rate of the last run, which determines the next run's length
 
   RedisBenchmarkLoad(int port, int pipeline, List<String> command) {
     this.port = port;

@@ -32,8 +32,8 @@ public final class ServerReport {
 
   private static final int ROUNDS = 3;
   private static final double DEFAULT_SECONDS = 3;
-  private static final int LONGEST_WARM_UP = 10; // rounds
-  private static final int ALIKE = 3; // warm after so many rounds with about equal rates
+  private static final int LONGEST_WARM_UP = 10; // the most rounds of a warm-up
+  private static final int ALIKE = 3; // a subject is warm after this many rounds with equal rates
   private static final double ABOUT = 0.1;
   private static final long MOST_RESIDENT_MIB = 256;
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
@@ -260,8 +260,8 @@ public final class ServerReport {
   }
 
   /**
-   * Warms a subject up: while the JVM compiles, for seconds, the rate rises to several times its
-   * start.
+   * Warms a subject up. While the JVM compiles, which takes seconds, the rate rises to several
+   * times its first value.
    */
   private void warmUp(Subject<Load.On> subject) throws IOException, InterruptedException {
     List<Double> rates = new ArrayList<>();

@@ -37,7 +37,7 @@ final class Connection implements Work.Load, Closeable {
     socket = new Socket(InetAddress.getLoopbackAddress(), port);
     socket.setTcpNoDelay(true);
     socket.setSoTimeout(
-        ANSWER_WITHIN_MILLIS); // an error has another body, and is waited for in vain
+        ANSWER_WITHIN_MILLIS); // the body of an error never ends with END, so the wait times out
     ByteArrayOutputStream together = new ByteArrayOutputStream();
     for (int i = 0; i < TOGETHER; i++) {
       together.writeBytes(REQUEST);

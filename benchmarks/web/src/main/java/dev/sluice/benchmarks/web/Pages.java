@@ -15,14 +15,14 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
-/** Methods behind {@link RateLimited}, as in an application, and one behind an empty advice. */
+/** Methods with {@link RateLimited}, as in an application, and one with an empty advice. */
 @Configuration(proxyBeanMethods = false)
 @EnableAutoConfiguration
 class Pages {
 
   private static final String MANY = "1000000000";
 
-  /** Behind one limit. */
+  /** A method with one limit. */
   static class One {
     @RateLimited(limit = "ApiCallsPerKey", id = "#key")
     public String page(String key) {
@@ -30,7 +30,7 @@ class Pages {
     }
   }
 
-  /** Behind two limits, as one batch. */
+  /** A method with two limits, which are charged as one batch. */
   static class Two {
     @RateLimited(limit = "ApiCallsPerKey", id = "#key")
     @RateLimited(limit = "LoginsPerIPAddress", id = "'192.0.2.1'")
@@ -39,7 +39,7 @@ class Pages {
     }
   }
 
-  /** Behind no limit; for an advice that the benchmark adds. */
+  /** A method without a limit, to which the benchmark adds an empty advice. */
   static class None {
     public String page(String key) {
       return Connection.BODY;

@@ -28,7 +28,7 @@ import reactor.netty.http.server.HttpServer;
 /** Starts a separate server for each subject, and closes all of them. */
 final class Sites implements AutoCloseable {
 
-  /** A connection is idle while other subjects have their turn. */
+  /** The idle time-out of connections, which are idle while other subjects have their turn. */
   private static final long IDLE_MILLIS = 600_000;
 
   private final Deque<AutoCloseable> open = new ArrayDeque<>();

@@ -45,8 +45,8 @@ public final class WebReport {
   /**
    * Measures the scenes one after the other, and prints the rows of each.
    *
-   * @param arguments the seconds to measure, by default 120; a third of that time is spent before,
-   *     to warm up
+   * @param arguments the seconds to measure, by default 120; the warm-up before takes another third
+   *     of that time
    * @throws Exception if a server fails
    */
   public static void main(String[] arguments) throws Exception {

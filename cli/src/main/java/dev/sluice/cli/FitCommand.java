@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.replay.Fit;
+import dev.sluice.replay.Fit.Attack;
+import dev.sluice.replay.Fit.Point;
+import dev.sluice.replay.Fit.Prefer;
+import dev.sluice.replay.Replay;
+import dev.sluice.replay.ReplayResult;
+import java.math.BigDecimal;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Mixin;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** {@code sluice fit}: what a limit should be, from access logs. */
+@Command(
+    name = "fit",
+    description = {
+      "Finds what a limit should be, from access logs: for each of several rates, the smallest burst"
+          + " that never denies most clients anything. A client is an id of the limit. Prints YAML,"
+          + " with the other choices as comments.",
+      "",
+      "The limit must be in --limits; only its period counts. A client with an override is left out."
+          + " The other limits of a rule deny nobody here."
+    },
+    footerHeading = "%nExamples:%n",
+    footer = {
+      "  sluice fit --limits limits.yml --limit CallsPerClient \\",
+      "       --count 'CallsPerClient={ip}' access.log",
+      "  sluice fit --limits limits.yml --rules rules.yml --limit LoginsPerClient \\",
+      "       --never-deny 99.9%% --attack 2026-11-26T10:00..2026-11-26T11:00 access.log"
+    })
+final class FitCommand implements Callable<Integer> {
+
+  private static final Pattern PERCENT = Pattern.compile("([0-9]{1,3}(?:[.][0-9]{1,9})?)\\s*%");
+  private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
+  private static final List<Long> RATES =
+      List.of(1L, 2L, 5L, 10L, 20L, 50L, 100L, 200L, 500L, 1000L, 2000L, 5000L, 10_000L);
+
+  private final Console console;
+
+  @Mixin private LimitFileOptions files = new LimitFileOptions();
+  @Mixin private LogOptions log = new LogOptions();
+
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      description = "The format of the logs, as for sluice replay.")
+  private @Nullable String format;
+
+  @Option(
+      names = "--limit",
+      paramLabel = "NAME",
+      required = true,
+      description = "The limit to fit.")
+  private String limit = "";
+
+  @Option(
+      names = "--never-deny",
+      paramLabel = "PERCENT",
+      description = "The share of the clients that is never denied anything; 99.9%% if not given.")
+  private String neverDeny = "99.9%";
+
+  @Option(
+      names = "--prefer",
+      paramLabel = "WHAT",
+      description =
+          "Which choice is the best: worst, the fewest requests that a client can send in a minute"
+              + " (the default); burst, the smallest burst; rate, the lowest rate; or strict, the"
+              + " smallest burst + count, the most in any period.")
+  private String prefer = "worst";
+
+  @Option(
+      names = "--attack",
+      paramLabel = "FROM..TO",
+      description =
+          "A time whose heavy clients must be denied: the fewest clients that sent half of its"
+              + " requests. Requests of that time do not count for --never-deny. The best choice is"
+              + " then the one that denies the most of them.")
+  private @Nullable String attack;
+
+  @Option(
+      names = "--rates",
+      paramLabel = "COUNT",
+      split = ",",
+      description = "The counts per period to try; 1, 2, 5, 10 and so on to 10000 if not given.")
+  private List<Long> rates = new ArrayList<>();
+
+  @Parameters(
+      arity = "1..*",
+      paramLabel = "FILE|-",
+      description = "Access logs, as for sluice replay; - is standard input.")
+  private List<String> logs = new ArrayList<>();
+
+  FitCommand(Console console) {
+    this.console = console;
+  }
+
+  @Override
+  public Integer call() {
+    if (files.limits() == null) {
+      throw new InputException(
+          "the option --limits FILE is missing: it declares the limit and its period");
+    }
+    BigDecimal percent = percent();
+    Prefer best = prefer();
+    Attack marked = attack();
+    Limits limits = log.limits(files);
+    Duration period = period(limits);
+    Fit fit = new Fit(quotas(period), marked);
+    List<LogOptions.Source> sources = LogOptions.sources(logs, console);
+    Replay replay = Replay.of(limits, sources).demands(limit, fit);
+    ReplayResult read = log.run(replay, format, sources, console);
+    List<Point> curve = fit.curve(percent);
+    if (curve.isEmpty()) {
+      throw new InputException(
+          fit.clients() == 0
+              ? "no request is charged to " + limit + (marked == null ? "" : " outside the attack")
+              : "no burst is large enough: too many clients send requests with a huge cost");
+    }
+    fit.lines(limit, percent, curve, best.of(curve), Quantities.brief(period), read)
+        .forEach(console::line);
+    return Exit.DONE;
+  }
+
+  private Duration period(Limits limits) {
+    try {
+      LimitName name = limits.configured(limit);
+      Quota quota = limits.defaultFor(name);
+      if (quota == null) {
+        throw new InputException(
+            "--limit: %s has no default; write one, of which only the period counts"
+                .formatted(limit));
+      }
+      return quota.period();
+    } catch (InvalidRequestException e) {
+      throw new InputException("--limit: " + e.getMessage());
+    }
+  }
+
+  private List<Quota> quotas(Duration period) {
+    for (Long rate : rates) {
+      if (!Quota.faults(1, rate, period).isEmpty()) {
+        throw new InputException("--rates: " + Quota.faults(1, rate, period).get(0).message());
+      }
+    }
+    return (rates.isEmpty() ? RATES : rates)
+        .stream()
+            .filter(rate -> Quota.faults(1, rate, period).isEmpty())
+            .distinct()
+            .sorted()
+            .map(rate -> Quota.burst(1).refill(rate, period))
+            .toList();
+  }
+
+  private BigDecimal percent() {
+    Matcher parts = PERCENT.matcher(neverDeny);
+    BigDecimal percent = parts.matches() ? new BigDecimal(parts.group(1)) : BigDecimal.ZERO;
+    if (percent.signum() == 0 || percent.compareTo(HUNDRED) > 0) {
+      throw new InputException(
+          "--never-deny: found %s, expected a percentage above 0%% and up to 100%%, such as 99.9%%"
+              .formatted(SafeText.quote(neverDeny)));
+    }
+    return percent;
+  }
+
+  private Prefer prefer() {
+    try {
+      return Prefer.valueOf(prefer.toUpperCase(Locale.ROOT));
+    } catch (IllegalArgumentException e) {
+      throw new InputException(
+          "--prefer: found %s, expected worst, burst, rate or strict"
+              .formatted(SafeText.quote(prefer)));
+    }
+  }
+
+  private @Nullable Attack attack() {
+    if (attack == null) {
+      return null;
+    }
+    int dots = attack.indexOf("..");
+    if (dots < 0) {
+      throw new InputException(
+          "--attack: found %s, expected FROM..TO such as 2026-11-26T10:00Z..2026-11-26T11:00Z"
+              .formatted(SafeText.quote(attack)));
+    }
+    long from = log.nanos("--attack", attack.substring(0, dots));
+    long to = log.nanos("--attack", attack.substring(dots + 2));
+    if (to <= from) {
+      throw new InputException(
+          "--attack: found %s, whose end is not after its beginning"
+              .formatted(SafeText.quote(attack)));
+    }
+    return new Attack(from, to);
+  }
+}

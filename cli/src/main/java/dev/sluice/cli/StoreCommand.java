@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.cli;
+
+import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.postgres.PostgresStore;
+import dev.sluice.postgres.PostgresStoreBuilder;
+import java.nio.file.Path;
+import java.sql.SQLException;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
+
+/** {@code sluice store}: what a store needs before it is used. */
+@Command(
+    name = "store",
+    description = "Prepares a database for buckets.",
+    footerHeading = "%nExample:%n",
+    footer = "  sluice store create postgresql://owner@db/limits --role sluice",
+    synopsisSubcommandLabel = "COMMAND")
+final class StoreCommand implements Runnable {
+
+  @Spec private CommandSpec spec = CommandSpec.create();
+
+  private StoreCommand() {}
+
+  static CommandLine commandLine(Console console) {
+    return new CommandLine(new StoreCommand()).addSubcommand(new CreateStore(console));
+  }
+
+  @Override
+  public void run() {
+    throw UsageErrors.commandMissing(spec);
+  }
+
+  /** {@code sluice store create}: the table and the functions of buckets. */
+  @Command(
+      name = "create",
+      description = {
+        "Creates the table and the functions of buckets, or updates them to this version.",
+        "",
+        "Run it again at any time: a table keeps its buckets. Servers of two versions can work on one table, each with functions of its own."
+      },
+      footerHeading = "%nExamples:%n",
+      footer = {
+        "  sluice store create 'postgresql://db/limits?durability=sync' --role sluice",
+        "  sluice store create postgresql://db/limits --print | psql …"
+      })
+  private static final class CreateStore implements Callable<Integer> {
+
+    private static final String PASSWORD_FILE = "--store-password-file";
+
+    private final Console console;
+
+    @Parameters(
+        paramLabel = "URL",
+        description =
+            "The database, as for serve --store, with an owner of tables: postgresql://user@host/database?durability=unlogged|async|sync.")
+    private String url = "";
+
+    @Option(
+        names = "--role",
+        paramLabel = "NAME",
+        description = "A role that may then use the store, and nothing else of it.")
+    private @Nullable String role;
+
+    @Option(
+        names = "--print",
+        description = "Print the statements, for the schema public, and run none.")
+    private boolean print;
+
+    @Option(
+        names = PASSWORD_FILE,
+        paramLabel = "FILE",
+        description =
+            "A file with the database's password; or set SLUICE_STORE_PASSWORD, or use ~/.pgpass.")
+    private @Nullable Path passwordFile;
+
+    CreateStore(Console console) {
+      this.console = console;
+    }
+
+    @Override
+    public Integer call() {
+      String password =
+          print ? null : InputFiles.secret(PASSWORD_FILE, passwordFile, "SLUICE_STORE_PASSWORD");
+      PostgresStoreBuilder builder = builder(password);
+      if (print) {
+        console.line(builder.statements(role).stripTrailing());
+        return Exit.DONE;
+      }
+      try {
+        builder.create(role);
+      } catch (SQLException e) {
+        throw new ExitException(
+            Exit.UNREACHABLE, "database error: " + DatabaseOptions.reason(e), e);
+      }
+      console.err().println("the table and the functions are up to date");
+      return Exit.DONE;
+    }
+
+    private PostgresStoreBuilder builder(@Nullable String password) {
+      try {
+        return PostgresStore.builder(url, password == null || password.isEmpty() ? null : password);
+      } catch (IllegalArgumentException e) {
+        throw new InputException(String.valueOf(e.getMessage()));
+      }
+    }
+  }
+}

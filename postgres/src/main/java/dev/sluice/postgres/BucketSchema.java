@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/** The table and the functions of buckets. Stateless, thread-safe. */
+final class BucketSchema {
+
+  /** "sluicb" in ASCII: a number that nobody else takes for a lock by chance. */
+  private static final long LOCK = 0x736c75696362L;
+
+  private static final String LEAST_RIGHTS =
+      """
+
+      -- The role may decide by the database's clock, and nothing else.
+      GRANT USAGE ON SCHEMA ${schema} TO ${role};
+      GRANT EXECUTE ON FUNCTION
+        ${schema}.sluice_charge_v1(boolean, int, bytea[], bigint[], int[]),
+        ${schema}.sluice_spend_v1(boolean, int, bytea, bigint, bigint),
+        ${schema}.sluice_read_v1(bytea[]),
+        ${schema}.sluice_clean_v1(bytea, int)
+      TO ${role};
+      """;
+
+  private BucketSchema() {}
+
+  static void create(DataSource source, Durability durability, @Nullable String role)
+      throws SQLException {
+    var unused =
+        Transactions.<Integer>run(
+            source,
+            connection -> {
+              try (Statement statement = connection.createStatement()) {
+                statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
+                statement.execute(statements(schema(statement), durability, role));
+                return 0;
+              }
+            });
+  }
+
+  private static String schema(Statement statement) throws SQLException {
+    try (ResultSet rows = statement.executeQuery("SELECT quote_ident(current_schema())")) {
+      String schema = rows.next() ? rows.getString(1) : null;
+      if (schema == null) {
+        throw new SQLException(
+            "the search_path of the connection names no schema that exists; create one, or name it with currentSchema in the URL",
+            "3F000");
+      }
+      return schema;
+    }
+  }
+
+  /**
+   * Returns the statements that create all, for one transaction.
+   *
+   * @param schema quoted where it has to be
+   * @param role null for the owner only
+   */
+  static String statements(String schema, Durability durability, @Nullable String role) {
+    boolean logged = durability != Durability.UNLOGGED;
+    String all = role == null ? source() : source() + LEAST_RIGHTS;
+    return all.replace("${unlogged} ", logged ? "" : "UNLOGGED ")
+        .replace("${persistence}", logged ? "p" : "u")
+        .replace("${lock}", String.valueOf(LOCK + Integer.toUnsignedLong(schema.hashCode())))
+        .replace("'${schema}.", "'" + schema.replace("'", "''") + ".")
+        .replace("${schema}", schema)
+        .replace("${role}", "\"" + String.valueOf(role).replace("\"", "\"\"") + "\"");
+  }
+
+  private static String source() {
+    try (InputStream in = BucketSchema.class.getResourceAsStream("buckets.sql")) {
+      if (in == null) {
+        throw new IllegalStateException("buckets.sql is missing beside " + BucketSchema.class);
+      }
+      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,566 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.internal.async.Stages;
+import dev.sluice.remote.Breaker;
+import dev.sluice.remote.ClientClock;
+import dev.sluice.remote.Endpoint;
+import dev.sluice.remote.Failures;
+import dev.sluice.remote.RequestQueue;
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.StoreThread;
+import dev.sluice.remote.Topology;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Connections and threads.
+ *
+ *   callers ──▶ RequestQueue ──▶ calls ──▶ link ──▶ connection      one thread for each connection,
+ *                                     └──▶ link ──▶ connection      2 by default
+ *
+ * The queue has as many places for calls as there are connections, so a call seldom waits here. It
+ * does while connections are being opened, or while one hangs: its caller ends by its time-out, and
+ * the call is not sent any more. A link without a connection takes no calls while another has one:
+ * it would fail them at once, and so get most of them.
+ *
+ * A call that ends by its time-out after it was sent is cancelled in the database as well. The
+ * functions bound their wait for a lock themselves, and a connection that stays silent is closed.
+ *
+ * A call leaves nothing in its session but prepared statements, and the store also works without
+ * those. So a pooler may give each call another session.
+ */
+
+/** One database: its connections, and the queue in front of them. Thread-safe. */
+final class Database implements Endpoint, Topology {
+
+  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(5);
+  private static final int VALID_SECONDS = 2;
+  private static final long REOPEN_MILLIS = 500;
+  private static final long PATIENT_MILLIS = 10_000; // for what is done seldom
+  private static final int SILENT_TIMEOUTS = 2; // a connection is closed after so many time-outs
+  private static final int WAITS = 3; // for a lock within a time-out: shared, then alone
+  private static final int ATTEMPTS = 3; // of a call that has changed nothing
+
+  private static final String LOOK =
+      """
+      WITH used (name) AS (SELECT unnest('{%s}'::text[]))
+      SELECT pg_is_in_recovery(),
+        (SELECT every(to_regprocedure(name) IS NOT NULL) FROM used),
+        coalesce((SELECT relpersistence::text FROM pg_class WHERE oid = to_regclass('sluice_bucket')), ''),
+        current_setting('synchronous_commit'),
+        current_setting('transaction_isolation'),
+        current_setting('transaction_read_only') = 'on',
+        (SELECT min(name) FROM used WHERE NOT has_function_privilege(to_regprocedure(name), 'EXECUTE')),
+        current_user
+      """;
+
+  private static final String BY_ITS_CLOCK =
+      """
+      "sluice_charge_v1(boolean,integer,bytea[],bigint[],integer[])",\
+      "sluice_spend_v1(boolean,integer,bytea,bigint,bigint)",\
+      "sluice_read_v1(bytea[])",\
+      "sluice_clean_v1(bytea,integer)\"""";
+
+  private static final String BY_OUR_CLOCK =
+      "\"sluice_decide_v1(bigint,bytea[],bigint[],integer[])\"";
+
+  private final String name;
+  private final DataSource source;
+  private final Durability durability;
+  private final StoreContext context;
+  private final @Nullable ClientClock clock;
+  private final Breaker breaker;
+  private final RequestQueue queue;
+  private final BlockingQueue<SqlCall> calls = new LinkedBlockingQueue<>();
+  private final List<Link> links = new ArrayList<>();
+  private final AtomicInteger opened = new AtomicInteger(); // connections, now
+  private final AtomicInteger broken = new AtomicInteger(); // connections, so far
+  private volatile @Nullable String refusal;
+  private volatile boolean closed;
+
+  Database(
+      String name,
+      DataSource source,
+      Durability durability,
+      int connections,
+      StoreContext context) {
+    this.name = name;
+    this.source = source;
+    this.durability = durability;
+    this.context = context;
+    this.clock = context.clock();
+    this.breaker = context.breaker(name, this::probeOnce);
+    this.queue = context.queue(this, new AtomicInteger());
+    ThreadFactory threads = StoreThread.factory("postgres", "connection");
+    for (int i = 0; i < connections; i++) {
+      links.add(new Link(threads, i == 0 && clock == null));
+    }
+  }
+
+  /** Begins to connect. */
+  void start() {
+    links.forEach(link -> link.thread.start());
+  }
+
+  /** Returns why this database cannot hold the buckets, null if nothing is known against it. */
+  @Nullable String refusal() {
+    return opened.get() > 0 ? null : refusal; // of several hosts, one may be a replica
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  @Override
+  public Breaker breaker() {
+    return breaker;
+  }
+
+  @Override
+  public SqlCall call(List<byte[]> keys, List<List<Charge>> batches) {
+    Long now = clock == null ? null : TimeSource.read(clock.time());
+    long waitMillis = Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
+    return new SqlCall(
+        calls::add, keys, batches, durability == Durability.ASYNC, (int) waitMillis, now);
+  }
+
+  @Override
+  public SqlFault fault(@Nullable Throwable failure) {
+    return SqlFault.of(failure);
+  }
+
+  @Override
+  public RequestQueue queueOf(byte[] key) {
+    return queue;
+  }
+
+  /** Writes to a bucket that nobody has: a database may be unable to write, but not to read. */
+  private CompletionStage<?> probeOnce() {
+    Charge spend = new Charge("", Op.SPEND, 1, Long.MAX_VALUE, Effect.NO_END);
+    SqlCall call = call(List.of(context.probeKey()), List.of(List.of(spend)));
+    calls.add(call);
+    CompletableFuture<String> ran =
+        call.handle(
+            (answer, failure) -> {
+              Throwable cause = Failures.cause(failure);
+              if (cause != null && SqlFault.of(cause).isOutage()) {
+                throw new CompletionException(cause);
+              }
+              return "ran";
+            });
+    CompletableFuture<String> inTime = context.timing().within(ran, context.timeoutNanos());
+    Stages.onEnd(inTime, (answer, failure) -> call.abandon());
+    return inTime;
+  }
+
+  @Override
+  public CompletionStage<Void> ping() {
+    SqlCall call = call(List.of(context.probeKey()), List.of(List.of(context.nobodys())));
+    calls.add(call);
+    CompletableFuture<Void> pong =
+        call.handle(
+            (answer, failure) -> {
+              Throwable cause = Failures.cause(failure);
+              if (cause != null) {
+                throw new StoreException(name + ": " + SqlFault.of(cause).words(), cause);
+              }
+              return null;
+            });
+    return context.timing().within(pong, context.timeoutNanos());
+  }
+
+  @Override
+  public CompletionStage<?> probe() {
+    return CompletableFuture.allOf(
+        links.stream().map(link -> link.connected).toArray(CompletableFuture[]::new));
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    breaker.close();
+    queue.close();
+    for (Link link : links) {
+      link.thread.interrupt();
+    }
+    long end = System.nanoTime() + context.timeoutNanos();
+    for (Link link : links) {
+      link.awaitEnd(end - System.nanoTime());
+    }
+  }
+
+  /** The database answers, but cannot hold the buckets of this store. */
+  private static final class RefusedException extends SQLException {
+    private static final long serialVersionUID = 1;
+
+    RefusedException(String why) {
+      super(why);
+    }
+  }
+
+  /** Throws if a new connection leads to a database that this store must not use. */
+  private void look(Connection connection) throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet rows =
+            statement.executeQuery(LOOK.formatted(clock == null ? BY_ITS_CLOCK : BY_OUR_CLOCK))) {
+      String why = rows.next() ? why(rows) : "found no answer";
+      refusal = why;
+      if (why != null) {
+        throw new RefusedException(why);
+      }
+    }
+  }
+
+  private @Nullable String why(ResultSet found) throws SQLException {
+    if (found.getBoolean(1)) {
+      return "it is a read replica, which cannot decide; give the address of the primary, or all addresses and targetServerType=primary";
+    }
+    String persistence = found.getString(3);
+    if (persistence.isEmpty() || !found.getBoolean(2)) {
+      return "found %s; run `sluice store create`, or PostgresStore.create, and check the search_path"
+          .formatted(
+              persistence.isEmpty()
+                  ? "no table sluice_bucket"
+                  : "the table sluice_bucket without the functions of this version");
+    }
+    boolean unlogged = persistence.equals("u");
+    if (unlogged != (durability == Durability.UNLOGGED)) {
+      return "found a table sluice_bucket that is %s, expected one for the durability %s; open the store with another durability, or run `sluice store create` with this one"
+          .formatted(unlogged ? "unlogged" : "logged", durability);
+    }
+    if (durability == Durability.SYNC && found.getString(4).equals("off")) {
+      return "found synchronous_commit=off, expected on for the durability SYNC";
+    }
+    if (!found.getString(5).startsWith("read ")) {
+      return "its transactions are %s, expected read committed; set that in the pool, or as default_transaction_isolation"
+          .formatted(found.getString(5));
+    }
+    if (found.getBoolean(6)) {
+      return "its transactions are read-only; change that in the pool, or default_transaction_read_only";
+    }
+    String forbidden = found.getString(7);
+    if (forbidden != null) {
+      return "the role %s may not call %s; %s"
+          .formatted(
+              found.getString(8),
+              forbidden,
+              clock == null
+                  ? "run `sluice store create` with --role, or PostgresStore.create with this role"
+                  : "only the owner of the functions may use another clock than the database's");
+    }
+    return null;
+  }
+
+  /** One connection, and the thread that uses it. */
+  private final class Link {
+
+    final CompletableFuture<String> connected = new CompletableFuture<>();
+    private final Thread thread;
+    private final @Nullable Cleaning cleaning;
+    private final Map<String, PreparedStatement> statements = new HashMap<>();
+    private @Nullable Connection open; // of this thread
+    private int brokenBefore; // when this connection was last known to work
+    private boolean keepsStatements = true;
+    private boolean committed; // automatically, when it came from its pool
+    private int lentMillis; // its network time-out then
+    private @Nullable SqlCall current; // guarded by this
+    private @Nullable PreparedStatement running; // guarded by this
+
+    Link(ThreadFactory threads, boolean cleans) {
+      this.thread = threads.newThread(this::serve);
+      this.cleaning = cleans ? new Cleaning() : null;
+    }
+
+    void awaitEnd(long nanos) {
+      try {
+        TimeUnit.NANOSECONDS.timedJoin(thread, Math.max(nanos, 1));
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    private void serve() {
+      try {
+        var unused = connection();
+        connected.complete("connected");
+      } catch (Throwable e) {
+        connected.completeExceptionally(e);
+      }
+      while (!closed) {
+        try {
+          if (open == null && opened.get() > 0) {
+            openBesidesOthers();
+            continue;
+          }
+          long pause = cleaning == null || open == null ? IDLE_NANOS : cleaning.pause();
+          SqlCall call = calls.poll(pause, TimeUnit.NANOSECONDS);
+          if (call == null) {
+            checkIdle();
+          } else {
+            serve(call);
+          }
+          Connection on = open;
+          if (cleaning != null && on != null && cleaning.pause() == 0) {
+            bound(on, PATIENT_MILLIS);
+            cleaning.clean(on);
+            bound(on, 0);
+          }
+        } catch (InterruptedException e) {
+          // The store is closed, which the loop sees.
+        } catch (Throwable e) { // no memory, or a missing class: the next call may do
+          leave();
+        }
+      }
+      leave();
+    }
+
+    private void openBesidesOthers() throws InterruptedException {
+      try {
+        var unused = connection();
+      } catch (Throwable e) {
+        Thread.sleep(REOPEN_MILLIS);
+      }
+    }
+
+    private void serve(SqlCall call) {
+      Connection on;
+      try {
+        on = connection();
+      } catch (Throwable e) {
+        if (opened.get() > 0 && !closed) {
+          calls.add(call);
+        } else {
+          call.notSent(e);
+        }
+        return;
+      }
+      if (!call.mayLeave(() -> cancelLater(call))) {
+        call.stayedHere();
+        return;
+      }
+      try {
+        call.complete(answer(call, on));
+      } catch (Throwable e) {
+        if (SqlFault.of(e).breaksConnection()) {
+          broken.incrementAndGet();
+          leave();
+        }
+        call.completeExceptionally(e);
+      }
+    }
+
+    private long[] answer(SqlCall call, Connection on) throws SQLException {
+      for (int attempt = 1; ; attempt++) {
+        try {
+          return run(call, on);
+        } catch (SQLException e) { // an error has changed nothing
+          boolean again = e instanceof SqlFault.TryAgain || doWithoutPrepared(e);
+          if (!again || attempt == ATTEMPTS || call.isAbandoned()) {
+            throw e;
+          }
+        }
+      }
+    }
+
+    private long[] run(SqlCall call, Connection on) throws SQLException {
+      PreparedStatement statement = statements.get(call.sql());
+      if (statement == null) {
+        statement = on.prepareStatement(call.sql());
+        statements.put(call.sql(), statement);
+      }
+      synchronized (this) {
+        current = call;
+        running = statement;
+      }
+      try {
+        return call.run(on, statement);
+      } finally {
+        synchronized (this) { // waits for a cancellation, which must not hit the next call
+          current = null;
+          running = null;
+        }
+        if (!keepsStatements) {
+          statements.remove(call.sql());
+          discard(statement);
+        }
+      }
+    }
+
+    /**
+     * Keeps no statement in the session any more if one is not there: a pooler gives each call
+     * another session, and does not take the statements along.
+     */
+    private boolean doWithoutPrepared(SQLException failure) throws SQLException {
+      if (!SqlFault.of(failure).isLostStatement()) {
+        return false;
+      }
+      keepsStatements = false;
+      for (PreparedStatement statement : statements.values()) {
+        discard(statement);
+      }
+      statements.clear();
+      return true;
+    }
+
+    /** Closes a statement for good; the driver would keep it for the same text otherwise. */
+    private static void discard(PreparedStatement statement) throws SQLException {
+      statement.setPoolable(false);
+      statement.close();
+    }
+
+    private void cancelLater(SqlCall call) {
+      try {
+        context.timing().elsewhere(() -> cancel(call));
+      } catch (Throwable e) {
+        // No thread: the functions bound their waits, and the connection's time-out does the rest.
+      }
+    }
+
+    private synchronized void cancel(SqlCall call) {
+      PreparedStatement its = running;
+      if (current == call && its != null) {
+        try {
+          its.cancel();
+        } catch (SQLException e) {
+          // The connection ends by itself if the database stays silent.
+        }
+      }
+    }
+
+    private Connection connection() throws SQLException {
+      int since = broken.get();
+      if (open != null && since != brokenBefore) { // what broke another may have broken this one
+        checkIdle();
+      }
+      brokenBefore = since;
+      Connection known = open;
+      if (known != null) {
+        return known;
+      }
+      Connection fresh = source.getConnection();
+      try {
+        committed = fresh.getAutoCommit();
+        if (!committed) {
+          fresh.setAutoCommit(true);
+        }
+        lentMillis = fresh.getNetworkTimeout();
+        bound(fresh, PATIENT_MILLIS);
+        look(fresh);
+        bound(fresh, 0);
+      } catch (Throwable e) {
+        close(fresh);
+        throw e;
+      }
+      open = fresh;
+      opened.incrementAndGet();
+      return fresh;
+    }
+
+    /** Sets how long the connection may stay silent: by the time-out, but at least so long. */
+    private void bound(Connection on, long leastMillis) throws SQLException {
+      long millis = SILENT_TIMEOUTS * context.timeoutNanos() / 1_000_000 + 1;
+      on.setNetworkTimeout(Runnable::run, (int) Math.max(millis, leastMillis));
+    }
+
+    private void checkIdle() throws SQLException {
+      Connection idle = open;
+      if (idle != null && !idle.isValid(VALID_SECONDS)) {
+        leave();
+      }
+    }
+
+    private void leave() {
+      Connection left = open;
+      open = null;
+      if (left != null) {
+        opened.decrementAndGet();
+        close(left);
+      }
+      statements.clear();
+    }
+
+    private void close(Connection left) {
+      try (left) {
+        if (!left.isClosed()) {
+          for (PreparedStatement statement : statements.values()) {
+            statement.close();
+          }
+          if (!committed) {
+            left.setAutoCommit(false);
+          }
+          left.setNetworkTimeout(Runnable::run, lentMillis);
+        }
+      } catch (SQLException e) {
+        // It was broken.
+      }
+    }
+  }
+
+  /**
+   * Deletes full buckets in small lots, which take a twentieth of one connection's time. One
+   * process at a time does so; the lots follow the order of the keys. Used by one thread.
+   */
+  private static final class Cleaning {
+
+    private static final String CLEAN = "SELECT sluice_clean_v1(?, ?)";
+    private static final int LOT = 1_000;
+    private static final int SHARE = 20;
+    private static final long SHORTEST_NANOS = 50_000_000;
+    private static final long ROUND_NANOS = 60_000_000_000L;
+
+    private byte[] after = new byte[0];
+    private long due = System.nanoTime() + untilNextRound();
+
+    private static long untilNextRound() {
+      return ThreadLocalRandom.current().nextLong(ROUND_NANOS / 2, ROUND_NANOS);
+    }
+
+    long pause() {
+      return Math.max(Math.min(due - System.nanoTime(), IDLE_NANOS), 0);
+    }
+
+    void clean(Connection on) throws SQLException {
+      long start = System.nanoTime();
+      due = start + ROUND_NANOS; // also if it fails
+      try (PreparedStatement statement = on.prepareStatement(CLEAN)) {
+        statement.setBytes(1, after);
+        statement.setInt(2, LOT);
+        try (ResultSet rows = statement.executeQuery()) {
+          byte[] last = rows.next() ? rows.getBytes(1) : null;
+          after = last == null ? new byte[0] : last;
+          long end = System.nanoTime();
+          due =
+              end
+                  + (last == null
+                      ? untilNextRound()
+                      : Math.max(SHARE * (end - start), SHORTEST_NANOS));
+        }
+      }
+    }
+  }
+}

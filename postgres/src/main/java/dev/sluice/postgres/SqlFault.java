@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.Fault;
+import dev.sluice.remote.RemoteCall.NotSentException;
+import dev.sluice.store.StoreException;
+import java.sql.SQLException;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+import org.postgresql.util.PSQLException;
+import org.postgresql.util.ServerErrorMessage;
+
+/**
+ * The meaning of a failed call. Immutable.
+ *
+ * @param cause what the driver threw
+ * @param state its SQLSTATE, empty if it has none
+ * @param isRefusal whether the database rolled the call back, so that it has charged nothing
+ */
+record SqlFault(Throwable cause, String state, boolean isRefusal) implements Fault {
+
+  private static final Set<String> LOST = Set.of("26000", "42P05", "08P01", "22P02", "22P03");
+
+  static SqlFault of(@Nullable Throwable failure) {
+    Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
+    SQLException its = sql(cause);
+    String state = its == null || its.getSQLState() == null ? "" : its.getSQLState();
+    boolean notSent = cause instanceof NotSentException;
+    return new SqlFault(cause, state, notSent || isError(its));
+  }
+
+  private static @Nullable SQLException sql(Throwable failure) {
+    for (Throwable at = failure; at != null; at = at.getCause()) {
+      if (at instanceof SQLException its) {
+        return its;
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Whether the server rolled the statement back; otherwise it ended the session. It translates the
+   * word for that into its own language, in which the state has to decide.
+   */
+  private static boolean isError(@Nullable SQLException failure) {
+    if (failure instanceof PSQLException its) {
+      ServerErrorMessage words = its.getServerErrorMessage();
+      String severity = words == null ? null : words.getSeverity();
+      return severity != null
+          && switch (severity) {
+            case "ERROR" -> true;
+            case "FATAL", "PANIC" -> false;
+            default -> !mayEndSession(String.valueOf(its.getSQLState()));
+          };
+    }
+    return failure instanceof TryAgain;
+  }
+
+  private static boolean mayEndSession(String state) {
+    return Stream.of("08", "25P03", "25P04", "28", "53", "57P", "58", "XX")
+        .anyMatch(state::startsWith);
+  }
+
+  /** A row was deleted between two statements of the call, which has changed nothing. */
+  static final class TryAgain extends SQLException {
+    private static final long serialVersionUID = 1;
+
+    TryAgain() {
+      super("a full bucket was deleted meanwhile", "40001");
+    }
+  }
+
+  private boolean neverLeft() {
+    return cause instanceof NotSentException;
+  }
+
+  /** Whether the fault may be that of one batch: a deadlock, a key that is too long. */
+  @Override
+  public boolean wasNotBegun() {
+    return isRefusal && !neverLeft() && !isOutage() && !isOfAll();
+  }
+
+  /** Whether every call would be refused, for lack of a table, a function or a right. */
+  private boolean isOfAll() {
+    return state.startsWith("42") || state.startsWith("0A") || state.startsWith("57");
+  }
+
+  @Override
+  public boolean passes() {
+    return state.startsWith("40");
+  }
+
+  @Override
+  public boolean isOutage() {
+    if (neverLeft() || state.isEmpty()) {
+      return true;
+    }
+    return state.startsWith("08") // the connection
+        || state.startsWith("28") // the login
+        || state.startsWith("53") // too many connections, the disk is full
+        || state.startsWith("57P") // the server goes down, or comes up
+        || state.startsWith("58") // the disk fails
+        || state.startsWith("XX")
+        || isReplica();
+  }
+
+  /** Whether nothing can be written, or the unlogged table is not even there. */
+  private boolean isReplica() {
+    return state.equals("25006") || state.equals("0A000");
+  }
+
+  /** Whether the connection can be used no more. */
+  boolean breaksConnection() {
+    return !isRefusal || isReplica() || state.startsWith("57P");
+  }
+
+  /**
+   * Whether a pooler passed the statement to a session that does not know it, or knows another one
+   * by this name, which takes other parameters.
+   */
+  boolean isLostStatement() {
+    return isRefusal && LOST.contains(state);
+  }
+
+  @Override
+  public String words() {
+    Throwable at = cause;
+    while (at instanceof NotSentException && at.getCause() != null) {
+      at = at.getCause();
+    }
+    if (state.equals("57014")) {
+      return "the call was cancelled after its time-out";
+    }
+    if (state.equals("55P03")) {
+      return "another transaction keeps a bucket of the call locked";
+    }
+    String message = at.getMessage();
+    if (at instanceof PSQLException its && its.getServerErrorMessage() != null) {
+      message = its.getServerErrorMessage().getMessage();
+    }
+    String said = message == null ? at.getClass().getSimpleName() : message;
+    String line = said.replaceAll("\\s+", " ").replaceAll("[. ]+$", "");
+    return switch (state) {
+      case "42883", "42P01" -> line + "; run `sluice store create`, or PostgresStore.create";
+      case "42501" -> line + "; run `sluice store create` with --role, or PostgresStore.create";
+      default -> line;
+    };
+  }
+
+  @Override
+  public StoreException exception(String server) {
+    return ChargeOutcome.by(isRefusal).exception(server + ": " + words(), cause);
+  }
+}

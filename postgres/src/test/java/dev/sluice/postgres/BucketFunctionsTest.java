@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.postgres;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.gcra.Gcra;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.testkit.servers.LocalPostgres;
+import java.nio.charset.StandardCharsets;
+import java.sql.Array;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.sql.Statement;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The functions of a real PostgreSQL beside the law in Java. */
+@Tag("slow")
+class BucketFunctionsTest {
+
+  private static final int CALLS = 3_000;
+  private static final List<String> KEYS = List.of("1:a", "1:\u00fc", "2:\ud83d\ude00", "2:\uff5e");
+  private static final Op[] OPS = Op.values();
+
+  private Connection connection;
+
+  @BeforeEach
+  void aDatabase() throws SQLException {
+    DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    PostgresStore.create(source, Durability.UNLOGGED, null);
+    connection = source.getConnection();
+  }
+
+  @AfterEach
+  void close() throws SQLException {
+    connection.close();
+  }
+
+  /** Calls of several batches, with times, increments and TATs up to the ends of their ranges. */
+  @ParameterizedTest
+  @ValueSource(longs = {1, 1_000, 50_000_000, 86_400_000_000_000L, 1L << 61, Long.MAX_VALUE})
+  void decide_anyCall_isAnsweredAsTheLawSays(long base) throws SQLException {
+    SplittableRandom random = new SplittableRandom(base);
+    Map<String, Long> model = new HashMap<>();
+    long now = TimeUnit.DAYS.toNanos(365L * 56);
+    for (int call = 0; call < CALLS; call++) {
+      long step = random.nextLong(Math.min(base, 1L << 50) + 1);
+      now += random.nextInt(10) == 0 ? -step : step;
+      List<List<Charge>> batches = batches(random, base, now, model);
+      String when = "base %s, call %s, now %s: %s".formatted(base, call, now, batches);
+      assertThat(decide(now, batches)).as(when).isEqualTo(expected(now, batches, model));
+      for (String key : KEYS) {
+        long tat = model.getOrDefault(key, Gcra.NO_TAT);
+        assertThat(stored(key)).as("%s, %s", key, when).isEqualTo(tat);
+      }
+    }
+  }
+
+  /** The short way of a single spend: granted while it fits, and its answer says what it found. */
+  @Test
+  void spend_severalAndOneTooMany_isAsTheLawSays() throws SQLException {
+    long hour = TimeUnit.HOURS.toNanos(1);
+    long tat = Gcra.NO_TAT;
+    for (int i = 0; i < 5; i++) {
+      long[] answer = spend("1:a", hour, 3 * hour);
+      Effect effect = Effect.of(Op.SPEND, hour, 3 * hour);
+      assertThat(answer[1]).isEqualTo(tat);
+      tat = effect.tatAfterNanos(answer[0], answer[1], effect.passes(answer[0], answer[1]));
+      assertThat(stored("1:a")).isEqualTo(tat);
+      assertThat(effect.passes(answer[0], answer[1])).isEqualTo(i < 3);
+    }
+  }
+
+  @Test
+  void spend_ofABucketThatIsFullAgain_answersThePresentThatItWasChargedAt() throws SQLException {
+    long before = epochNanos();
+    for (int i = 0; i < 100; i++) { // a microsecond later each is full again
+      long[] answer = spend("1:a", 1_000, 1_000);
+      if (Effect.of(Op.SPEND, 1_000, 1_000).passes(answer[0], answer[1])) {
+        long ahead = Gcra.aheadNanos(answer[0], answer[1]);
+        assertThat(stored("1:a")).isEqualTo(answer[0] + ahead + 1_000);
+      }
+      assertThat(answer[0]).isBetween(before, epochNanos());
+    }
+  }
+
+  @Test
+  void decide_keysThatAreNotInOrder_isRefused() {
+    List<Charge> batch =
+        List.of(new Charge("b", Op.SPEND, 1, 9, 0), new Charge("a", Op.SPEND, 1, 9, 0));
+    assertThatThrownBy(() -> decide(1_000, List.of(batch), List.of("b", "a")))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("not in the order");
+  }
+
+  @Test
+  void read_ofBucketsThatAreMissing_locksAndWritesNothing() throws SQLException {
+    try (PreparedStatement query = connection.prepareStatement("SELECT sluice_read_v1(?)")) {
+      query.setArray(1, keys(List.of("b", "a")));
+      long[] answer = only(query);
+      assertThat(Arrays.copyOfRange(answer, 1, 3)).containsExactly(Gcra.NO_TAT, Gcra.NO_TAT);
+      assertThat(answer[0]).isPositive();
+    }
+    try (Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT count(*) FROM sluice_bucket")) {
+      assertThat(rows.next()).isTrue();
+      assertThat(rows.getInt(1)).isZero();
+    }
+  }
+
+  private static List<List<Charge>> batches(
+      SplittableRandom random, long base, long now, Map<String, Long> model) {
+    List<List<Charge>> batches = new ArrayList<>();
+    for (int i = 0; i <= random.nextInt(3); i++) {
+      List<Charge> batch = new ArrayList<>();
+      int first = random.nextInt(KEYS.size());
+      int size = 1 + random.nextInt(3);
+      for (int j = 0; j < size; j++) {
+        String key = KEYS.get((first + j) % KEYS.size());
+        Op op = OPS[random.nextInt(OPS.length)];
+        while ((op == Op.FORGIVE || op == Op.SPEND_UP_TO) && size > 1) {
+          op = OPS[random.nextInt(OPS.length)];
+        }
+        batch.add(charge(random, key, op, base, now, model.getOrDefault(key, Gcra.NO_TAT)));
+      }
+      batches.add(batch);
+    }
+    return batches;
+  }
+
+  private static Charge charge(
+      SplittableRandom random, String key, Op op, long base, long now, long tat) {
+    if (op == Op.RESET) {
+      return new Charge(key, Effect.RESET);
+    }
+    long offset = random.nextInt(4) == 0 ? base : 1 + random.nextLong(base);
+    if (op == Op.SPEND_UP_TO) {
+      long interval = 1 + random.nextLong(offset);
+      return new Charge(
+          key, op, interval + random.nextLong(offset - interval + 1), offset, interval);
+    }
+    long increment = random.nextInt(4) == 0 ? 0 : random.nextLong(offset) + 1;
+    if (op == Op.WITHDRAW && random.nextBoolean()) {
+      return new Charge(key, op, increment, offset, tat);
+    }
+    boolean ends = op.hasEnd() && random.nextBoolean();
+    return new Charge(
+        key, op, increment, offset, ends ? now + random.nextLong(offset) : Effect.NO_END);
+  }
+
+  private static List<Long> expected(
+      long now, List<List<Charge>> batches, Map<String, Long> model) {
+    List<Long> found = new ArrayList<>();
+    found.add(now);
+    for (List<Charge> batch : batches) {
+      boolean passes = true;
+      for (Charge charge : batch) {
+        long tat = model.getOrDefault(charge.key(), Gcra.NO_TAT);
+        found.add(tat);
+        passes &= charge.passes(now, tat);
+      }
+      for (Charge charge : batch) {
+        long tat = model.getOrDefault(charge.key(), Gcra.NO_TAT);
+        model.put(charge.key(), charge.tatAfterNanos(now, tat, passes));
+      }
+    }
+    return found;
+  }
+
+  private List<Long> decide(long now, List<List<Charge>> batches) throws SQLException {
+    TreeSet<String> keys = new TreeSet<>(BucketFunctionsTest::byBytes);
+    batches.forEach(batch -> batch.forEach(charge -> keys.add(charge.key())));
+    return decide(now, batches, List.copyOf(keys));
+  }
+
+  private List<Long> decide(long now, List<List<Charge>> batches, List<String> keys)
+      throws SQLException {
+    List<Long> charges = new ArrayList<>();
+    List<Integer> sizes = new ArrayList<>();
+    for (List<Charge> batch : batches) {
+      sizes.add(batch.size());
+      for (Charge charge : batch) {
+        charges.add(keys.indexOf(charge.key()) + 1L);
+        charges.add(SqlCall.number(charge.op()));
+        charges.add(charge.incrementNanos());
+        charges.add(charge.offsetNanos());
+        charges.add(
+            charge.op() == Op.SPEND_UP_TO ? charge.untilNanos() : flipped(charge.untilNanos()));
+      }
+    }
+    try (PreparedStatement query =
+        connection.prepareStatement("SELECT sluice_decide_v1(?, ?, ?, ?)")) {
+      query.setLong(1, flipped(now));
+      query.setArray(2, keys(keys));
+      query.setArray(3, connection.createArrayOf("bigint", charges.toArray()));
+      query.setArray(4, connection.createArrayOf("int", sizes.toArray()));
+      return Arrays.stream(only(query)).boxed().toList();
+    }
+  }
+
+  private long[] spend(String key, long increment, long offset) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement("SELECT sluice_spend_v1(false, 1000, ?, ?, ?)")) {
+      query.setBytes(1, utf8(key));
+      query.setLong(2, increment);
+      query.setLong(3, offset);
+      return only(query);
+    }
+  }
+
+  /** The times of the only row. */
+  private static long[] only(PreparedStatement query) throws SQLException {
+    try (ResultSet rows = query.executeQuery()) {
+      assertThat(rows.next()).isTrue();
+      Array answer = rows.getArray(1);
+      return Arrays.stream((Long[]) answer.getArray())
+          .mapToLong(BucketFunctionsTest::flipped)
+          .toArray();
+    }
+  }
+
+  private long stored(String key) throws SQLException {
+    try (PreparedStatement query =
+        connection.prepareStatement("SELECT tat FROM sluice_bucket WHERE key = ?")) {
+      query.setBytes(1, utf8(key));
+      try (ResultSet rows = query.executeQuery()) {
+        return rows.next() ? flipped(rows.getLong(1)) : Gcra.NO_TAT;
+      }
+    }
+  }
+
+  private long epochNanos() throws SQLException {
+    try (Statement statement = connection.createStatement();
+        ResultSet rows = statement.executeQuery("SELECT sluice_now_v1()")) {
+      assertThat(rows.next()).isTrue();
+      return flipped(rows.getLong(1));
+    }
+  }
+
+  private Array keys(List<String> keys) throws SQLException {
+    return connection.createArrayOf(
+        "bytea", keys.stream().map(BucketFunctionsTest::utf8).toArray(byte[][]::new));
+  }
+
+  private static byte[] utf8(String key) {
+    return key.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static int byBytes(String left, String right) {
+    return Arrays.compareUnsigned(utf8(left), utf8(right));
+  }
+
+  private static long flipped(long time) {
+    return time ^ Long.MIN_VALUE;
+  }
+}

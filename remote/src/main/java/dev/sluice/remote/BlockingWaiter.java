@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinPool;
+import java.util.concurrent.ForkJoinPool.ManagedBlocker;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets one thread wait for a request. Unlike a thread in a future's own {@code get}, it helps to
+ * wake other threads ({@link WakeUp}). Thread-safe; only {@link #sleep} blocks.
+ */
+final class BlockingWaiter {
+
+  private final AtomicReference<@Nullable Thread> thread = new AtomicReference<>();
+  private @Nullable WakeUp others; // written before thread is cleared, read by that thread after
+
+  /**
+   * Blocks until a future is done, at most for the given time. The thread that completes the future
+   * calls {@link #wake} next.
+   *
+   * @throws IllegalStateException if another thread sleeps here
+   */
+  void sleep(CompletableFuture<?> future, long nanos) throws InterruptedException {
+    Thread own = Thread.currentThread();
+    if (!thread.compareAndSet(null, own)) {
+      throw new IllegalStateException("two threads wait for one request");
+    }
+    Sleep sleep = new Sleep(future, System.nanoTime() + nanos);
+    try {
+      ForkJoinPool.managedBlock(sleep);
+    } finally {
+      if (!thread.compareAndSet(own, null) && others != null) {
+        others.go();
+      }
+    }
+    if (sleep.interrupted) {
+      throw new InterruptedException();
+    }
+  }
+
+  /**
+   * Wakes the thread, whose future is done.
+   *
+   * @param next the wake-up that the thread continues, null for none
+   * @return false if no thread sleeps any more
+   */
+  @CanIgnoreReturnValue
+  boolean wake(@Nullable WakeUp next) {
+    if (thread.get() == null) {
+      return false;
+    }
+    if (next != null) {
+      others = next;
+    }
+    Thread taken = thread.getAndSet(null);
+    if (taken == null) {
+      return false;
+    }
+    LockSupport.unpark(taken);
+    return true;
+  }
+
+  /** Wakes the thread if it is virtual; it wakes no others. */
+  void wakeIfVirtual() {
+    Thread sleeping = thread.get();
+    if (sleeping != null && VirtualThreads.isOne(sleeping)) {
+      wake(null);
+    }
+  }
+
+  /** One wait; as a {@link ManagedBlocker} it lets a fork-join pool add threads meanwhile. */
+  private static final class Sleep implements ManagedBlocker {
+    private final CompletableFuture<?> future;
+    private final long end;
+    private boolean interrupted;
+
+    Sleep(CompletableFuture<?> future, long end) {
+      this.future = future;
+      this.end = end;
+    }
+
+    @Override
+    public boolean isReleasable() {
+      if (!future.isDone() && Thread.interrupted()) {
+        interrupted = true;
+      }
+      return future.isDone() || interrupted || System.nanoTime() - end >= 0;
+    }
+
+    @Override
+    public boolean block() {
+      LockSupport.parkNanos(future, end - System.nanoTime());
+      return isReleasable();
+    }
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * Runs users' code that is chained to answers: in the order of the answers, on threads that may
+ * block. If these threads are stuck, more are started, so that one caller's code does not delay the
+ * answers of others. Thread-safe; never blocks.
+ */
+public final class CallbackExecutor {
+
+  private static final long STUCK_AFTER_NANOS = 1_000_000;
+  private static final int MOST_AT_ONCE = 16; // else a stalled machine would start many threads
+
+  private final Timing timing;
+  private final Queue<Runnable> tasks = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger runners = new AtomicInteger();
+  private final AtomicBoolean watched = new AtomicBoolean();
+  private volatile long lastTaken;
+
+  public CallbackExecutor(Timing timing) {
+    this.timing = timing;
+  }
+
+  public void run(Runnable task) {
+    tasks.add(task);
+    if (runners.compareAndSet(0, 1)) {
+      start();
+    } else {
+      watch();
+    }
+  }
+
+  private void start() {
+    try {
+      timing.elsewhere(this::runAll);
+    } catch (Throwable e) { // no thread available: the answers must still arrive
+      runAll();
+    }
+  }
+
+  private void runAll() {
+    for (Runnable task = tasks.poll(); task != null; task = tasks.poll()) {
+      lastTaken = timing.nanoTime();
+      try {
+        task.run();
+      } catch (Throwable e) {
+        // User code; its own stage reports the failure.
+      }
+    }
+    runners.decrementAndGet();
+    if (!tasks.isEmpty() && runners.compareAndSet(0, 1)) {
+      start(); // a task was added after the last poll
+    }
+  }
+
+  /** Schedules a check whether tasks wait behind one that does not end. */
+  private void watch() {
+    if (!watched.compareAndSet(false, true)) {
+      return;
+    }
+    try {
+      timing.after(STUCK_AFTER_NANOS, this::look);
+    } catch (RejectedExecutionException e) {
+      watched.set(false); // the store is closed: blocking delays nobody
+    } catch (Throwable e) { // no check was scheduled: assume that the working thread is stuck
+      watched.set(false);
+      join();
+    }
+  }
+
+  private void look() {
+    watched.set(false);
+    if (tasks.isEmpty()) {
+      return;
+    }
+    if (timing.nanoTime() - lastTaken >= STUCK_AFTER_NANOS) {
+      for (int more = Math.min(runners.get(), MOST_AT_ONCE); more > 0; more--) { // double them
+        join();
+      }
+    }
+    watch();
+  }
+
+  /** Adds another thread to those at work. */
+  private void join() {
+    runners.incrementAndGet();
+    start();
+  }
+}

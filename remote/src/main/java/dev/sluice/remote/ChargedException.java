@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import dev.sluice.store.StoreException;
+import org.jspecify.annotations.Nullable;
+
+/** A failure that says whether anything was charged, at the end of its message. */
+public class ChargedException extends StoreException {
+
+  private static final long serialVersionUID = 1;
+
+  private final String what;
+  private final ChargeOutcome charged;
+
+  /**
+   * A failure.
+   *
+   * @param what what went wrong
+   * @param charged what was charged all the same
+   * @param cause null for none
+   */
+  public ChargedException(String what, ChargeOutcome charged, @Nullable Throwable cause) {
+    super(charged.after(what));
+    if (cause != null) {
+      initCause(cause);
+    }
+    this.what = what;
+    this.charged = charged;
+  }
+
+  /** Returns what went wrong, without what was charged. */
+  final String what() {
+    return what;
+  }
+
+  @Override
+  public final boolean chargedNothing() {
+    return charged == ChargeOutcome.NOTHING;
+  }
+
+  final ChargeOutcome charged() {
+    return charged;
+  }
+}

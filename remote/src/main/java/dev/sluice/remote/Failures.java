@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import org.jspecify.annotations.Nullable;
+
+/** Failures of stages, unwrapped and wrapped. */
+public final class Failures {
+
+  private Failures() {}
+
+  /** Returns the failure of a future that has failed. */
+  static Throwable of(CompletableFuture<?> failed) {
+    Throwable why = failed.<@Nullable Throwable>handle((none, failure) -> cause(failure)).join();
+    return why == null ? new IllegalStateException("it has not failed") : why;
+  }
+
+  /** Returns the failure itself, unwrapped if a stage has wrapped it. */
+  public static @Nullable Throwable cause(@Nullable Throwable failure) {
+    return failure instanceof CompletionException && failure.getCause() != null
+        ? failure.getCause()
+        : failure;
+  }
+
+  /**
+   * Wraps a failure in the form in which stages pass it on. Otherwise each stage creates such an
+   * exception with a useless stack trace, which delays thousands of callers that time out at once.
+   */
+  static CompletionException passedOn(Throwable failure) {
+    return failure instanceof CompletionException known ? known : new PassedOn(failure);
+  }
+
+  private static final class PassedOn extends CompletionException {
+
+    private static final long serialVersionUID = 1;
+
+    PassedOn(Throwable cause) {
+      super(cause);
+    }
+
+    @Override
+    public synchronized Throwable fillInStackTrace() {
+      return this;
+    }
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import dev.sluice.store.BucketStore;
+import java.lang.System.Logger.Level;
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Protects the store from its observer. The first exception or Error of the observer is logged: a
+ * missing class must not stop time-outs. Events from the thread that times calls out are reported
+ * on another thread, which the observer may block. No method throws; each has its own catch, since
+ * passing a lambda to a shared one takes memory, which may be what is missing.
+ */
+final class GuardedObserver implements BucketStore.Observer {
+
+  private final BucketStore.Observer guarded;
+  private final Timing timing;
+  private final StoreLog log;
+  private final AtomicBoolean told = new AtomicBoolean();
+
+  GuardedObserver(BucketStore.Observer guarded, Timing timing, StoreLog log) {
+    this.guarded = guarded;
+    this.timing = timing;
+    this.log = log;
+  }
+
+  private void logOnce(Throwable failure) {
+    if (!told.getAndSet(true)) {
+      log.log(Level.WARNING, "an observer of the store failed; logged once", failure);
+    }
+  }
+
+  @Override
+  public void called(String server, Result result, int batches, int charges, long elapsedNanos) {
+    try {
+      if (timing.tellsLater()) {
+        timing.tellLater(() -> tellCalled(server, result, batches, charges, elapsedNanos));
+        return;
+      }
+    } catch (Throwable e) {
+      return; // no memory to report the event
+    }
+    tellCalled(server, result, batches, charges, elapsedNanos);
+  }
+
+  private void tellCalled(
+      String server, Result result, int batches, int charges, long elapsedNanos) {
+    try {
+      guarded.called(server, result, batches, charges, elapsedNanos);
+    } catch (Throwable e) {
+      logOnce(e);
+    }
+  }
+
+  @Override
+  public void refused(String server, Refusal why) {
+    try {
+      if (timing.tellsLater()) {
+        timing.tellLater(() -> tellRefused(server, why));
+        return;
+      }
+    } catch (Throwable e) {
+      return; // no memory to report the event
+    }
+    tellRefused(server, why);
+  }
+
+  private void tellRefused(String server, Refusal why) {
+    try {
+      guarded.refused(server, why);
+    } catch (Throwable e) {
+      logOnce(e);
+    }
+  }
+
+  @Override
+  public void deniedFromMemory() {
+    try {
+      guarded.deniedFromMemory();
+    } catch (Throwable e) {
+      logOnce(e);
+    }
+  }
+
+  @Override
+  public void changed(String server, State state, String reason) {
+    try {
+      if (timing.tellsLater()) {
+        timing.tellLater(() -> tellChanged(server, state, reason));
+        return;
+      }
+    } catch (Throwable e) {
+      return; // no memory to report the event
+    }
+    tellChanged(server, state, reason);
+  }
+
+  private void tellChanged(String server, State state, String reason) {
+    try {
+      guarded.changed(server, state, reason);
+    } catch (Throwable e) {
+      logOnce(e);
+    }
+  }
+}

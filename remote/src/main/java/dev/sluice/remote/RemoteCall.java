@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.StoreException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call of a server, and the future of its answer. It records whether the server may have
+ * received it: a call that was certainly not sent can be retried, and has charged nothing.
+ * Thread-safe; no method blocks.
+ *
+ * @param <A> the server's answer
+ */
+public abstract class RemoteCall<A> extends CompletableFuture<A> {
+
+  private boolean abandoned; // guarded by this
+  private @Nullable Attempt last; // guarded by this
+
+  /** An attempt to send a call. */
+  public interface Attempt {
+
+    /** Ends the attempt; a call that has not left yet never will. */
+    void cancel();
+  }
+
+  /** Returns a failed call that was never sent. */
+  static RemoteCall<?> failed(Throwable failure) {
+    RemoteCall<?> call = new Failed();
+    call.notSent(failure);
+    return call;
+  }
+
+  /** Sends this call, and completes it with the result. */
+  protected abstract void send();
+
+  /**
+   * Returns the readings of one batch.
+   *
+   * @param first the index of the batch's first charge among all charges of the call
+   * @param server the server's name, for messages
+   * @throws StoreException if the server did not decide on this batch
+   */
+  protected abstract List<Reading> readings(A answer, int first, List<Charge> batch, String server);
+
+  /** Returns the readings of one batch of a call that was answered. */
+  final List<Reading> readings(int first, List<Charge> batch, String server) {
+    return readings(join(), first, batch, server);
+  }
+
+  /**
+   * Begins to send this call.
+   *
+   * @return false if it was abandoned, and must not be sent
+   */
+  protected final synchronized boolean begin(Attempt attempt) {
+    if (!abandoned) {
+      last = attempt;
+    }
+    return !abandoned;
+  }
+
+  public final synchronized boolean isAbandoned() {
+    return abandoned;
+  }
+
+  /** Fails this call, which the server has certainly not received. */
+  public final void notSent(Throwable failure) {
+    completeExceptionally(new NotSentException(failure));
+  }
+
+  /** Records that the last attempt failed and that the server has certainly not received it. */
+  public final synchronized void hasNotLeft() {
+    last = null;
+  }
+
+  /** Completes this abandoned call with {@link StayedException}, unless it was sent. */
+  public final void stayedHere() {
+    boolean neverSent;
+    synchronized (this) {
+      neverSent = last == null;
+    }
+    if (neverSent) {
+      completeExceptionally(new StayedException());
+    }
+  }
+
+  /**
+   * Abandons this call: if it was not sent yet, it never will be.
+   *
+   * @return whether the server has certainly not received it
+   */
+  @CanIgnoreReturnValue
+  public final boolean abandon() {
+    Attempt attempt;
+    synchronized (this) {
+      abandoned = true;
+      attempt = last;
+    }
+    if (attempt != null) {
+      attempt.cancel();
+    }
+    return attempt == null;
+  }
+
+  /**
+   * Abandons this call if it was not sent yet, since its connection is still being opened. It then
+   * completes when that has opened or failed.
+   */
+  final synchronized void keepHere() {
+    abandoned |= last == null;
+  }
+
+  /** The call never left this process. */
+  public static final class NotSentException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    public NotSentException(Throwable cause) {
+      super(cause);
+    }
+  }
+
+  /** The connection is open, but nobody waits for the call any more, which was never sent. */
+  static final class StayedException extends RuntimeException {
+    private static final long serialVersionUID = 1;
+
+    StayedException() {
+      super("nobody waits for it", null, false, false);
+    }
+  }
+
+  /** A call that failed before it was made. */
+  private static final class Failed extends RemoteCall<Void> {
+
+    @Override
+    protected void send() {}
+
+    @Override
+    protected List<Reading> readings(Void answer, int first, List<Charge> batch, String server) {
+      throw new IllegalStateException("it has failed");
+    }
+  }
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.gcra.Effect.Op;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The future of one caller's batch in one queue; completed by the answer or the deadline.
+ * Thread-safe.
+ */
+public class Request extends CompletableFuture<List<Reading>> {
+
+  final List<Charge> charges;
+  final List<byte[]> keys;
+  final long deadline;
+  private final long until;
+  private final AtomicBoolean left = new AtomicBoolean();
+
+  /** Racy, benign: if cancel() does not see it, the call is sent although nobody waits for it. */
+  private @Nullable SharedCall call;
+
+  private final BlockingWaiter caller = new BlockingWaiter();
+
+  /**
+   * Creates a request.
+   *
+   * @param keys the keys of the charges in the store
+   * @param deadline when the server must have answered, a {@link Timing#nanoTime}
+   * @param until when its caller stops waiting; earlier than the deadline if the caller's call has
+   *     charged before
+   */
+  public Request(List<Charge> charges, List<byte[]> keys, long deadline, long until) {
+    this.charges = charges;
+    this.keys = keys;
+    this.deadline = deadline;
+    this.until = until;
+  }
+
+  /** Completes the request with the store's readings; {@link #wake} wakes the caller later. */
+  void answer(List<Reading> readings) {
+    super.complete(readings);
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  public boolean complete(List<Reading> readings) {
+    boolean completed = super.complete(readings);
+    wake(null);
+    return completed;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  public boolean completeExceptionally(Throwable failure) {
+    boolean completed = super.completeExceptionally(failure);
+    wake(null);
+    return completed;
+  }
+
+  @Override
+  @CanIgnoreReturnValue
+  public boolean cancel(boolean interrupt) {
+    boolean cancelled = super.cancel(interrupt);
+    wake(null);
+    SharedCall shared = call;
+    if (cancelled && shared != null) {
+      shared.keepWhatIsLeft();
+    }
+    return cancelled;
+  }
+
+  /** Records the call that carries this request. */
+  final void goesWith(SharedCall shared) {
+    call = shared;
+  }
+
+  /** Blocks its one caller until it is done, at most for the given time. */
+  final void sleep(long nanos) throws InterruptedException {
+    caller.sleep(this, nanos);
+  }
+
+  /**
+   * Wakes the caller, if this request is done.
+   *
+   * @param others the wake-up that the caller continues, null for none
+   * @return whether a caller was woken
+   */
+  @CanIgnoreReturnValue
+  final boolean wake(@Nullable WakeUp others) {
+    return isDone() && caller.wake(others);
+  }
+
+  /** Wakes the caller, if this request is done and the caller is a virtual thread. */
+  final void wakeIfVirtual() {
+    if (isDone()) {
+      caller.wakeIfVirtual();
+    }
+  }
+
+  /** Claims this request, to send it or to drop it; returns true only once. */
+  final boolean leave() {
+    return left.compareAndSet(false, true);
+  }
+
+  /** Cancels this request if it was not sent yet; returns whether it was not. */
+  @CanIgnoreReturnValue
+  final boolean withdraw() {
+    boolean neverLeft = leave();
+    if (neverLeft) {
+      super.cancel(false);
+      wake(null);
+    }
+    return neverLeft;
+  }
+
+  /** Whether this request may give tokens back to a bucket. */
+  final boolean loosens() {
+    for (Charge charge : charges) {
+      if (charge.op().loosens()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Whether this request must not overtake an earlier one, since they share a bucket. */
+  final boolean mustFollow(Request earlier) {
+    for (Charge charge : charges) {
+      if (mustFollow(charge, earlier.charges)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean mustFollow(Charge charge, List<Charge> earlier) {
+    for (Charge other : earlier) {
+      if (mustFollow(charge.op(), other.op()) && charge.key().equals(other.key())) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean mustFollow(Op op, Op earlier) {
+    boolean resets = op == Op.RESET || op == Op.FORGIVE;
+    return switch (earlier) {
+      case WITHDRAW -> resets || op == Op.REFUND;
+      case REFUND -> resets;
+      default -> false;
+    };
+  }
+
+  /** Whether the caller no longer waits at the given time. */
+  final boolean isLeftBy(long nanoTime) {
+    return nanoTime - until >= 0;
+  }
+
+  final boolean overdue(long nanoTime) {
+    return nanoTime - deadline >= 0;
+  }
+}

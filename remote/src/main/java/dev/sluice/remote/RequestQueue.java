@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Observer.Refusal;
+import dev.sluice.store.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * Coalescing.
+ *
+ *   callers ──▶ waiting ──▶ drain ──▶ call ──▶ server
+ *                             ▲        │
+ *                             └────────┘  a call that ends lets the next one leave,
+ *                                         when its callers are awake (WakeUp)
+ *
+ * A call is sent whenever fewer than a few are in flight (Options.maxCalls; two on Redis), with all
+ * waiting requests, up to a bound. So an idle caller does not wait, and a busy moment forms batches
+ * by itself. No timer delays a request. With two calls, the server works while an answer travels.
+ *
+ * Order. Requests are sent in order of arrival: there is one queue, and one thread at a time drains
+ * it (`wip` counts requests that arrive meanwhile). Two calls may still overtake each other: if a
+ * connection's own thread hands it a call, the connection writes that call first; calls on two
+ * connections have no order at all. By the server's
+ * clock this matters only for charges that give tokens back. A refund that arrives after a reset
+ * (or after a forgiven debt) would give back tokens spent later. A withdrawal checks the TAT alone:
+ * after a refund or a reset it may find the expected TAT by chance, and give back tokens that
+ * others spent. So a request is not sent while a call is in flight that it must not overtake. By a
+ * client's clock, the call that arrives second would have an earlier time than the first. It would
+ * take a TAT beyond now + τ for a clock that stepped back, and forgive it. So by a client's clock
+ * only one call is in flight (requests sent apart leave from one thread, in order).
+ *
+ * Errors. A missing class or a full heap may throw anywhere. The draining thread must finish the
+ * drain, and a sweep must arm the next one, since nothing else would. So what a call throws fails
+ * its requests, and after an exception in a sweep the next sweep continues. A sweep finds a request
+ * only in the queue, or in a call that has its place. So a request that leaves the queue is in a
+ * call at once, or fails. A call keeps its place until all its requests have ended.
+ *
+ * Giving up. A call whose callers have all given up before it was sent is not sent. It keeps its
+ * place until its connection is open or has failed, or until its time-out. So the breaker learns
+ * the outcome of the connection, and at most one call per place waits for it. Requests behind lose
+ * nothing: they wait for the same connection.
+ *
+ * Too late. A request whose deadline is nearer than a round trip would be charged for a caller that
+ * has left by then, so it is ended without being sent. The estimate of a round trip is the duration
+ * of the last answered call, which may have been slow, and only another answer corrects it. So
+ * requests must continue to be sent. The estimate is at most a quarter of the time-out, so a
+ * request with its whole time-out left is sent. If all waiting requests have little time left, and
+ * the estimate refuses them all, it is reset, and the next request is sent.
+ */
+
+/**
+ * The queue in front of one server, or of a part of its keys that calls cannot leave. Thread-safe;
+ * never blocks.
+ */
+public final class RequestQueue {
+
+  private static final long MOST_ROUND_TRIP_NANOS = 50_000_000; // a slow moment is not the rule
+  private static final int LEAST_ROUND_TRIPS = 4; // within a time-out
+
+  private final Endpoint server;
+  private final Options options;
+  private final Timing timing;
+  private final BucketStore.Observer observer;
+
+  private final Queue<Request> waiting = new ConcurrentLinkedQueue<>();
+  private final AtomicInteger waitingCount;
+  private final AtomicReferenceArray<@Nullable SharedCall> calls;
+  private final AtomicInteger wip = new AtomicInteger();
+  private final Deadlines deadlines;
+  private volatile long roundTripNanos; // of the last call that was answered; 0 if forgotten
+  private volatile boolean closed;
+
+  /**
+   * Creates a queue.
+   *
+   * @param waitingCount the number of waiting requests; queues that share it share one bound
+   */
+  public RequestQueue(
+      Endpoint server,
+      Options options,
+      AtomicInteger waitingCount,
+      Timing timing,
+      BucketStore.Observer observer) {
+    this.server = server;
+    this.options = options;
+    this.calls = new AtomicReferenceArray<>(options.maxCalls);
+    this.waitingCount = waitingCount;
+    this.timing = timing;
+    this.observer = observer;
+    this.deadlines = new Deadlines(timing, new OpenRequests());
+  }
+
+  /**
+   * The settings of all queues of a store.
+   *
+   * @param maxCalls how many calls may be in flight; 1 by a client's clock
+   * @param timeoutNanos how long a call may take in all
+   */
+  public record Options(int maxWaiting, int maxCalls, int maxChargesPerCall, long timeoutNanos) {}
+
+  /** Throws if the server is marked down. */
+  void requireOpen() {
+    server.breaker().requireUp();
+  }
+
+  /** Sends a request when its turn comes; fails it at once if the queue is full. */
+  public void submit(Request request) {
+    Breaker breaker = server.breaker();
+    try {
+      breaker.requireUp();
+    } catch (StoreException e) {
+      observer.refused(breaker.server(), Refusal.DOWN);
+      request.completeExceptionally(e);
+      return;
+    }
+    if (waitingCount.incrementAndGet() > options.maxWaiting) {
+      waitingCount.decrementAndGet();
+      observer.refused(server.name(), Refusal.QUEUE_FULL);
+      request.completeExceptionally(
+          ChargeOutcome.NOTHING.exception(
+              "queue full: %s requests are waiting for %s"
+                  .formatted(options.maxWaiting, server.name())));
+      return;
+    }
+    try {
+      waiting.add(request);
+    } catch (Throwable e) { // no memory
+      waitingCount.decrementAndGet();
+      throw e;
+    }
+    if (closed) {
+      refuseWaiting();
+      return;
+    }
+    try {
+      deadlines.arm(request);
+      drain();
+    } catch (Throwable e) { // no memory: without a timer nothing would end the request
+      if (waiting.remove(request)) {
+        waitingCount.decrementAndGet();
+      }
+      boolean neverLeft = request.leave();
+      request.completeExceptionally(
+          ChargeOutcome.by(neverLeft).exception(server.name() + ": " + e, e));
+    }
+  }
+
+  /**
+   * Returns whether no request waits, here or in queues with the same count, and no call is in
+   * flight.
+   */
+  public boolean isIdle() {
+    boolean idle = waiting.isEmpty() && waitingCount.get() == 0 && !deadlines.isArmed();
+    for (int i = 0; i < calls.length(); i++) {
+      idle &= calls.get(i) == null;
+    }
+    return idle;
+  }
+
+  /** Fails all outstanding requests and all later ones. */
+  public void close() {
+    closed = true;
+    for (int i = 0; i < calls.length(); i++) {
+      SharedCall call = calls.get(i);
+      if (call != null) {
+        call.closed();
+      }
+    }
+    refuseWaiting();
+  }
+
+  private void refuseWaiting() {
+    for (Request next = waiting.poll(); next != null; next = waiting.poll()) {
+      waitingCount.decrementAndGet();
+      next.completeExceptionally(
+          ChargeOutcome.NOTHING.exception(server.name() + ": the store was closed"));
+    }
+  }
+
+  void drain() {
+    if (wip.getAndIncrement() != 0) {
+      return; // the draining thread continues for this request
+    }
+    int missed = 1;
+    do {
+      try {
+        for (int slot = freeSlot(); slot >= 0 && mayLeave(waiting.peek()); slot = freeSlot()) {
+          send(slot);
+        }
+      } catch (Throwable e) {
+        // The requests have failed, or a sweep ends them; the next drain continues.
+      }
+      missed = wip.addAndGet(-missed);
+    } while (missed != 0);
+  }
+
+  private boolean mayLeave(@Nullable Request next) {
+    return next != null && !closed && !wouldOvertake(next);
+  }
+
+  private boolean wouldOvertake(Request next) {
+    if (!next.loosens()) {
+      return false;
+    }
+    for (int i = 0; i < calls.length(); i++) {
+      SharedCall call = calls.get(i);
+      if (call != null && call.mustStayBefore(next)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private int freeSlot() {
+    for (int i = 0; i < calls.length(); i++) {
+      if (calls.get(i) == null) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private void send(int slot) {
+    List<Request> requests = new ArrayList<>();
+    SharedCall call;
+    try {
+      int charges = take(requests);
+      if (requests.isEmpty()) {
+        return;
+      }
+      call = new SharedCall(this, slot, requests, charges);
+    } catch (Throwable e) { // no sweep would find them
+      StoreException exception = ChargeOutcome.NOTHING.exception(server.name() + ": " + e, e);
+      requests.forEach(request -> request.completeExceptionally(exception));
+      throw e;
+    }
+    calls.set(slot, call);
+    try {
+      deadlines.arm(requests.get(0)); // a sweep at this moment may have found it nowhere
+      if (closed) {
+        call.closed();
+      } else {
+        call.start();
+      }
+    } catch (Throwable e) {
+      call.failed(e);
+    }
+  }
+
+  /**
+   * Takes the requests that may share a call out of the queue.
+   *
+   * @param requests receives them
+   * @return how many charges they have together
+   */
+  private int take(List<Request> requests) {
+    int charges = 0;
+    long estimateNanos = roundTripNanos; // the same for all
+    boolean refusedByEstimate = false;
+    StoreException tooLate = null; // one for all: thousands may be due at once
+    for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
+      boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
+      if (isFull || !mayLeave(next)) {
+        break;
+      }
+      requests.add(next); // before the removal, so that an exception does not lose it
+      if (!waiting.remove(next)) {
+        requests.remove(requests.size() - 1);
+        continue; // a sweep has just removed it as overdue
+      }
+      waitingCount.decrementAndGet();
+      if (!next.isDone() && next.leave()) { // else its caller has given up
+        long now = timing.nanoTime();
+        if (!next.isLeftBy(now + estimateNanos)) {
+          charges += next.charges.size();
+          continue;
+        }
+        refusedByEstimate |= !next.isLeftBy(now);
+        observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
+        tooLate = tooLate == null ? timeOutWhileWaiting() : tooLate;
+        next.completeExceptionally(tooLate);
+      }
+      requests.remove(requests.size() - 1);
+    }
+    if (refusedByEstimate && requests.isEmpty()) {
+      roundTripNanos = 0; // racy, benign because later answers correct it
+    }
+    return charges;
+  }
+
+  /** Runs a task later; closes this queue instead if the store was closed. */
+  void after(long nanos, Runnable task) {
+    try {
+      timing.after(nanos, task);
+    } catch (RejectedExecutionException e) {
+      close(); // the store was closed in between
+    }
+  }
+
+  private StoreException timeOutWhileWaiting() {
+    return ChargeOutcome.NOTHING.exception(
+        "timed out on " + server.name() + " while waiting for its turn");
+  }
+
+  public Endpoint server() {
+    return server;
+  }
+
+  Timing timing() {
+    return timing;
+  }
+
+  BucketStore.Observer observer() {
+    return observer;
+  }
+
+  /** Frees the place of a call that has ended. */
+  void free(int slot, SharedCall call) {
+    calls.compareAndSet(slot, call, null);
+  }
+
+  /** Updates the estimate of a round trip. */
+  public void answeredWithin(long nanos) {
+    long mostNanos = Math.min(MOST_ROUND_TRIP_NANOS, options.timeoutNanos / LEAST_ROUND_TRIPS);
+    roundTripNanos = Math.min(nanos, mostNanos);
+  }
+
+  /** The requests that wait here or are in flight. */
+  private final class OpenRequests implements Deadlines.Requests {
+
+    @Override
+    public void end(long now) {
+      for (int i = 0; i < calls.length(); i++) {
+        SharedCall call = calls.get(i);
+        if (call != null) {
+          call.endOverdue(now);
+        }
+      }
+      StoreException timeOut = null; // one for all: thousands may be due at once
+      for (Request next = waiting.peek();
+          next != null && next.overdue(now);
+          next = waiting.peek()) {
+        timeOut = timeOut == null ? timeOutWhileWaiting() : timeOut;
+        if (waiting.remove(next)) {
+          waitingCount.decrementAndGet();
+          observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
+          if (next.leave()) {
+            next.completeExceptionally(timeOut);
+          }
+        }
+      }
+    }
+
+    @Override
+    public @Nullable Request oldest() {
+      Request oldest = waiting.peek();
+      for (int i = 0; i < calls.length(); i++) {
+        SharedCall call = calls.get(i);
+        Request first = call == null ? null : call.nextDue();
+        if (first != null && (oldest == null || first.deadline - oldest.deadline < 0)) {
+          oldest = first;
+        }
+      }
+      return oldest;
+    }
+
+    @Override
+    public void swept() {
+      drain();
+    }
+
+    @Override
+    public void after(long nanos, Runnable task) {
+      RequestQueue.this.after(nanos, task);
+    }
+  }
+}

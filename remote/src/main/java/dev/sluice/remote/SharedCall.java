@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import dev.sluice.internal.async.Stages;
+import dev.sluice.remote.RemoteCall.StayedException;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Observer.Result;
+import dev.sluice.store.StoreException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One call of a server, with the requests that share it.
+ *
+ * <p>Each request is its own all-or-nothing batch in the call and answered separately. The server
+ * may refuse a whole call because of one request (a key that its ACL forbids, a slot that is just
+ * moving). Such a call has changed nothing, and is repeated request by request. A call keeps its
+ * place in the queue until all its requests have ended, so that a sweep finds them whatever is
+ * thrown.
+ *
+ * <p>A call whose callers have all given up also keeps its place while its connection is being
+ * opened. So the breaker learns whether that failed, and at most one call per place waits for a
+ * connection. Thread-safe; no method blocks.
+ */
+final class SharedCall {
+
+  private static final long RETRY_NANOS = 10_000_000;
+
+  private final int slot;
+  private final List<Request> requests;
+  private final int charges;
+  private final RequestQueue queue;
+  private final Endpoint server;
+  private final Timing timing;
+  private final Breaker breaker;
+  private final String name; // kept, since a slot may move to another server
+  private final long start;
+  private final AtomicBoolean ended = new AtomicBoolean();
+  private final AtomicReference<@Nullable String> firstOutage = new AtomicReference<>();
+  private final Queue<Asked> underWay = new ConcurrentLinkedQueue<>();
+  private volatile boolean abandoned;
+  private volatile boolean refusedForAKey; // so the server is reachable
+
+  /**
+   * Creates a call that has not been sent yet.
+   *
+   * @param slot its place in the queue
+   * @param requests at least one
+   * @param charges how many charges the requests have together
+   */
+  SharedCall(RequestQueue queue, int slot, List<Request> requests, int charges) {
+    this.queue = queue;
+    this.server = queue.server();
+    this.timing = queue.timing();
+    this.breaker = server.breaker();
+    this.name = breaker.server();
+    this.start = timing.nanoTime();
+    this.slot = slot;
+    this.requests = requests;
+    this.charges = charges;
+  }
+
+  /** A call and the requests that it carries. */
+  private record Asked(RemoteCall<?> call, List<Request> requests) {
+
+    /** Stops the call from being sent if all its callers have given up. */
+    void keepIfLeft() {
+      if (requests.stream().allMatch(Request::isDone)) {
+        call.keepHere();
+      }
+    }
+  }
+
+  /** Whether a request must not arrive at the server before this call. */
+  boolean mustStayBefore(Request next) {
+    for (Request request : requests) {
+      if (next.mustFollow(request)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  void start() {
+    requests.forEach(request -> request.goesWith(this)); // not before all fields are set
+    RemoteCall<?> call = ask(requests);
+    Stages.onEnd(
+        call,
+        (answer, failure) -> {
+          if (answer != null) {
+            answered(call);
+          } else {
+            try {
+              failed(Failures.cause(failure));
+            } finally {
+              queue.drain();
+            }
+          }
+        });
+  }
+
+  /**
+   * Frees the place of this call only when its callers are awake: a caller that asks again at once
+   * then shares the next call instead of sending one of its own.
+   */
+  private void answered(RemoteCall<?> call) {
+    try {
+      tell(Result.ANSWERED, null);
+      answer(call, requests);
+    } finally {
+      new WakeUp(requests, this::leave).begin();
+    }
+  }
+
+  private void leave() {
+    free();
+    queue.drain();
+  }
+
+  /** Frees the place, unless requests are open: only a sweep can end those. */
+  private void free() {
+    for (Request request : requests) {
+      if (!request.isDone()) {
+        return;
+      }
+    }
+    queue.free(slot, this);
+  }
+
+  private RemoteCall<?> ask(List<Request> some) {
+    RemoteCall<?> call;
+    try {
+      call = callWith(some);
+    } catch (Throwable e) { // a client's clock may throw
+      return RemoteCall.failed(e);
+    }
+    Asked asked = new Asked(call, some);
+    underWay.add(asked); // before the check: abandon() then sees this call
+    if (abandoned) {
+      call.abandon();
+    }
+    asked.keepIfLeft();
+    try {
+      call.send();
+    } catch (Throwable e) { // such as a missing class
+      call.notSent(e);
+    }
+    return call;
+  }
+
+  private RemoteCall<?> callWith(List<Request> some) {
+    List<byte[]> keys = new ArrayList<>(charges);
+    List<List<Charge>> batches = new ArrayList<>(some.size());
+    for (Request request : some) {
+      keys.addAll(request.keys);
+      batches.add(request.charges);
+    }
+    return server.call(keys, batches);
+  }
+
+  private void answer(RemoteCall<?> call, List<Request> some) {
+    int first = 0;
+    for (Request request : some) {
+      try {
+        request.answer(call.readings(first, request.charges, name));
+      } catch (StoreException e) {
+        request.completeExceptionally(e);
+      } catch (Throwable e) { // not an answer of our making
+        request.completeExceptionally(server.fault(e).exception(name));
+      }
+      first += request.charges.size();
+    }
+  }
+
+  void failed(@Nullable Throwable failure) {
+    if (failure instanceof StayedException) {
+      stayed();
+      return;
+    }
+    Fault fault = server.fault(failure);
+    if (fault.wasNotBegun() && (fault.passes() || requests.size() > 1)) {
+      refusedForAKey = true;
+      apart();
+      return;
+    }
+    failAll(fault);
+  }
+
+  /** Ends a call that was never sent, without reporting to the breaker or the observer. */
+  private void stayed() {
+    if (requests.stream().allMatch(Request::isDone)) { // else whoever abandoned it ends it
+      ended.set(true);
+      free();
+    }
+  }
+
+  private void failAll(Fault fault) {
+    StoreException exception = fault.exception(name);
+    end(Result.FAILED, fault.isOutage() ? fault.words() : null, exception);
+  }
+
+  /**
+   * Sends each request in a call of its own, all at once and in order, and again after a transient
+   * fault. A request that must not overtake another waits until the other has ended.
+   */
+  private void apart() {
+    AtomicInteger left = new AtomicInteger(requests.size());
+    for (int i = 0; i < requests.size(); i++) {
+      Request request = requests.get(i);
+      CompletableFuture<?>[] before = mustStayBefore(request, requests.subList(0, i));
+      if (before.length == 0) {
+        alone(request, left);
+      } else {
+        Stages.onEnd(CompletableFuture.allOf(before), (none, failure) -> alone(request, left));
+      }
+    }
+  }
+
+  private static CompletableFuture<?>[] mustStayBefore(Request next, List<Request> earlier) {
+    return next.loosens()
+        ? earlier.stream().filter(next::mustFollow).toArray(CompletableFuture[]::new)
+        : new CompletableFuture<?>[0];
+  }
+
+  private void alone(Request request, AtomicInteger left) {
+    if (request.isDone()) {
+      settled(left, null);
+      return;
+    }
+    RemoteCall<?> call = ask(List.of(request));
+    Stages.onEnd(
+        call,
+        (answer, failure) -> {
+          if (answer != null) {
+            answer(call, List.of(request));
+            request.wake(null);
+            settled(left, null);
+            return;
+          }
+          if (failure instanceof StayedException) {
+            if (request.isDone()) { // else whoever abandoned the call ends it
+              settled(left, null);
+            }
+            return;
+          }
+          Fault fault = server.fault(Failures.cause(failure));
+          if (fault.passes()
+              && !request.isLeftBy(timing.nanoTime() + RETRY_NANOS)
+              && askAgainLater(request, left)) {
+            return;
+          }
+          StoreException exception = fault.exception(name);
+          request.completeExceptionally(exception);
+          settled(left, fault.isOutage() ? fault.words() : null);
+        });
+  }
+
+  /** Whether a retry was scheduled; false if no timer could be set. */
+  private boolean askAgainLater(Request request, AtomicInteger left) {
+    try {
+      queue.after(RETRY_NANOS, () -> alone(request, left));
+      return true;
+    } catch (Throwable e) {
+      return false;
+    }
+  }
+
+  /** Ends the call after its last request; the first outage does not, as others may be pending. */
+  private void settled(AtomicInteger left, @Nullable String oneOutage) {
+    if (oneOutage != null) {
+      firstOutage.compareAndSet(null, oneOutage);
+    }
+    if (left.decrementAndGet() == 0) {
+      String outage = firstOutage.get();
+      try {
+        tell(outage == null ? Result.ANSWERED : Result.FAILED, outage);
+      } finally {
+        leave();
+      }
+    }
+  }
+
+  /** Stops calls from being sent whose callers have all given up. */
+  void keepWhatIsLeft() {
+    underWay.forEach(Asked::keepIfLeft);
+  }
+
+  void closed() {
+    boolean neverSent = abandon();
+    StoreException exception =
+        ChargeOutcome.by(neverSent).exception(name + ": the store was closed");
+    requests.forEach(request -> request.completeExceptionally(exception));
+  }
+
+  /** Returns the first open request, else the last one, so that a sweep frees this place. */
+  Request nextDue() {
+    for (Request request : requests) {
+      if (!request.isDone()) {
+        return request;
+      }
+    }
+    return requests.get(requests.size() - 1);
+  }
+
+  void endOverdue(long now) {
+    List<Request> overdue =
+        requests.stream().filter(request -> !request.isDone() && request.overdue(now)).toList();
+    if (overdue.isEmpty() && !requests.get(0).overdue(now)) {
+      return;
+    }
+    if (requests.stream().anyMatch(request -> !request.isDone() && !request.overdue(now))) {
+      StoreException exception = timeOut(ChargeOutcome.UNKNOWN);
+      overdue.forEach(request -> request.completeExceptionally(exception));
+      keepWhatIsLeft();
+      return;
+    }
+    boolean neverSent = abandon();
+    // All requests: a cancelled one must also learn that its answer is lost.
+    end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
+  }
+
+  /** Stops sending; returns whether the server has certainly received nothing. */
+  private boolean abandon() {
+    abandoned = true; // first: ask() sends nothing from now on
+    boolean neverSent = true;
+    for (Asked asked : underWay) {
+      neverSent &= asked.call.abandon();
+    }
+    return neverSent;
+  }
+
+  private StoreException timeOut(ChargeOutcome charged) {
+    return charged.exception("timed out on " + name + " while waiting for its answer");
+  }
+
+  /** Reports the result, completes the requests, then frees the place. */
+  private void end(Result result, @Nullable String outage, StoreException exception) {
+    try {
+      tell(result, outage);
+    } finally {
+      try {
+        requests.forEach(request -> request.completeExceptionally(exception));
+      } finally {
+        free();
+      }
+    }
+  }
+
+  /**
+   * Reports the result of this call once, to the breaker and the observer. A call that was refused
+   * for a key and then timed out counts as answered by the breaker: a slot may be moving for longer
+   * than callers wait.
+   *
+   * @param outage why the server is unreachable, null if it answered, even with an error
+   */
+  private void tell(Result result, @Nullable String outage) {
+    if (!ended.compareAndSet(false, true)) {
+      return;
+    }
+    boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
+    if (server.breaker() == breaker) { // else the slot moved: which server failed is unknown
+      if (outage == null || wasThere) {
+        breaker.answered();
+      } else {
+        breaker.failed(outage, start);
+      }
+    }
+    long elapsedNanos = timing.nanoTime() - start;
+    if (result == Result.ANSWERED) {
+      queue.answeredWithin(elapsedNanos);
+    }
+    queue.observer().called(name, result, requests.size(), charges, elapsedNanos);
+  }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import dev.sluice.gcra.Effect;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** The settings, the clock and the observer that all parts of one store share. Thread-safe. */
+public final class StoreContext {
+
+  /** How many denials are remembered. */
+  private static final int DENIALS = 16_384;
+
+  private static final int MAX_CHARGES_PER_CALL = 128;
+
+  /** Key of a bucket that nobody uses, since no limit has the number 0. */
+  private static final String NOBODYS = "0:probe";
+
+  private final Settings settings;
+  private final RequestQueue.Options queues;
+  private final long timeoutNanos;
+  private final Timing timing;
+  private final StoreLog log;
+  private final BucketStore.Observer observer;
+
+  /**
+   * The settings of a store.
+   *
+   * @param kind the name of its package in {@code dev.sluice}, for its log and its threads
+   * @param keys makes the bytes of a bucket's key
+   * @param timeout how long a call may take in all
+   * @param maxWaiting how many requests may wait for a server
+   * @param maxCalls how many calls a server may have in flight; always 1 by a client's clock
+   * @param maxFailures how many calls in a row fail before a server is marked down
+   * @param probeEvery how often a server that is marked down is probed
+   * @param denials for how long a denial may be answered from memory; zero for never
+   * @param clock the clock of this process that decides, null for the server's
+   */
+  public record Settings(
+      String kind,
+      Function<String, byte[]> keys,
+      Duration timeout,
+      int maxWaiting,
+      int maxCalls,
+      int maxFailures,
+      Duration probeEvery,
+      Duration denials,
+      @Nullable ClientClock clock) {}
+
+  public StoreContext(Settings settings, Timing timing, BucketStore.Observer observer) {
+    this.settings = settings;
+    this.timeoutNanos = settings.timeout.toNanos();
+    this.queues =
+        new RequestQueue.Options(
+            settings.maxWaiting,
+            settings.clock == null ? settings.maxCalls : 1,
+            MAX_CHARGES_PER_CALL,
+            timeoutNanos);
+    this.timing = timing;
+    this.log = new StoreLog(settings.kind);
+    this.observer = new GuardedObserver(observer, timing, log);
+  }
+
+  String kind() {
+    return settings.kind;
+  }
+
+  /** Returns the bytes of a bucket's key. */
+  public byte[] key(String bucket) {
+    return settings.keys.apply(bucket);
+  }
+
+  /** Returns the clock of this process that decides, null for the server's. */
+  public @Nullable ClientClock clock() {
+    return settings.clock;
+  }
+
+  public long timeoutNanos() {
+    return timeoutNanos;
+  }
+
+  public Timing timing() {
+    return timing;
+  }
+
+  public StoreLog log() {
+    return log;
+  }
+
+  BucketStore.Observer observer() {
+    return observer;
+  }
+
+  DenialMemory denials() {
+    return new DenialMemory(
+        settings.denials.isZero() ? 0 : DENIALS,
+        settings.denials.toNanos(),
+        settings.clock == null ? null : settings.clock.time(),
+        timing);
+  }
+
+  /** Returns the key of a bucket that nobody uses. */
+  public byte[] probeKey() {
+    return key(NOBODYS);
+  }
+
+  /** Returns another such key, if the first belongs to another server. */
+  public byte[] probeKey(int number) {
+    return key(NOBODYS + number);
+  }
+
+  /** Returns a check of a bucket that nobody uses. */
+  public Charge nobodys() {
+    return new Charge(NOBODYS, Effect.Op.CHECK, 1, 1, Effect.NO_END);
+  }
+
+  /**
+   * Returns a queue for a server; queues that share a count of waiting requests share one bound.
+   */
+  public RequestQueue queue(Endpoint server, AtomicInteger waiting) {
+    return new RequestQueue(server, queues, waiting, timing, observer);
+  }
+
+  /** Returns a separate queue to a server, whose calls are hidden from the observer. */
+  RequestQueue unseenQueue(Endpoint server) {
+    return new RequestQueue(server, queues, new AtomicInteger(), timing, observerOfNothing());
+  }
+
+  /** Returns a queue on which every call times out, hidden from the observer. */
+  RequestQueue queueToUnreachable() {
+    BucketStore.Observer unseen = observerOfNothing();
+    return unseenQueue(
+        new UnreachableServer(
+            new Breaker(
+                UnreachableServer.NAME,
+                Integer.MAX_VALUE,
+                Long.MAX_VALUE,
+                CompletableFuture::new,
+                timing,
+                unseen,
+                log)));
+  }
+
+  private BucketStore.Observer observerOfNothing() {
+    return new GuardedObserver(
+        new BucketStore.Observer() {}, timing, log); // guarded like real observers
+  }
+
+  public Breaker breaker(String server, Supplier<CompletionStage<?>> probe) {
+    return new Breaker(
+        server, settings.maxFailures, settings.probeEvery.toNanos(), probe, timing, observer, log);
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** Marks a thread of a store: it carries answers, so it must never wait for one. */
+public interface StoreThread {
+
+  /**
+   * Returns a factory of daemon threads named {@code sluice-KIND-ROLE-1} and so on.
+   *
+   * @param kind the kind of the store, such as {@code redis}
+   */
+  static ThreadFactory factory(String kind, String role) {
+    AtomicInteger number = new AtomicInteger();
+    return target ->
+        new OfStore(target, "sluice-" + kind + "-" + role + "-" + number.incrementAndGet());
+  }
+
+  /** A thread without further abilities. */
+  final class OfStore extends Thread implements StoreThread {
+
+    private OfStore(Runnable target, String name) {
+      super(target, name);
+      setDaemon(true);
+    }
+  }
+}

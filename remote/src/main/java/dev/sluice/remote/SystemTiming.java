@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.SynchronousQueue;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Timing by the system's clock: one daemon thread for delayed tasks, and as many threads as needed
+ * for users' code. Thread-safe.
+ */
+public final class SystemTiming implements Timing {
+
+  private static final long IDLE_SECONDS = 10;
+
+  private final String kind;
+  private final ThreadFactory timerThreads;
+  private final ScheduledThreadPoolExecutor timer =
+      new ScheduledThreadPoolExecutor(1, this::timerThread);
+  private final AtomicInteger userThreads = new AtomicInteger();
+  private final ThreadPoolExecutor users =
+      new ThreadPoolExecutor(
+          0,
+          Integer.MAX_VALUE, // with a bound, enough blocked callers would stop all others
+          IDLE_SECONDS,
+          TimeUnit.SECONDS,
+          new SynchronousQueue<>(),
+          this::userThread);
+  private final EventQueue events;
+  private volatile @Nullable Thread timerThread;
+
+  /**
+   * Creates a timing.
+   *
+   * @param kind the kind of the store, such as {@code redis}, for the names of threads and the log
+   */
+  public SystemTiming(String kind) {
+    this(kind, StoreThread.factory(kind, "timer"));
+  }
+
+  /**
+   * Creates a timing.
+   *
+   * @param kind as above
+   * @param timerThreads makes a {@link StoreThread} for delayed tasks
+   */
+  public SystemTiming(String kind, ThreadFactory timerThreads) {
+    this.kind = kind;
+    this.timerThreads = timerThreads;
+    this.events = new EventQueue(this::elsewhere, new StoreLog(kind));
+    timer.setRemoveOnCancelPolicy(true);
+    timer.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+  }
+
+  private Thread timerThread(Runnable task) {
+    Thread thread = timerThreads.newThread(task);
+    timerThread = thread;
+    return thread;
+  }
+
+  /** Creates a plain thread, not a {@link StoreThread}: tasks on it may block. */
+  private Thread userThread(Runnable task) {
+    Thread thread =
+        new Thread(task, "sluice-" + kind + "-callers-" + userThreads.incrementAndGet());
+    thread.setDaemon(true);
+    return thread;
+  }
+
+  @Override
+  public long nanoTime() {
+    return System.nanoTime();
+  }
+
+  @Override
+  public void after(long nanos, Runnable task) {
+    var unused = timer.schedule(task, nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public void every(long nanos, Runnable task) {
+    var unused =
+        timer.scheduleWithFixedDelay(() -> runOnce(task), nanos, nanos, TimeUnit.NANOSECONDS);
+  }
+
+  private static void runOnce(Runnable task) {
+    try {
+      task.run();
+    } catch (Throwable e) {
+      // A task that throws would never run again.
+    }
+  }
+
+  @Override
+  public <T> T await(CompletableFuture<T> future, long nanos)
+      throws InterruptedException, ExecutionException, TimeoutException {
+    if (future instanceof Request request) {
+      request.sleep(nanos);
+      return future.get(0, TimeUnit.NANOSECONDS);
+    }
+    return future.get(nanos, TimeUnit.NANOSECONDS);
+  }
+
+  @Override
+  public <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
+    return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS); // its timer ends with the future
+  }
+
+  @Override
+  public void elsewhere(Runnable task) {
+    users.execute(task);
+  }
+
+  @Override
+  public boolean tellsLater() {
+    return Thread.currentThread() == timerThread || !events.isEmpty();
+  }
+
+  @Override
+  public void tellLater(Runnable event) {
+    events.add(event);
+  }
+
+  @Override
+  public void close() {
+    timer.shutdownNow();
+    users.shutdown(); // what was handed over still runs
+  }
+}

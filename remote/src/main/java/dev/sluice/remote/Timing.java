@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeoutException;
+
+/** Measures time, schedules tasks and waits for a store; a simulator replaces it. Thread-safe. */
+public interface Timing {
+
+  /**
+   * Returns the time of a clock that never steps, for deadlines.
+   *
+   * @return nanoseconds since an unknown moment, as {@link System#nanoTime}
+   */
+  long nanoTime();
+
+  /**
+   * Runs a task once, after a delay. It may throw anything if memory is short: callers may rely on
+   * the task only after this method has returned.
+   *
+   * @throws RejectedExecutionException if the store was closed
+   */
+  void after(long nanos, Runnable task);
+
+  /**
+   * Runs a task periodically, until the store is closed. Exceptions of the task do not end it.
+   *
+   * @param nanos the delay before the first run, and from the end of a run to the next
+   * @throws RejectedExecutionException if the store was closed
+   */
+  void every(long nanos, Runnable task);
+
+  /** Blocks the caller until a future is done, at most for the given time. */
+  @CanIgnoreReturnValue
+  <T> T await(CompletableFuture<T> future, long nanos)
+      throws InterruptedException, ExecutionException, TimeoutException;
+
+  /**
+   * Runs a task that may block, such as users' code. The store's own threads never run such tasks:
+   * one caller's code would delay the answers and time-outs of all others.
+   */
+  void elsewhere(Runnable task);
+
+  /**
+   * Whether an event must be reported by {@link #tellLater}: on the thread that times calls out,
+   * since an observer or a log that blocks there would delay all time-outs; and while such events
+   * wait, since the event would overtake them.
+   */
+  default boolean tellsLater() {
+    return false;
+  }
+
+  /** Reports an event to an observer or the log soon, in the order of the calls. */
+  default void tellLater(Runnable event) {
+    event.run();
+  }
+
+  /** Drops the tasks of {@link #after} and {@link #every} that have not run. */
+  void close();
+
+  /**
+   * Returns a future that fails with a {@link TimeoutException} if the given one is not in time.
+   */
+  default <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
+    CompletableFuture<T> bounded = future.copy();
+    try {
+      after(nanos, () -> bounded.completeExceptionally(new TimeoutException()));
+    } catch (RejectedExecutionException e) {
+      bounded.completeExceptionally(e);
+    }
+    return bounded;
+  }
+}

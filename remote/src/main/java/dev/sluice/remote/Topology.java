@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import java.util.concurrent.CompletionStage;
+
+/** Maps keys to queues of servers. Thread-safe; only {@link #close} may block. */
+public interface Topology extends AutoCloseable {
+
+  /** Returns the queue of a key; all keys of a script call share one queue. */
+  RequestQueue queueOf(byte[] key);
+
+  /** Pings every server; fails if one does not answer. */
+  CompletionStage<Void> ping();
+
+  /** Connects to every server and runs the script there once; fails if one of these fails. */
+  CompletionStage<?> probe();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A server that never answers, for the store's warm-up; it is never marked down. Thread-safe. */
+final class UnreachableServer implements Endpoint {
+
+  static final String NAME = "nobody";
+
+  private final Breaker breaker;
+
+  UnreachableServer(Breaker breaker) {
+    this.breaker = breaker;
+  }
+
+  @Override
+  public String name() {
+    return NAME;
+  }
+
+  @Override
+  public Breaker breaker() {
+    return breaker;
+  }
+
+  @Override
+  public RemoteCall<?> call(List<byte[]> keys, List<List<Charge>> batches) {
+    return new NeverAnswered();
+  }
+
+  @Override
+  public Fault fault(@Nullable Throwable failure) {
+    throw new IllegalStateException(failure); // no call of this server ends
+  }
+
+  private static final class NeverAnswered extends RemoteCall<Void> {
+
+    @Override
+    protected void send() {
+      // It stays without an answer, and times out.
+    }
+
+    @Override
+    protected List<Reading> readings(Void answer, int first, List<Charge> batch, String server) {
+      throw new IllegalStateException("never answered");
+    }
+  }
+}

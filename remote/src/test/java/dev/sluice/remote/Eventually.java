@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.remote;
+
+import java.time.Duration;
+import org.awaitility.Awaitility;
+import org.awaitility.core.ConditionFactory;
+
+/** Waits for an event for so long that a test fails only if the event never comes. */
+final class Eventually {
+
+  private Eventually() {}
+
+  /**
+   * Waits for at most a minute.
+   *
+   * @return what waits
+   */
+  static ConditionFactory await() {
+    return Awaitility.await().atMost(Duration.ofMinutes(1));
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.replay.ReplayResult.Client;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * The clients of a log and the counts of each. When there are more clients than names are kept of,
+ * only those that are denied get a number and counts. Not thread-safe.
+ */
+final class ClientCounts {
+
+  static final int LISTED = 10;
+
+  private final int most;
+  private final Clients clients;
+  private final Clients lateClients; // those that are denied when the first table is full
+  private long[] requests = new long[1 << 8];
+  private long[] denied = new long[1 << 8];
+  private long[] served = new long[1 << 8]; // denied here, and answered without an error in the log
+  private long[] otherDenied = new long[1 << 8];
+
+  ClientCounts(int most) {
+    this.most = most;
+    this.clients = new Clients(most);
+    this.lateClients = new Clients(most);
+  }
+
+  /** The number of a client; {@link Clients#NONE} if it is new and the table is full. */
+  int number(String name) {
+    return withRoom(clients.number(name));
+  }
+
+  /** The number of a client for which the table had no room; it gets one when it is denied. */
+  int lateNumber(String name, boolean isDenied) {
+    int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
+    late = late < 0 && isDenied ? lateClients.number(name) : late;
+    return late < 0 ? late : withRoom(most + late);
+  }
+
+  private int withRoom(int client) {
+    if (client >= requests.length) {
+      int size = Math.max(2 * requests.length, client + 1);
+      requests = Arrays.copyOf(requests, size);
+      denied = Arrays.copyOf(denied, size);
+      served = Arrays.copyOf(served, size);
+      otherDenied = Arrays.copyOf(otherDenied, size);
+    }
+    return client;
+  }
+
+  /** Counts a request of a client that has a number. */
+  void count(int client, boolean isDenied, boolean wasServed, boolean otherDenies) {
+    requests[client]++;
+    if (isDenied || otherDenies) {
+      denied[client] += isDenied ? 1 : 0;
+      served[client] += isDenied && wasServed ? 1 : 0;
+      otherDenied[client] += otherDenies ? 1 : 0;
+    }
+  }
+
+  String name(int client) {
+    return client < most ? clients.name(client) : lateClients.name(client - most);
+  }
+
+  /** How many clients there are; estimated if the counts are not {@linkplain #isExact exact}. */
+  long distinct() {
+    return clients.distinct();
+  }
+
+  boolean isExact() {
+    return clients.isExact();
+  }
+
+  /** How many clients are denied by the first set of limits, by the second, or by both. */
+  long denied(boolean byFirst, boolean bySecond) {
+    long count = 0;
+    for (int i = 0; i < all(); i++) {
+      count += (!byFirst || denied[i] > 0) && (!bySecond || otherDenied[i] > 0) ? 1 : 0;
+    }
+    return count;
+  }
+
+  private int all() {
+    return clients.isExact() ? clients.size() : most + lateClients.size();
+  }
+
+  /** The clients with the most denied requests. */
+  List<Client> mostDenied() {
+    List<Client> found = new ArrayList<>();
+    long least = 0; // what a client needs to be listed
+    for (int i = 0; i < all(); i++) {
+      if (denied[i] > 0 && denied[i] >= least) {
+        found.add(new Client(name(i), requests[i], denied[i], served[i]));
+        if (found.size() > 100 * LISTED) {
+          found = new ArrayList<>(most(found));
+          least = found.get(LISTED - 1).denied();
+        }
+      }
+    }
+    return most(found);
+  }
+
+  /** The first of clients in the order of a result. */
+  static List<Client> most(List<Client> clients) {
+    return clients.stream().sorted(Client.MOST_DENIED).limit(LISTED).toList();
+  }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.gcra.Quota;
+import dev.sluice.replay.Replay.Demands;
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A bucket without a bound is never empty. The most that it ever lacks is the smallest burst that never denies its
+ * client anything; after a first denial, nobody asks about the rest. So one pass needs two numbers for each client and
+ * rate: what the bucket lacks after the last request, and the most that it ever lacked.
+ */
+/**
+ * Finds what a limit should be: for each of several rates, the smallest burst that never denies
+ * most clients anything. A client is an id of the limit. The answer is exact, for requests that are
+ * charged to one id of the limit. Takes 16 bytes for each client and rate. Not thread-safe.
+ */
+public final class Fit implements Demands {
+
+  private static final long MINUTE = 60_000_000_000L;
+  private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
+
+  /** Which of the quotas that keep the share of the clients is the best. */
+  public enum Prefer {
+    /** The one that allows a client the fewest requests within a minute. */
+    WORST,
+    /** The one with the smallest burst. */
+    BURST,
+    /** The one with the lowest rate. */
+    RATE,
+    /** The one with the smallest burst + count, the most that a client gets in any period. */
+    STRICT;
+
+    private long measure(Point point) {
+      Quota quota = point.quota();
+      return switch (this) {
+        case WORST -> point.worstMinute();
+        case BURST -> quota.burst();
+        case RATE -> quota.count();
+        case STRICT -> quota.burst() + quota.count();
+      };
+    }
+
+    /**
+     * Chooses a point. Fewest heavy clients of an attack come first, if there is one.
+     *
+     * @param curve at least one point
+     * @return the best one
+     */
+    public Point of(List<Point> curve) {
+      return curve.stream()
+          .min(
+              Comparator.comparingLong(Point::heavyAllowed)
+                  .thenComparingLong(this::measure)
+                  .thenComparingLong(Point::worstMinute)
+                  .thenComparingLong(point -> point.quota().burst()))
+          .orElseThrow();
+    }
+  }
+
+  /**
+   * A time whose heavy clients must be denied. Heavy are the fewest clients that sent half of the
+   * requests of that time, and all that sent as many as the last of them.
+   *
+   * @param fromNanos in nanoseconds since the epoch
+   * @param toNanos the end, which is not part of it
+   */
+  public record Attack(long fromNanos, long toNanos) {}
+
+  /**
+   * A rate and the smallest burst for it.
+   *
+   * @param quota both
+   * @param denied how many clients it denies anything
+   * @param worstMinute the most requests that it allows a client within a minute
+   * @param heavyAllowed how many of the heavy clients of an attack it never denies; 0 without one
+   */
+  public record Point(Quota quota, long denied, long worstMinute, long heavyAllowed) {}
+
+  private final List<Quota> rates;
+  private final @Nullable Attack attack;
+  private final Clients ids = new Clients(Integer.MAX_VALUE);
+  private final Buckets normal;
+  private final Buckets all;
+  private long[] inAttack = new long[1 << 8];
+
+  /**
+   * Starts without requests.
+   *
+   * @param rates the rates to try, the lowest first; their bursts do not count
+   * @param attack its requests do not count for the share of clients that is never denied; null for
+   *     none
+   */
+  public Fit(List<Quota> rates, @Nullable Attack attack) {
+    this.rates = List.copyOf(rates);
+    this.attack = attack;
+    this.normal = new Buckets();
+    this.all = attack == null ? normal : new Buckets();
+  }
+
+  @Override
+  public void take(long atNanos, String id, long cost) {
+    int client = ids.number(id);
+    Attack heavy = attack;
+    if (heavy != null) {
+      all.add(client, atNanos, cost);
+      if (atNanos >= heavy.fromNanos() && atNanos < heavy.toNanos()) {
+        if (client >= inAttack.length) {
+          inAttack = Arrays.copyOf(inAttack, 2 * client);
+        }
+        inAttack[client]++;
+        return;
+      }
+    }
+    normal.add(client, atNanos, cost);
+  }
+
+  /**
+   * Returns how many clients count for the share.
+   *
+   * @return those with a request, apart from those of an attack
+   */
+  public long clients() {
+    return normal.count;
+  }
+
+  /**
+   * Returns how many heavy clients an attack has.
+   *
+   * @return 0 without an attack
+   */
+  public long heavyClients() {
+    return heavy().length;
+  }
+
+  /**
+   * Returns the smallest burst for each rate. It leaves out a rate for which no burst is large
+   * enough, and one that needs as large a burst as a lower rate.
+   *
+   * @param percent of the clients that must never be denied, above 0 and at most 100
+   * @return the points, the lowest rate first
+   */
+  public List<Point> curve(BigDecimal percent) {
+    int kept =
+        percent
+            .multiply(BigDecimal.valueOf(clients()))
+            .divide(HUNDRED, 0, RoundingMode.CEILING)
+            .intValueExact();
+    int[] heavy = heavy();
+    List<Point> curve = new ArrayList<>();
+    long before = Long.MAX_VALUE;
+    for (int rate = 0; rate < rates.size() && kept > 0; rate++) {
+      Quota unfit = rates.get(rate);
+      long[] bursts = normal.bursts(rate);
+      Arrays.sort(bursts);
+      long burst = bursts[kept - 1];
+      boolean isBetter = burst < before;
+      if (!isBetter || !Quota.faults(burst, unfit.count(), unfit.period()).isEmpty()) {
+        continue;
+      }
+      before = burst;
+      Quota quota = Quota.burst(burst).refill(unfit.count(), unfit.period());
+      int allowed = kept;
+      while (allowed < bursts.length && bursts[allowed] == burst) {
+        allowed++;
+      }
+      long heavyAllowed = 0;
+      for (int client : heavy) {
+        heavyAllowed += all.burst(rate, client) <= burst ? 1 : 0;
+      }
+      curve.add(
+          new Point(
+              quota,
+              bursts.length - allowed,
+              burst + MINUTE / quota.intervalNanos(),
+              heavyAllowed));
+    }
+    return curve;
+  }
+
+  private int[] heavy() {
+    long[] sent = Arrays.copyOf(inAttack, ids.size());
+    Arrays.sort(sent);
+    long half = (Arrays.stream(sent).sum() + 1) / 2;
+    long sum = 0;
+    long least = Long.MAX_VALUE;
+    for (int i = sent.length - 1; i >= 0 && sum < half; i--) {
+      sum += sent[i];
+      least = sent[i];
+    }
+    int[] heavy = new int[ids.size()];
+    int count = 0;
+    for (int i = 0; i < Math.min(heavy.length, inAttack.length); i++) {
+      if (inAttack[i] >= least) {
+        heavy[count++] = i;
+      }
+    }
+    return Arrays.copyOf(heavy, count);
+  }
+
+  /** What each client's bucket of each rate lacks, in nanoseconds of its refill. */
+  private final class Buckets {
+
+    private final long[][] lacks = new long[rates.size()][1 << 8];
+    private final long[][] most = new long[rates.size()][1 << 8];
+    private long[] lastNanos = new long[1 << 8];
+    private boolean[] seen = new boolean[1 << 8];
+    private int count;
+
+    void add(int client, long atNanos, long cost) {
+      if (client >= seen.length) {
+        int size = Math.max(client + 1, 2 * seen.length);
+        lastNanos = Arrays.copyOf(lastNanos, size);
+        seen = Arrays.copyOf(seen, size);
+        for (int rate = 0; rate < lacks.length; rate++) {
+          lacks[rate] = Arrays.copyOf(lacks[rate], size);
+          most[rate] = Arrays.copyOf(most[rate], size);
+        }
+      }
+      long gone = seen[client] ? atNanos - lastNanos[client] : 0;
+      count += seen[client] ? 0 : 1;
+      seen[client] = true;
+      lastNanos[client] = atNanos;
+      for (int rate = 0; rate < lacks.length; rate++) {
+        long left = Math.max(0, lacks[rate][client] - gone);
+        long interval = rates.get(rate).intervalNanos();
+        long more = cost > Long.MAX_VALUE / interval ? Long.MAX_VALUE : cost * interval;
+        long now = left > Long.MAX_VALUE - more ? Long.MAX_VALUE : left + more;
+        lacks[rate][client] = now;
+        if (cost > 0) { // a request that costs nothing is always allowed
+          most[rate][client] = Math.max(most[rate][client], now);
+        }
+      }
+    }
+
+    /** The smallest burst that never denies a client. */
+    long burst(int rate, int client) {
+      long interval = rates.get(rate).intervalNanos();
+      long lacked = most[rate][client];
+      return Math.max(1, lacked / interval + (lacked % interval == 0 ? 0 : 1));
+    }
+
+    /** The bursts of all clients with a request. */
+    long[] bursts(int rate) {
+      long[] bursts = new long[count];
+      int next = 0;
+      for (int client = 0; client < seen.length; client++) {
+        if (seen[client]) {
+          bursts[next++] = burst(rate, client);
+        }
+      }
+      return bursts;
+    }
+  }
+
+  /**
+   * Writes the curve as comments of YAML, and the chosen quota as a limit.
+   *
+   * @param limit the limit's name
+   * @param percent the share of clients that is never denied
+   * @param curve the points
+   * @param chosen one of them
+   * @param period the period of the rates, as a limit file has it
+   * @param read what was read
+   * @return the lines
+   */
+  public List<String> lines(
+      String limit,
+      BigDecimal percent,
+      List<Point> curve,
+      Point chosen,
+      String period,
+      ReplayResult read) {
+    boolean attacked = attack != null;
+    List<List<String>> cells = new ArrayList<>();
+    List<String> head =
+        List.of("count per " + period, "burst", "clients denied", "most in a minute");
+    cells.add(attacked ? with(head, "heavy clients allowed") : head);
+    for (Point point : curve) {
+      List<String> row =
+          List.of(
+              Words.whole(point.quota().count()),
+              Words.whole(point.quota().burst()),
+              Words.whole(point.denied()),
+              Words.whole(point.worstMinute()));
+      row = attacked ? with(row, Words.whole(point.heavyAllowed())) : row;
+      cells.add(point.equals(chosen) ? with(row, "<- chosen") : row);
+    }
+    List<String> lines = new ArrayList<>();
+    lines.add("# " + ReplayText.heading(read));
+    lines.add(
+        "# Each of these quotas never denies %s %% of the %s of %s:"
+            .formatted(
+                percent.stripTrailingZeros().toPlainString(),
+                Words.counted(clients(), "client"),
+                limit));
+    if (attacked) {
+      lines.add(
+          "# Requests of the attack do not count for that. %s sent half of them."
+              .formatted(Words.counted(heavyClients(), "heavy client")));
+    }
+    lines.add("#");
+    ReplayText.aligned(cells, true).forEach(line -> lines.add("#   " + line));
+    Quota quota = chosen.quota();
+    lines.add("limits:");
+    lines.add(
+        "  %s: {burst: %s, count: %s, period: %s}"
+            .formatted(limit, quota.burst(), quota.count(), period));
+    return lines;
+  }
+
+  private static List<String> with(List<String> row, String more) {
+    List<String> longer = new ArrayList<>(row);
+    longer.add(more);
+    return longer;
+  }
+}

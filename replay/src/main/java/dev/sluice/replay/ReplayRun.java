@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.replay;
+
+import dev.sluice.Decision;
+import dev.sluice.Transaction;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IpAddress;
+import dev.sluice.limit.Limits;
+import dev.sluice.replay.ReplayResult.Log;
+import dev.sluice.replay.ReplayResult.Row;
+import dev.sluice.replay.ReplayResult.Totals;
+import dev.sluice.replay.Side.Charges;
+import dev.sluice.replay.Side.Outcome;
+import dev.sluice.replay.Side.Tally;
+import dev.sluice.rules.RuleBook;
+import dev.sluice.rules.RuleBook.RequestForm;
+import dev.sluice.store.TimeSource;
+import dev.sluice.web.ProxyHeader;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.function.IntSupplier;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/*
+ * A line costs: reading it; finding what it is charged, which a table remembers for lines with the same values; the
+ * limiter; and the tallies. Sets of clients grow only when the table misses, since they do not count how often.
+ */
+/** The one run of a {@link Replay}. Not thread-safe; blocks as the streams do. */
+final class ReplayRun {
+
+  private static final int REMEMBERED = 1 << 17;
+  private static final int LONGEST_REMEMBERED = 1 << 10; // so that the table is bounded in bytes
+  private static final int SHOWN = 80;
+  private static final int LINES_PER_REPORT = 1 << 14;
+  private static final int FAILED_FROM = 400;
+  private static final String FIELD = "field:";
+  private static final Pattern DIGITS = Pattern.compile("[0-9]+");
+
+  /** What lines with the same values come to. */
+  private static final class Known {
+
+    private final int[] columns;
+    private final byte[] key;
+    private final int hash;
+    private final String name;
+    private final Charges base;
+    private final @Nullable Charges other;
+    private int client;
+    private boolean isWatched;
+    private boolean lacksCost;
+    private Map<String, Long> demands = Map.of();
+    private boolean isElsewhere; // in another shard
+
+    Known(int[] columns, LogRequest.Key key, String name, Charges base, @Nullable Charges other) {
+      this.columns = columns;
+      this.key = key.copy();
+      this.hash = key.hash();
+      this.name = name;
+      this.base = base;
+      this.other = other;
+    }
+  }
+
+  private final Replay options;
+  private final LogReader reader;
+  private final LogRequest request;
+  private final Clock clock = new Clock();
+  private final Side base;
+  private final @Nullable Side other;
+  private final @Nullable Transaction watched;
+  private final LogRequest.Key key = new LogRequest.Key();
+  private final Known[] known = new Known[REMEMBERED];
+  private int[] columns = new int[0];
+
+  private final ClientCounts clients;
+  private final TimeLine time;
+
+  private long read;
+  private long chargeless;
+  private long decided;
+  private long skipped;
+  private long noRule;
+  private long free;
+  private long unusable;
+  private long lackedCost;
+  private long deniedRequests;
+  private long otherDeniedRequests;
+  private long newlyDenied;
+  private long newlyAllowed;
+  private long firstNanos = Long.MIN_VALUE;
+  private long lastNanos;
+
+  ReplayRun(Replay options) throws IOException {
+    this.options = options;
+    this.clients = new ClientCounts(options.mostClients);
+    this.time = new TimeLine(clients, options.shards > 0);
+    this.base = new Side(options.limits, RuleBook.of(options.limits), options.counts, clock);
+    this.watched =
+        options.watchedLimit == null
+            ? null
+            : Transaction.of(options.limits, options.watchedLimit, options.watchedId);
+    Limits against = options.against;
+    if (against == null) {
+      this.other = null;
+    } else {
+      RuleBook own = RuleBook.of(against);
+      RuleBook rules = own.hasRequestRules() ? own : RuleBook.of(options.limits);
+      try {
+        this.other = new Side(against, rules, options.counts, clock);
+      } catch (IllegalArgumentException e) {
+        throw new IllegalArgumentException("the candidate: " + e.getMessage(), e);
+      }
+    }
+    this.reader =
+        new LogReader(
+            options.format, options.zone, options.sources, options.window, options.strict);
+    this.request = new LogRequest(reader.format(), options.proxy);
+    declareColumns();
+  }
+
+  /** Asks for the columns before the first line is read: a JSON log reads no others. */
+  private void declareColumns() {
+    for (Side side : sides()) {
+      for (RequestForm rule : side.rules()) {
+        rule.words().forEach(word -> reader.format().declare(column(word)));
+      }
+    }
+    for (String count : options.counts) {
+      words(count).forEach(word -> reader.format().declare(column(word)));
+    }
+    for (ProxyHeader header : ProxyHeader.values()) {
+      reader.format().declare("header:" + header.name().toLowerCase(Locale.ROOT).replace('_', '-'));
+    }
+    if (options.costField != null) {
+      reader.format().declare(FIELD + options.costField);
+    }
+  }
+
+  private List<Side> sides() {
+    return other == null ? List.of(base) : List.of(base, other);
+  }
+
+  /** The placeholders of a count. */
+  private static List<String> words(String count) {
+    List<String> words = new ArrayList<>();
+    for (int at = count.indexOf('{'); at >= 0; at = count.indexOf('{', at + 1)) {
+      words.add(count.substring(at + 1, Math.max(at + 1, count.indexOf('}', at))));
+    }
+    return words;
+  }
+
+  /** The column that a word of a rule needs. */
+  private static String column(String word) {
+    int bar = word.indexOf('|');
+    String plain = bar < 0 ? word : word.substring(0, bar);
+    if (plain.equals("ip") || plain.startsWith("ip/")) {
+      return "client";
+    }
+    if (plain.startsWith("cookie:")) {
+      return "header:cookie";
+    }
+    return plain;
+  }
+
+  /** Reads the logs and decides each request. */
+  ReplayResult result() throws IOException {
+    try (reader) {
+      int status = reader.format().column("status");
+      long sinceReport = 0;
+      for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+        if (++sinceReport == LINES_PER_REPORT) {
+          options.progress.accept(reader.found().lines());
+          sinceReport = 0;
+        }
+        long answered = entry.number(status);
+        if (options.skipped.contains((int) answered)) {
+          skipped++;
+        } else {
+          decide(entry, answered);
+        }
+      }
+      reader.requireUnderstood();
+      requireCost();
+      requireCharges();
+      return counted();
+    }
+  }
+
+  private void requireCost() {
+    String field = options.costField;
+    if (field != null && read > 0 && request.lacks(FIELD + field)) {
+      List<String> others =
+          reader.format().natives().stream().filter(one -> !one.equalsIgnoreCase(field)).toList();
+      throw new LogException(
+          "no request has the field %s for its cost%s"
+              .formatted(SafeText.quote(field), Suggestion.didYouMean(field, others)));
+    }
+  }
+
+  /** A log whose requests all lack what they are charged by shows nothing about limits. */
+  private void requireCharges() {
+    if (read > 0 && chargeless == read) {
+      List<String> absent =
+          lacking().stream().map(ReplayResult.Lacking::word).distinct().sorted().toList();
+      throw new LogException(
+          "none of the requests can be charged%s"
+              .formatted(
+                  absent.isEmpty()
+                      ? ": a server would answer 400 to each"
+                      : "; the log does not have " + String.join(", ", absent)));
+    }
+  }
+
+  private void decide(LogEntry entry, long answered) {
+    Known line = known(entry);
+    long at = entry.atNanos();
+    read++;
+    Outcome outcome = line.base.outcome();
+    boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty(); // a rule may be free
+    chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
+    if (line.isElsewhere) {
+      return;
+    }
+    clock.nowNanos = at;
+    decided++;
+    firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
+    lastNanos = at;
+    count(outcome);
+    lackedCost += line.lacksCost ? 1 : 0;
+    if (options.demandedLimit != null) {
+      line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
+      return;
+    }
+    IntSupplier numbered = () -> numbered(line, true);
+    boolean isWatched = line.isWatched;
+    long levelBefore = isWatched ? level() : 0;
+    Decision decision = base.decide(line.base, numbered);
+    boolean isDenied = isDenied(line.base, decision);
+    Side candidate = other;
+    Charges candidateCharges = line.other;
+    boolean otherDenies = isDenied;
+    if (candidate != null && candidateCharges != null) {
+      Decision second = candidate.decide(candidateCharges, numbered);
+      otherDenies = isDenied(candidateCharges, second);
+      tally(candidateCharges, second, otherDenies, numbered(line, otherDenies));
+      otherDeniedRequests += otherDenies ? 1 : 0;
+      newlyDenied += otherDenies && !isDenied ? 1 : 0;
+      newlyAllowed += isDenied && !otherDenies ? 1 : 0;
+    }
+    int client = numbered(line, isDenied);
+    tally(line.base, decision, isDenied, client);
+    if (client >= 0) {
+      clients.count(client, isDenied, answered > 0 && answered < FAILED_FROM, otherDenies);
+    }
+    time.add(at, isDenied, otherDenies, client);
+    if (isWatched) {
+      watch(entry, line, decision, levelBefore);
+    }
+    if (isDenied) {
+      deniedRequests++;
+      if (options.denials != null) {
+        options.denials.accept(denial(entry, line, decision, answered));
+      }
+    }
+  }
+
+  private void count(Outcome outcome) {
+    switch (outcome) {
+      case NO_RULE -> noRule++;
+      case FREE -> free++;
+      case UNUSABLE -> unusable++;
+      case CHARGED, DENIED -> {}
+    }
+  }
+
+  private static boolean isDenied(Charges charges, @Nullable Decision decision) {
+    return charges.outcome() == Outcome.DENIED || (decision != null && decision.denied());
+  }
+
+  private static void tally(
+      Charges charges, @Nullable Decision decision, boolean isDenied, int client) {
+    for (Tally tally : charges.tallies()) {
+      tally.requests++;
+    }
+    if (isDenied) {
+      if (decision == null) {
+        charges.tallies().get(0).deny(0, client);
+      } else {
+        Side.decisive(charges, decision).deny(decision.retryInNanos(), client);
+      }
+    }
+  }
+
+  /** What the line is charged; the same object for lines with the same values. */
+  private Known known(LogEntry entry) {
+    key.take(entry, columns);
+    int slot = key.hash() & (REMEMBERED - 1);
+    for (int i = 0; i < 2; i++) { // two lines with the same slot do not displace each other
+      Known found = known[slot ^ i];
+      if (found != null
+          && found.hash == key.hash()
+          && found.columns == columns
+          && key.is(found.key)) {
+        return found;
+      }
+    }
+    request.show(entry);
+    IpAddress address = options.client.find(request);
+    String peer = address == null ? request.peer() : null;
+    String sender = address != null ? address.toString() : peer == null ? "?" : shortened(peer);
+    long cost = cost();
+    long hits = cost < 0 ? 1 : cost;
+    Charges ofBase = base.charges(request, options.client, hits);
+    Charges ofOther = other == null ? null : other.charges(request, options.client, hits);
+    String name = options.shards > 0 ? owner(ofBase, ofOther, sender) : sender;
+    long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
+    if (request.used().cardinality() != columns.length) {
+      columns = request.used().stream().toArray();
+    }
+    key.take(entry, columns);
+    Known made = new Known(columns, key, name, ofBase, ofOther);
+    made.isElsewhere =
+        options.shards > 0 && Sketch.shard(hash, options.shards) != options.shard - 1;
+    made.lacksCost = cost < 0;
+    if (options.demandedLimit != null) {
+      made.demands = base.demands(options.demandedLimit, request, options.client, hits);
+    }
+    made.isWatched =
+        watched != null
+            && ofBase.together().stream()
+                .anyMatch(one -> one.bucketKey().equals(watched.bucketKey()));
+    if (!made.isElsewhere) {
+      made.client = clients.number(name);
+      base.see(ofBase, made.client, hash);
+      if (other != null && ofOther != null) {
+        other.see(ofOther, made.client, hash);
+      }
+    }
+    if (key.length() > LONGEST_REMEMBERED) {
+      return made;
+    }
+    int place = key.hash() & (REMEMBERED - 1);
+    known[place ^ 1] = known[place] == null ? known[place ^ 1] : known[place];
+    known[place] = made;
+    return made;
+  }
+
+  /** The only id that a request is charged to; its sender if there is none. */
+  private String owner(Charges ofBase, @Nullable Charges ofOther, String sender) {
+    List<Transaction> all = new ArrayList<>(ofBase.together());
+    if (ofOther != null) {
+      all.addAll(ofOther.together());
+    }
+    for (Transaction one : all) {
+      Transaction first = all.get(0);
+      if (!one.id().equals(first.id())) {
+        int rule = ofBase.tallies().isEmpty() ? 0 : ofBase.tallies().get(0).line;
+        throw new LogException(
+            "%s charges a request to different ids, %s of %s and %s of %s; so shards cannot decide it"
+                .formatted(
+                    rule == 0 ? "a count or the candidate" : base.rulesFile() + ":" + rule,
+                    SafeText.quote(first.id()),
+                    first.name().name(),
+                    SafeText.quote(one.id()),
+                    one.name().name()));
+      }
+    }
+    return all.isEmpty() ? sender : shortened(all.get(0).id());
+  }
+
+  /** A name of bounded length, since the names of all clients are kept. */
+  private static String shortened(String name) {
+    return name.length() <= LONGEST_REMEMBERED
+        ? name
+        : name.substring(0, SHOWN)
+            + "…"
+            + Long.toHexString(Sketch.hash(name.getBytes(StandardCharsets.UTF_8)));
+  }
+
+  /** What the log says that the request costs; -1 if it says no whole number. */
+  private long cost() {
+    String field = options.costField;
+    if (field == null) {
+      return 1;
+    }
+    String text = request.field(FIELD + field);
+    if (text == null || !DIGITS.matcher(text).matches()) {
+      return -1;
+    }
+    byte[] digits = text.getBytes(StandardCharsets.US_ASCII);
+    long cost = TimeText.digits(digits, 0, digits.length);
+    return cost < 0 ? Long.MAX_VALUE : cost; // more than any burst
+  }
+
+  /** The client's number; one that is denied gets a number even where the first table is full. */
+  private int numbered(Known line, boolean isDenied) {
+    if (line.client < 0) {
+      line.client = clients.lateNumber(line.name, isDenied);
+    }
+    return line.client;
+  }
+
+  /** The tokens in the watched bucket. */
+  private long level() {
+    return base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0)).remaining();
+  }
+
+  private void watch(LogEntry entry, Known line, @Nullable Decision decision, long levelBefore) {
+    request.show(entry);
+    Decision denial = decision == null || decision.allowed() ? null : decision;
+    options.steps.accept(
+        new Replay.Step(
+            entry.atNanos(),
+            line.name,
+            request.requestLine(),
+            entry.number(reader.format().column("status")),
+            levelBefore,
+            level(),
+            denial != null
+                ? Side.decisive(line.base, denial).limit
+                : isDenied(line.base, null) ? line.base.tallies().get(0).limit : "",
+            denial == null ? 0 : denial.retryInNanos()));
+  }
+
+  private Replay.Denial denial(
+      LogEntry entry, Known line, @Nullable Decision decision, long answered) {
+    request.show(entry);
+    Tally tally =
+        decision == null ? line.base.tallies().get(0) : Side.decisive(line.base, decision);
+    var transaction = decision == null ? null : decision.transaction();
+    return new Replay.Denial(
+        entry.atNanos(),
+        line.name,
+        tally.line,
+        tally.limit,
+        transaction != null
+            ? transaction.id()
+            : line.base.together().stream().findFirst().map(Transaction::id).orElse(""),
+        request.requestLine(),
+        answered,
+        decision == null ? 0 : decision.retryInNanos());
+  }
+
+  private ReplayResult counted() {
+    ReplayResult.Lines found = reader.found();
+    boolean exact = clients.isExact();
+    Log log =
+        new Log(
+            found,
+            skipped,
+            decided == 0 ? 0 : firstNanos,
+            lastNanos,
+            reader.format().name(),
+            reader.format().times.shown());
+    long deniedClients = clients.denied(true, false);
+    Totals totals = new Totals(decided, deniedRequests, clients.distinct(), deniedClients, exact);
+    List<ReplayResult.WorstMinute> minutes = time.minutes();
+    return new ReplayResult(
+        log,
+        totals,
+        rows(base),
+        new ReplayResult.Uncharged(noRule, free, unusable, lackedCost, lacking()),
+        clients.mostDenied(),
+        TimeLine.worst(minutes),
+        other == null ? null : change(other, totals),
+        time.series(),
+        options.shards == 0
+            ? null
+            : new ReplayResult.Shard(options.shard, options.shards, minutes));
+  }
+
+  private ReplayResult.Change change(Side candidate, Totals totals) {
+    long deniedClients = clients.denied(false, true);
+    long both = clients.denied(true, true);
+    return new ReplayResult.Change(
+        new Totals(decided, otherDeniedRequests, totals.clients(), deniedClients, totals.exact()),
+        newlyDenied,
+        newlyAllowed,
+        deniedClients - both,
+        totals.deniedClients() - both,
+        rows(candidate));
+  }
+
+  private List<Row> rows(Side side) {
+    Map<Integer, String> paths = new HashMap<>();
+    side.rules().forEach(rule -> paths.put(rule.line(), rule.paths()));
+    return side.tallies().stream()
+        .map(
+            tally ->
+                new Row(
+                    tally.line == 0 ? "" : side.rulesFile() + ":" + tally.line,
+                    paths.getOrDefault(tally.line, ""),
+                    tally.limit,
+                    tally.shadow,
+                    tally.requests,
+                    tally.denied,
+                    clients.isExact() ? tally.clients.cardinality() : tally.sketch.estimate(),
+                    tally.deniedClients.cardinality(),
+                    tally.longestWaitNanos))
+        .sorted(Comparator.comparingInt(Row::line))
+        .toList();
+  }
+
+  private List<ReplayResult.Lacking> lacking() {
+    List<ReplayResult.Lacking> lacking = new ArrayList<>();
+    for (Side side : sides()) {
+      for (RequestForm rule : side.rules()) {
+        for (String word : rule.words().stream().sorted().toList()) {
+          if (isLacking(word)) {
+            lacking.add(new ReplayResult.Lacking(side.rulesFile() + ":" + rule.line(), word));
+          }
+        }
+      }
+    }
+    for (String count : options.counts) {
+      for (String word : words(count)) {
+        if (isLacking(word)) {
+          lacking.add(new ReplayResult.Lacking("the count " + count, word));
+        }
+      }
+    }
+    return lacking.stream().distinct().toList();
+  }
+
+  private boolean isLacking(String word) {
+    String column = column(word);
+    boolean ofLine =
+        column.equals("path") || column.equals("method") || column.matches("(query|path):.*");
+    return ofLine
+        ? request.lacks("request") && request.lacks("target")
+        : request.lacks(column) && !(column.equals("client") && options.proxy != null);
+  }
+
+  /** The clock of the log, which stands at the request that is being decided. */
+  private static final class Clock implements TimeSource {
+
+    private long nowNanos;
+
+    @Override
+    public long nanos() {
+      return nowNanos;
+    }
+  }
+}
