@@ -2,6 +2,7 @@
 package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.Settling.Due;
@@ -22,6 +23,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -225,16 +227,17 @@ public final class Reservation implements AutoCloseable {
    * did not fit, which is never charged. A limit that the costs leave out keeps its estimate.
    *
    * <p>The buckets are not settled atomically. Higher costs are charged first, one bucket after the
-   * other. Nothing is charged for an id that no limit applies to, or that a {@link FailureRule}
-   * allowed.
+   * other. If the store is away, the rest {@linkplain Settlement#waiting waits} for up to 10 s, and
+   * the reservation stays open as long. Nothing is charged for an id that no limit applies to, or
+   * that a {@link FailureRule} allowed.
    *
    * @param costs the true costs
    * @return what each bucket was charged
    * @throws IllegalArgumentException for a limit that the reservation does not have or has more
    *     than once, and for a cost of 0 without {@link Costs#allowZero}; the reservation stays open,
    *     and nothing is charged
-   * @throws StoreException if the store failed. The differences that it has not applied by then are
-   *     lost, and another call does nothing
+   * @throws StoreException if the store's answer was lost, so that it is unknown whether it has
+   *     applied all of the settlement; another call does nothing
    */
   @CanIgnoreReturnValue
   public Settlement settle(Costs costs) {
@@ -302,7 +305,7 @@ public final class Reservation implements AutoCloseable {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
     taken.forEach(one -> costs.teach(one.transaction));
-    return new Settling(store, call).settle(due).whenComplete((settlement, failure) -> forget());
+    return new Settling(store, due, this::forget).settle(call);
   }
 
   /**
@@ -573,18 +576,23 @@ public final class Reservation implements AutoCloseable {
   /**
    * The result of {@link #settle(Costs)}.
    *
-   * @param settled false if the call did nothing, since the reservation was denied, settled,
-   *     cancelled or closed before
-   * @param parts one for each bucket that is limited now, in the order of the transactions
+   * @param settled whether all of the settlement is applied; false if it waits, and if the call did
+   *     nothing, since the reservation was denied, settled, cancelled or closed before
+   * @param waiting whether the store is away: a part of the settlement waits in the memory of this
+   *     process, and is applied when the store is back within 10 s. Otherwise, or if 10,000
+   *     settlements wait already, it is lost, and {@link LimiterObserver#settlementLost} is called
+   * @param parts one for each bucket that is limited now, in the order of the transactions; if the
+   *     settlement waits, only those that are settled already
    */
-  public record Settlement(boolean settled, List<Settlement.Part> parts) {
+  public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
-    static final Settlement NOTHING = new Settlement(false, List.of());
+    static final Settlement NOTHING = new Settlement(false, false, List.of());
 
     /**
      * Makes a settlement.
      *
      * @param settled as above
+     * @param waiting as above
      * @param parts copied
      */
     public Settlement {
@@ -738,6 +746,165 @@ public final class Reservation implements AutoCloseable {
       return parts.stream()
           .map(part -> part.held(refund -> store.reservations().send(List.of(refund)).get(0)))
           .toList();
+    }
+  }
+
+  /**
+   * Estimates costs that are known only afterwards, and learns from the settlements of
+   * reservations.
+   *
+   * <pre>{@code
+   * Estimate tokens = Estimate.mean(16, 8_192); // one for all requests
+   * Transaction call = limiter.transaction("TokensPerKey", key).withCost(tokens.of(model, prompt));
+   * try (Reservation reserved = limiter.reserve(call)) {
+   *   …
+   *   reserved.settle(Map.of("TokensPerKey", used)); // the estimate learns this cost
+   * }
+   * }</pre>
+   *
+   * <p>The estimate is the mean, not the highest cost: tokens that are reserved too much have often
+   * refilled before they can be given back, so the limit would not be used up.
+   *
+   * <p>A group, such as a model, is estimated by itself after 20 settlements. Before, its estimate
+   * is that of all groups together, and until these have 20 settlements, it is the highest
+   * estimate. The most recent 1,000 settlements of a group count most. An estimate remembers the
+   * 1,000 groups that were used last, in the memory of this process.
+   *
+   * <p>Thread-safe; never blocks for long.
+   */
+  public static final class Estimate {
+
+    private static final int FEWEST = 20;
+    private static final int MOST_GROUPS = 1_000;
+    private static final double MEMORY = 1_000; // settlements
+
+    private final long least;
+    private final long most;
+
+    @GuardedBy("this")
+    private final Map<String, Ratio> groups = new LinkedHashMap<>(16, 0.75f, true);
+
+    @GuardedBy("this")
+    private final Ratio all = new Ratio();
+
+    private Estimate(long least, long most) {
+      this.least = least;
+      this.most = most;
+    }
+
+    /**
+     * Returns an estimate by the mean of costs in proportion to their hints.
+     *
+     * @param least the lowest estimate, at least 1
+     * @param most the highest estimate, at least {@code least}; also the first one
+     * @return an estimate that has learned nothing
+     * @throws IllegalArgumentException for other bounds
+     */
+    public static Estimate mean(long least, long most) {
+      if (least < 1 || most < least) {
+        throw new IllegalArgumentException(
+            "found estimates from %s to %s, expected a lower bound of 1 or more, and an upper bound that is not below it"
+                .formatted(least, most));
+      }
+      return new Estimate(least, most);
+    }
+
+    /**
+     * Estimates the cost of a call that nothing else is known about.
+     *
+     * @param group calls with similar costs
+     * @return the estimated cost, for one call
+     */
+    public EstimatedCost of(String group) {
+      return of(group, 1);
+    }
+
+    /**
+     * Estimates the cost of a call in proportion to a hint.
+     *
+     * @param group calls with a similar ratio of cost to hint, such as the name of a model
+     * @param hint a number that is known before the call and that the cost grows with, such as the
+     *     length of a prompt; 0 counts as 1
+     * @return the estimated cost, for one call
+     * @throws IllegalArgumentException for a negative hint
+     */
+    public EstimatedCost of(String group, long hint) {
+      Objects.requireNonNull(group, "group");
+      if (hint < 0) {
+        throw new IllegalArgumentException("hint: found " + hint + ", expected 0 or more");
+      }
+      return new EstimatedCost(this, group, Math.max(hint, 1), tokens(group, Math.max(hint, 1)));
+    }
+
+    private synchronized long tokens(String group, long hint) {
+      Ratio own = groups.get(group);
+      Ratio known = own != null && own.settlements >= FEWEST ? own : all;
+      if (known.settlements < FEWEST) {
+        return most;
+      }
+      return Math.min(Math.max(Math.round(known.costs / known.hints * hint), least), most);
+    }
+
+    private synchronized void learn(String group, long hint, long cost) {
+      groups.computeIfAbsent(group, name -> new Ratio()).add(hint, cost);
+      all.add(hint, cost);
+      if (groups.size() > MOST_GROUPS) {
+        groups.remove(groups.keySet().iterator().next()); // the one that was used least recently
+      }
+    }
+
+    /** The sums of costs and hints; older ones count less and less. */
+    private static final class Ratio {
+      private double costs;
+      private double hints;
+      private double settlements;
+
+      private void add(long hint, long cost) {
+        double kept = settlements < MEMORY ? 1 : 1 - 1 / MEMORY;
+        costs = costs * kept + cost;
+        hints = hints * kept + hint;
+        settlements = settlements * kept + 1;
+      }
+    }
+
+    /**
+     * The estimated cost of one call, for {@link Transaction#withCost(EstimatedCost)}. The
+     * transactions of one call may share it. It learns from the first settlement. Thread-safe.
+     */
+    public static final class EstimatedCost {
+
+      private final Estimate estimate;
+      private final String group;
+      private final long hint;
+      private final long tokens;
+      private final AtomicBoolean learned = new AtomicBoolean();
+
+      private EstimatedCost(Estimate estimate, String group, long hint, long tokens) {
+        this.estimate = estimate;
+        this.group = group;
+        this.hint = hint;
+        this.tokens = tokens;
+      }
+
+      /**
+       * Returns the estimate.
+       *
+       * @return tokens, within the bounds of the {@link Estimate}
+       */
+      public long tokens() {
+        return tokens;
+      }
+
+      void learn(long cost) {
+        if (learned.compareAndSet(false, true)) {
+          estimate.learn(group, hint, cost);
+        }
+      }
+
+      @Override
+      public String toString() {
+        return "about " + tokens + " tokens";
+      }
     }
   }
 }

@@ -374,7 +374,7 @@ public final class Reservations {
           Reservation own = remembered(token);
           if (own == null) {
             return token.parts().isEmpty()
-                ? CompletableFuture.completedFuture(new Settlement(false, List.of()))
+                ? CompletableFuture.completedFuture(new Settlement(false, false, List.of()))
                 : async.settle(token.receipt(limiter.limits().get()), costs);
           }
           CompletionStage<Settlement> settled = own.settleAsync(costs);

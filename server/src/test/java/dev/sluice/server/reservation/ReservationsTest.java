@@ -180,14 +180,14 @@ final class ReservationsTest {
         Limits.builder(Catalogue.of(LimitName.builder(2, "Other").build()))
             .unlimited("Other")
             .build());
-    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, List.of()));
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, false, List.of()));
   }
 
   @Test
   void settle_withoutALimit_orAtACostOfNothing_needsNoMark() {
     limits.replace(Limits.builder(CATALOGUE).unlimited(LOGINS).build());
     String token = token(4);
-    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, List.of()));
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, false, List.of()));
     assertThatThrownBy(() -> there.settle(token, Costs.of("Login", 1)).toCompletableFuture().join())
         .hasMessageContaining("the reservation has no limit Login; did you mean \"Logins\"?");
   }
