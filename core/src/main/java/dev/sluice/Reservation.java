@@ -13,6 +13,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.Limits;
@@ -394,7 +395,7 @@ public final class Reservation implements AutoCloseable {
   public static final class Costs {
 
     private final Map<String, Long> byLimit;
-    private final Map<String, Long> byBucket; // by key
+    private final Map<String, Long> byBucket; // by "limit:id"
     private final boolean allowsZero;
 
     private Costs(Map<String, Long> byLimit, Map<String, Long> byBucket, boolean allowsZero) {
@@ -451,8 +452,21 @@ public final class Reservation implements AutoCloseable {
      * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
      */
     public Costs and(Transaction transaction, long cost) {
+      return and(transaction.name().name(), transaction.id(), cost);
+    }
+
+    /**
+     * Adds the cost of one bucket, for a limit that the reservation has more than once.
+     *
+     * @param limit the limit's name
+     * @param id the id
+     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @return new costs
+     * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
+     */
+    public Costs and(String limit, String id, long cost) {
       Map<String, Long> more = new TreeMap<>(byBucket);
-      put(more, transaction.bucketKey(), transaction.name().name(), cost);
+      put(more, limit + ":" + id, limit, cost);
       return new Costs(byLimit, more, allowsZero);
     }
 
@@ -504,8 +518,10 @@ public final class Reservation implements AutoCloseable {
       List<String> limits = helds.stream().map(Costs::limit).toList();
       requireKnown(byLimit.keySet(), limits.stream().distinct().toList(), "limit");
       requireKnown(
-          byBucket.keySet(),
-          helds.stream().map(held -> held.transaction().bucketKey()).toList(),
+          byBucket.keySet().stream()
+              .filter(bucket -> helds.stream().noneMatch(held -> names(bucket, held.transaction())))
+              .toList(),
+          helds.stream().map(held -> limit(held) + ":" + held.transaction().id()).toList(),
           "bucket");
       List<Due> due = new ArrayList<>(helds.size());
       for (Held held : helds) {
@@ -520,10 +536,38 @@ public final class Reservation implements AutoCloseable {
 
     /** Lets the estimate of a transaction learn its true cost, if that is given. */
     private void teach(Transaction transaction) {
-      Long byName = byLimit.get(transaction.name().name());
-      Long cost = byBucket.getOrDefault(transaction.bucketKey(), byName);
+      Long byId = byBucket(transaction);
+      Long cost = byId == null ? byLimit.get(transaction.name().name()) : byId;
       if (cost != null) {
         transaction.learn(cost);
+      }
+    }
+
+    private @Nullable Long byBucket(Transaction transaction) {
+      Long cost = null;
+      for (Map.Entry<String, Long> one : byBucket.entrySet()) {
+        if (names(one.getKey(), transaction)) {
+          if (cost != null) {
+            throw twice(one.getKey());
+          }
+          cost = one.getValue();
+        }
+      }
+      return cost;
+    }
+
+    /** Whether a text is the transaction's limit, ":" and its id in any spelling. */
+    private static boolean names(String bucket, Transaction transaction) {
+      String limit = transaction.name().name() + ":";
+      if (!bucket.startsWith(limit)) {
+        return false;
+      }
+      String id = bucket.substring(limit.length());
+      try {
+        return id.equals(transaction.id())
+            || transaction.name().id().canonical(id, Strictness.LENIENT).equals(transaction.id());
+      } catch (InvalidRequestException e) {
+        return false;
       }
     }
 
@@ -549,13 +593,13 @@ public final class Reservation implements AutoCloseable {
 
     private long cost(Held held, boolean hasSeveralBuckets) {
       String limit = limit(held);
-      Long cost = byBucket.get(held.transaction().bucketKey());
+      Long cost = byBucket(held.transaction());
       Long byName = byLimit.get(limit);
       if (byName != null) {
         if (hasSeveralBuckets) {
           throw new InvalidRequestException(
               Field.LIMIT,
-              "the reservation has several buckets of %s; give the cost of each by its transaction, or reserve each by itself"
+              "the reservation has several buckets of %s; give the cost of each id, or reserve each by itself"
                   .formatted(limit));
         }
         if (cost != null) {

@@ -204,7 +204,7 @@ final class SettleTest {
             "the reservation has no limit TokensPerTeem; did you mean \"TokensPerTeam\"?; it has TokensPerKey, TokensPerTeam");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Costs.of(Map.of()).and(on(OWING, 1), 5)))
-        .withMessageContaining("the reservation has no bucket 3:a; ");
+        .withMessageContaining("the reservation has no bucket TokensPerPlan:a; ");
     assertThat(remaining(KEY)).isEqualTo(90);
     call.cancel();
     assertThat(remaining(KEY)).isEqualTo(100);
@@ -236,8 +236,12 @@ final class SettleTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Map.of(KEY, 5L)))
         .withMessage(
-            "the reservation has several buckets of TokensPerKey; give the cost of each by its transaction, or reserve each by itself");
-    Settlement settled = call.settle(Costs.of(Map.of()).and(other, 30).and(on(KEY, 10), 4));
+            "the reservation has several buckets of TokensPerKey; give the cost of each id, or reserve each by itself");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Costs.of(Map.of()).and(KEY, "c", 5)))
+        .withMessage(
+            "the reservation has no bucket TokensPerKey:c; did you mean \"TokensPerKey:a\"?; it has TokensPerKey:a, TokensPerKey:b");
+    Settlement settled = call.settle(Costs.of(Map.of()).and(other, 30).and(KEY, "a", 4));
     assertThat(settled.parts()).extracting(Settlement.Part::remaining).containsExactly(96L, 70L);
   }
 
