@@ -318,6 +318,11 @@ final class TrackedStore {
     return settlements.add(call, onLost);
   }
 
+  /** Returns whether a settlement waits for the store. */
+  boolean settlesLater() {
+    return !settlements.isIdle();
+  }
+
   void settlementLost() {
     observer.settlementLost();
   }

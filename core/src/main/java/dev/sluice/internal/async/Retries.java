@@ -87,6 +87,15 @@ public final class Retries {
     return fits;
   }
 
+  /**
+   * Returns whether no call waits or is being repeated.
+   *
+   * @return true if the queue is empty
+   */
+  public synchronized boolean isIdle() {
+    return !runs;
+  }
+
   private void repeatAll() {
     for (Waiting next = next(); next != null; next = next()) {
       Waiting current = next;
