@@ -3,7 +3,9 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -395,6 +397,21 @@ public final class Limiter {
   }
 
   /**
+   * Replaces the reserved costs of another process's reservation by the true ones; see {@link
+   * Reservation#settle(Costs)}.
+   *
+   * @param receipt which tokens were taken; to be used once
+   * @param costs the true costs
+   * @return what each bucket was charged
+   * @throws IllegalArgumentException as {@link Reservation#settle(Costs)}
+   * @throws StoreException as {@link Reservation#settle(Costs)}
+   */
+  @CanIgnoreReturnValue
+  public Settlement settle(Receipt receipt, Costs costs) {
+    return engine.settle(receipt, costs);
+  }
+
+  /**
    * Spends one token, and waits until it has refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
@@ -496,6 +513,10 @@ public final class Limiter {
    */
   public Lease lease(String limit, String id, int tokens) {
     return lease(limit, id, tokens, time::nanos, sharesOfALease());
+  }
+
+  boolean settlesLater() {
+    return engine.store().settlesLater();
   }
 
   OpenReservations openReservations() {

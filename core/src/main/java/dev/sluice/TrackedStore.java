@@ -5,6 +5,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.internal.async.Retries;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.direct.Buckets;
 import dev.sluice.internal.direct.DirectStore;
@@ -20,6 +21,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -33,6 +35,7 @@ final class TrackedStore {
   private final OpenReservations reservations;
   private final WaitQueues waitQueues;
   private final Debts debts;
+  private final Retries settlements;
 
   TrackedStore(BucketStore store, LimiterObserver observer, TimeSource time) {
     this.store = store;
@@ -42,6 +45,7 @@ final class TrackedStore {
     this.waitQueues =
         new WaitQueues(time, store::nowNanos, this::withdraw, reservations::isLowering);
     this.debts = new Debts(this::forgive, store::clockSkewNanos);
+    this.settlements = new Retries(time::nanos, time::alarm);
   }
 
   /** Returns the callers that wait for tokens taken before they refilled. */
@@ -141,7 +145,7 @@ final class TrackedStore {
       return Stages.handle(CompletableFuture.completedFuture(List.of()), then);
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      return lower(call, act, reservations.send(charges), then);
+      return lower(call, act, reservations.send(charges), List.of(), then);
     }
     long start = start();
     CompletionStage<List<Reading>> charged =
@@ -190,26 +194,33 @@ final class TrackedStore {
     }
   }
 
-  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
+  /**
+   * Sends charges that lower buckets; each is in flight until its outcome is known.
+   *
+   * @param looks charges of the same batch that only read buckets
+   */
   private <T> CompletionStage<T> lower(
       BucketStore call,
       Act act,
       List<GiveBack> giveBacks,
+      List<Charge> looks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     long start = start();
-    CompletionStage<List<Reading>> charged = asked(call, GiveBack.charges(giveBacks), null);
+    List<Charge> charges = new ArrayList<>(GiveBack.charges(giveBacks));
+    charges.addAll(looks);
+    CompletionStage<List<Reading>> charged = asked(call, charges, null);
     return Stages.cancelling(
         charged,
         Stages.handle(
             charged,
             (readings, failure) -> {
               settled(giveBacks, readings, failure);
-              stored(act, giveBacks.size(), failure, start);
+              stored(act, charges.size(), failure, start);
               return then.apply(readings, failure);
             }));
   }
 
-  private static @Nullable Void orThrow(List<Reading> readings, @Nullable Throwable failure) {
+  static @Nullable Void orThrow(List<Reading> readings, @Nullable Throwable failure) {
     if (failure != null) {
       throw new CompletionException(unwrapped(failure));
     }
@@ -225,9 +236,22 @@ final class TrackedStore {
 
   /** Sends give-backs, if there are any; completes when the store has answered. */
   CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
+    return giveBack(call, giveBacks, List.of(), TrackedStore::orThrow);
+  }
+
+  /**
+   * Sends give-backs, and reads other buckets in the same batch.
+   *
+   * @param then computes the result from the readings, those of the give-backs first, or a failure
+   */
+  <T> CompletionStage<T> giveBack(
+      BucketStore call,
+      List<GiveBack> giveBacks,
+      List<Charge> looks,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     return giveBacks.isEmpty()
-        ? CompletableFuture.completedFuture(null)
-        : lower(call, Act.REFUND, giveBacks, TrackedStore::orThrow);
+        ? charge(call, Act.CHECK, looks, Debts.NEVER_FORGIVES, then)
+        : lower(call, Act.REFUND, giveBacks, looks, then);
   }
 
   /**
@@ -287,6 +311,20 @@ final class TrackedStore {
       afterNanos[i] = charges.get(i).tatAfterNanos(before.nowNanos(), before.tatNanos(), passes);
     }
     return afterNanos;
+  }
+
+  /** Repeats a call of a settlement while the store is away; see {@link Retries#add}. */
+  boolean later(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {
+    return settlements.add(call, onLost);
+  }
+
+  /** Returns whether a settlement waits for the store. */
+  boolean settlesLater() {
+    return !settlements.isIdle();
+  }
+
+  void settlementLost() {
+    observer.settlementLost();
   }
 
   /** Records where on the time line tokens were taken, and closes the charges that took none. */
@@ -394,7 +432,7 @@ final class TrackedStore {
     return failure instanceof RuntimeException e ? e : new CompletionException(failure);
   }
 
-  private static boolean chargedNothing(Throwable failure) {
+  static boolean chargedNothing(Throwable failure) {
     return unwrapped(failure) instanceof StoreException its && its.chargedNothing();
   }
 

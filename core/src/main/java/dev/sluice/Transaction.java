@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.Reservation.Estimate.EstimatedCost;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
@@ -27,19 +30,27 @@ public final class Transaction {
   private final long cost;
   private final boolean shadow;
   private final boolean upTo;
+  private final @Nullable EstimatedCost estimate; // learns the true cost
 
   Transaction(EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow) {
-    this(effective, id, kind, cost, shadow, false);
+    this(effective, id, kind, cost, shadow, false, null);
   }
 
   private Transaction(
-      EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow, boolean upTo) {
+      EffectiveQuota effective,
+      String id,
+      Kind kind,
+      long cost,
+      boolean shadow,
+      boolean upTo,
+      @Nullable EstimatedCost estimate) {
     this.effective = effective;
     this.id = id;
     this.kind = kind;
     this.cost = cost;
     this.shadow = shadow;
     this.upTo = upTo;
+    this.estimate = estimate;
   }
 
   /**
@@ -88,6 +99,14 @@ public final class Transaction {
     return of(effective, canonicalId, 1);
   }
 
+  /** Returns a transaction of a limit that is not known, and so limits nothing. */
+  static Transaction unlimited(String limit, String id) {
+    LimitName name = LimitName.builder(limit).id(IdFormat.string()).build();
+    EffectiveQuota effective =
+        EffectiveQuota.ofDefault(Limits.builder(Catalogue.of(name)).unlimited(limit).build(), name);
+    return of(effective, id, 0);
+  }
+
   /** Returns a transaction with a cost that is known to be in range. */
   static Transaction of(EffectiveQuota effective, String canonicalId, long cost) {
     Kind kind = effective.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
@@ -115,6 +134,27 @@ public final class Transaction {
                   newCost, quota.burst(), name().equals(Limit.ALONE) ? "the limit" : name()));
     }
     return new Transaction(effective, id, kind, newCost, shadow);
+  }
+
+  /**
+   * Returns this transaction with an estimated cost, for a reservation; {@link Reservation#settle}
+   * replaces it by the true one, from which the estimate learns.
+   *
+   * @param estimated the cost; if it is above the limit's burst, the cost is the burst
+   * @return a new transaction
+   */
+  public Transaction withCost(EstimatedCost estimated) {
+    Quota quota = effective.quota();
+    long possible =
+        quota == null ? estimated.tokens() : Math.min(estimated.tokens(), quota.burst());
+    return new Transaction(effective, id, kind, possible, shadow, false, estimated);
+  }
+
+  /** Reports the true cost to the estimate, if the cost was estimated. */
+  void learn(long trueCost) {
+    if (estimate != null) {
+      estimate.learn(trueCost);
+    }
   }
 
   /**
@@ -151,7 +191,7 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction allowOnly() {
-    return new Transaction(effective, id, Kind.ALLOW_ONLY, cost, shadow);
+    return new Transaction(effective, id, Kind.ALLOW_ONLY, cost, shadow, false, estimate);
   }
 
   /**
@@ -163,13 +203,13 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction inShadow() {
-    return new Transaction(effective, id, kind, cost, true);
+    return new Transaction(effective, id, kind, cost, true, false, estimate);
   }
 
   private Transaction as(Kind newKind) {
     // A disabled limit has no bucket to check or spend from.
     Kind possible = quota() == null ? Kind.ALLOW_ONLY : newKind;
-    return new Transaction(effective, id, possible, cost, shadow);
+    return new Transaction(effective, id, possible, cost, shadow, false, estimate);
   }
 
   /**
@@ -189,7 +229,7 @@ public final class Transaction {
     }
     Quota quota = quota();
     long possible = quota == null ? most : Math.min(most, quota.burst());
-    return new Transaction(effective, id, kind, possible, shadow, true);
+    return new Transaction(effective, id, kind, possible, shadow, true, null);
   }
 
   boolean isUpTo() {
@@ -209,7 +249,7 @@ public final class Transaction {
   Transaction heldTo(Quota share) {
     return share.equals(quota())
         ? this
-        : new Transaction(effective.heldTo(share), id, kind, cost, shadow, upTo);
+        : new Transaction(effective.heldTo(share), id, kind, cost, shadow, upTo, estimate);
   }
 
   /** Returns the quota of the id under the given limits, null if nothing limits it. */

@@ -15,6 +15,7 @@ import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -626,7 +627,8 @@ final class ActCommandTest {
                     new Reservations(limiter, store, TokenKey.random()),
                     store::ping,
                     AuditLog.none(),
-                    new Generations()))
+                    new Generations(),
+                    Denials.none()))
             .start();
 
     String url() {

@@ -190,7 +190,8 @@ public final class Service implements AutoCloseable {
       observers.add(denials);
     }
     Limiter limiter = limiter(config, limits, store, LimiterObserver.all(observers));
-    Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
+    Reservations reservations =
+        new Reservations(limiter, store, config.storage().tokenKey(), metrics.metrics());
     RateHistory history = RateHistory.start(meters);
     started.add(history::close);
     ConnectionBudget traffic = ConnectionBudget.usual();

@@ -5,6 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
+import dev.sluice.LimiterObserver;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -16,8 +19,10 @@ import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.LapsingReservations;
 import dev.sluice.yaml.LongestReservations;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -25,7 +30,9 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -41,26 +48,58 @@ final class ReservationsTest {
       Catalogue.of(LimitName.builder(1, LOGINS).id(IdFormat.string()).build());
 
   private final ManualTime time = new ManualTime();
-  private final BucketStore store = BucketStore.inMemory(time);
+  private final BucketStore memory = BucketStore.inMemory(time);
+  private final AtomicInteger answers = new AtomicInteger(Integer.MAX_VALUE);
+  private final BucketStore store =
+      new BucketStore() {
+        @Override
+        public List<Reading> charge(List<Charge> charges) {
+          if (answers.getAndDecrement() <= 0) {
+            throw new Away();
+          }
+          return memory.charge(charges);
+        }
+      };
+  private final AtomicInteger lostOnes = new AtomicInteger();
+  private final LimiterObserver lost =
+      new LimiterObserver() {
+        @Override
+        public void settlementLost() {
+          lostOnes.incrementAndGet();
+        }
+      };
   private final CurrentLimits limits =
       new CurrentLimits(limits(Quota.per(10, Duration.ofHours(1))));
   private final Limiter limiter = limiter();
   private final Reservations here =
-      new Reservations(limiter, store, KEY, time, Reservations.MOST_MARKS);
+      new Reservations(limiter, store, KEY, lost, time, Reservations.MOST_MARKS);
   private final Reservations there =
-      new Reservations(limiter(), store, KEY, time, Reservations.MOST_MARKS);
+      new Reservations(limiter(), store, KEY, lost, time, Reservations.MOST_MARKS);
 
   private static Limits limits(Quota quota) {
     return Limits.builder(CATALOGUE).limit(LOGINS, quota).build();
   }
 
   private Limiter limiter() {
-    return Limiter.builder(limits, store).time(time).build();
+    return Limiter.builder(limits, store).time(time).observer(lost).build();
+  }
+
+  private static final class Away extends StoreException {
+    private static final long serialVersionUID = 1;
+
+    Away() {
+      super("away");
+    }
+
+    @Override
+    public boolean chargedNothing() {
+      return true;
+    }
   }
 
   @AfterEach
   void close() {
-    store.close();
+    memory.close();
   }
 
   private Held reserve(long cost) {
@@ -118,6 +157,164 @@ final class ReservationsTest {
     assertRefused(here, token, Reason.USED);
     assertRefused(there, token, Reason.USED);
     assertThat(remaining()).isEqualTo(6);
+  }
+
+  private static Settlement settle(Reservations at, String token, long cost) {
+    return at.settle(token, Costs.of(LOGINS, cost)).toCompletableFuture().join();
+  }
+
+  @Test
+  void settle_whereverItIsAsked_replacesTheCost_once() {
+    for (Reservations server : List.of(here, there)) {
+      limiter.reset(LOGINS, "a");
+      String lower = token(4);
+      assertThat(settle(server, lower, 1).parts().get(0).givenBack()).isEqualTo(3);
+      assertThat(remaining()).isEqualTo(9);
+      String higher = token(4);
+      Settlement.Part part = settle(server, higher, 11).parts().get(0);
+      assertThat(List.of(part.charged(), part.cut())).containsExactly(9L, 2L);
+
+      for (String used : List.of(lower, higher)) {
+        assertRefused(here, used, Reason.USED);
+        assertRefused(there, used, Reason.USED);
+        assertThatThrownBy(() -> settle(there, used, 1)).hasCauseInstanceOf(TokenException.class);
+      }
+    }
+  }
+
+  @Test
+  void settle_afterACancellation_isRefused() {
+    String token = token(4);
+    cancel(here, token);
+    assertThatThrownBy(() -> settle(there, token, 1)).hasCauseInstanceOf(TokenException.class);
+    assertThat(remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void settle_atAnotherServer_afterAllHasRefilled_chargesAHigherCost() {
+    limits.replace(limits(Quota.per(10, Duration.ofMinutes(1))));
+    String token = token(4);
+    time.advance(Duration.ofMinutes(2));
+    assertThat(settle(there, token, 7).parts().get(0).remaining()).isEqualTo(7);
+  }
+
+  @Test
+  void settle_underALowerBurst_stillCountsAllReservedTokens() {
+    String token = token(8);
+    limits.replace(limits(Quota.burst(3).refill(10, Duration.ofHours(1))));
+    time.advance(Duration.ofMinutes(9));
+    Settlement.Part part = settle(there, token, 8).parts().get(0);
+    assertThat(part.charged()).isEqualTo(8);
+    assertThat(part.cut()).isZero();
+  }
+
+  @Test
+  void settle_ofALimitThatIsGone_chargesNothing() {
+    String token = token(4);
+    limits.replace(
+        Limits.builder(Catalogue.of(LimitName.builder(2, "Other").build()))
+            .unlimited("Other")
+            .build());
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, false, List.of()));
+  }
+
+  @Test
+  void settle_withoutALimit_orAtACostOfNothing_needsNoMark() {
+    limits.replace(Limits.builder(CATALOGUE).unlimited(LOGINS).build());
+    String token = token(4);
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, false, List.of()));
+    assertThatThrownBy(() -> there.settle(token, Costs.of("Login", 1)).toCompletableFuture().join())
+        .hasMessageContaining("the reservation has no limit Login; did you mean \"Logins\"?");
+  }
+
+  @Test
+  void settle_whileTheStoreIsAway_waits_beforeAndAfterTheMark() {
+    for (Reservations server : List.of(here, there)) {
+      for (int answered = 0; answered < 2; answered++) {
+        limiter.reset(LOGINS, "a");
+        String token = token(4);
+        answers.set(answered);
+        assertThat(settle(server, token, 1)).isEqualTo(new Settlement(false, true, List.of()));
+        time.advance(Duration.ofSeconds(5));
+        answers.set(Integer.MAX_VALUE);
+        time.advance(Duration.ofMillis(500));
+        assertThat(remaining()).isEqualTo(9);
+        assertRefused(here, token, Reason.USED);
+        assertRefused(there, token, Reason.USED);
+      }
+    }
+    assertThat(lostOnes).hasValue(0);
+  }
+
+  @Test
+  void settle_whileTheStoreStaysAway_isLost_onceEach() {
+    String first = token(4);
+    String second = token(4);
+    answers.set(0);
+    assertThat(settle(here, first, 1).waiting()).isTrue();
+    answers.set(1);
+    assertThat(settle(here, second, 1).waiting()).isTrue();
+    answers.set(0);
+    time.advance(Duration.ofMillis(10_500));
+    assertThat(lostOnes).hasValue(2);
+    answers.set(Integer.MAX_VALUE);
+    time.advance(Duration.ofSeconds(1));
+    assertThat(remaining()).isEqualTo(2);
+    assertThat(settle(there, first, 1).settled()).as("its token was not used").isTrue();
+    assertRefused(there, second, Reason.USED);
+  }
+
+  @Test
+  void settlementsThatWait_settleAReservationOnce() {
+    String token = token(4);
+    answers.set(0);
+    assertThat(settle(here, token, 1).waiting()).isTrue();
+    assertThat(settle(there, token, 2).waiting()).isTrue();
+    answers.set(Integer.MAX_VALUE);
+    time.advance(Duration.ofMillis(500));
+    assertThat(remaining()).isEqualTo(9);
+    assertThat(lostOnes).as("the second one").hasValue(1);
+  }
+
+  private void lapses() {
+    limits.replace(
+        limits.get().with(LapsingReservations.class, new LapsingReservations(Set.of(LOGINS))));
+  }
+
+  @Test
+  void reservation_thatLapses_givesItsTokensBackWhenItExpires() {
+    lapses();
+    String lapsed = token(4);
+    time.advance(LIFE.minusMillis(1));
+    String later = token(2);
+    assertThat(remaining()).isEqualTo(5); // one came back by itself
+    time.advance(Duration.ofMillis(1));
+    assertThat(remaining()).isEqualTo(8);
+    assertRefused(here, lapsed, Reason.EXPIRED);
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(10);
+    assertRefused(here, later, Reason.EXPIRED);
+    assertThat(here.rememberedSize()).isZero();
+  }
+
+  @Test
+  void reservation_thatWasSettled_doesNotLapse() {
+    lapses();
+    String here4 = token(4);
+    String there3 = token(3);
+    assertThat(settle(here, here4, 3).settled()).isTrue();
+    assertThat(settle(there, there3, 2).settled()).isTrue();
+    assertThat(remaining()).isEqualTo(5);
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(6);
+  }
+
+  @Test
+  void reservation_withoutLapse_staysSpent() {
+    token(4);
+    lapses();
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(7);
   }
 
   @Test
@@ -233,7 +430,7 @@ final class ReservationsTest {
     String token = token(4);
 
     assertRefused(
-        new Reservations(limiter, store, TokenKey.random(), time, Reservations.MOST_MARKS),
+        new Reservations(limiter, store, TokenKey.random(), lost, time, Reservations.MOST_MARKS),
         token,
         Reason.UNKNOWN);
     assertThat(remaining()).isEqualTo(6);
@@ -317,7 +514,7 @@ final class ReservationsTest {
 
   @Test
   void reserve_afterTooManyCancellations_isRefused_untilTheirMarksAreGone() {
-    Reservations few = new Reservations(limiter, store, KEY, time, 3);
+    Reservations few = new Reservations(limiter, store, KEY, lost, time, 3);
     for (int i = 0; i < 3; i++) {
       cancel(few, few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
     }
@@ -333,7 +530,7 @@ final class ReservationsTest {
 
   @Test
   void cancel_beyondTheMarks_isRefused_andOneThatIsRepeatedTakesNoRoom() {
-    Reservations few = new Reservations(limiter, store, KEY, time, 2);
+    Reservations few = new Reservations(limiter, store, KEY, lost, time, 2);
     List<String> tokens =
         List.of(
             few.reserve(one("a"), LIFE).toCompletableFuture().join().token(),

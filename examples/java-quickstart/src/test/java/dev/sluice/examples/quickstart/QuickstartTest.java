@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation.Estimate;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -50,6 +51,16 @@ class QuickstartTest {
     }
     assertThat(quickstart.loginWithPassword("192.0.2.7", "ann", "the password of ann"))
         .startsWith("429");
+  }
+
+  @Test
+  void costKnownAfterwards_replacesTheEstimate() {
+    Estimate estimate = Estimate.mean(16, 8_192);
+    for (int i = 0; i < 10; i++) { // an estimate of all 100 tokens, of which 8 are used
+      assertThat(quickstart.costKnownAfterwards(estimate, "k", "mo", "prompt"))
+          .startsWith(i == 0 ? "200" : "429");
+    }
+    assertThat(limiter.check("ApiCallsPerKey", "k", 0).remaining()).isEqualTo(92);
   }
 
   @Test
