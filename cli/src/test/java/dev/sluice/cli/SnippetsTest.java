@@ -17,9 +17,12 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.tools.Diagnostic;
 import javax.tools.DiagnosticCollector;
+import javax.tools.JavaCompiler;
 import javax.tools.JavaFileObject;
 import javax.tools.SimpleJavaFileObject;
+import javax.tools.StandardJavaFileManager;
 import javax.tools.ToolProvider;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.DynamicTest;
 import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.io.TempDir;
@@ -45,7 +48,19 @@ final class SnippetsTest {
       List.of(
           "%s", "class Copied { %s }", "class Copied { void copied() throws Exception { %s } }");
 
+  private static final JavaCompiler COMPILER =
+      Objects.requireNonNull(ToolProvider.getSystemJavaCompiler());
+
+  /** One for all snippets, since it reads the jars of the class path. */
+  private static final StandardJavaFileManager FILES =
+      COMPILER.getStandardFileManager(null, null, null);
+
   @TempDir private Path folder;
+
+  @AfterAll
+  static void close() throws IOException {
+    FILES.close();
+  }
 
   @TestFactory
   Stream<DynamicTest> snippet_alone_compiles() throws IOException {
@@ -117,10 +132,10 @@ final class SnippetsTest {
 
   private List<String> mistakes(String source) {
     DiagnosticCollector<JavaFileObject> found = new DiagnosticCollector<>();
-    Objects.requireNonNull(ToolProvider.getSystemJavaCompiler())
+    COMPILER
         .getTask(
             null,
-            null,
+            FILES,
             found,
             List.of("-proc:none", "-d", folder.toString()),
             null,
