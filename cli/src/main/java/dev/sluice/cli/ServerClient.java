@@ -285,6 +285,30 @@ final class ServerClient {
   }
 
   /**
+   * Asks why an id is denied, or which rule a request meets.
+   *
+   * @param question the fields of the request
+   * @return lines for people, safe to print
+   * @throws InputException if the server refused the request
+   * @throws ExitException if no answer came, or one that cannot be parsed
+   */
+  List<String> explain(Map<String, Object> question) {
+    List<String> lines = new ArrayList<>();
+    try (JsonParser parser = JSON.createParser(send("POST", "/v1/explain", question))) {
+      for (JsonToken token = parser.nextToken(); token != null; token = parser.nextToken()) {
+        if (token == JsonToken.START_ARRAY && "lines".equals(parser.currentName())) {
+          while (parser.nextToken() == JsonToken.VALUE_STRING) {
+            lines.add(SafeText.printable(parser.getText()));
+          }
+        }
+      }
+    } catch (IOException e) {
+      throw noAnswer(server + ": the answer does not come from a Sluice server", e);
+    }
+    return lines;
+  }
+
+  /**
    * The answer to a reload, or to a rollback.
    *
    * @param applied whether the files, or the earlier generation, are now in force

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Reloads, dry runs and rollbacks of a running server. */
+/** Reloads, dry runs, rollbacks and questions to a running server. */
 class ReloadCommandTest {
 
   private static final String FIRST =
@@ -181,5 +181,29 @@ class ReloadCommandTest {
     Cli none = Cli.run("rollback", "--server", url);
     assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(none.err()).contains("no earlier generation is kept");
+  }
+
+  @Test
+  void why_asksTheServer() {
+    Cli why = Cli.run("why", "CallsPerId", "ann", "--server", url, "--request", "GET /x");
+    assertThat(why.code()).isEqualTo(Exit.DONE);
+    assertThat(why.out().lines())
+        .containsExactly(
+            "CallsPerId of ann: 20 of 20 tokens left, a request passes now",
+            "limited by the default: 20 per 1h, burst 20",
+            "last denials are not kept; start the server with --top-denied",
+            "there are no rules for requests");
+  }
+
+  @Test
+  void why_withoutASource_orWithBoth_isRefused() {
+    Cli none = Cli.run("why", "CallsPerId", "ann");
+    assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(none.err()).contains("expected --server URL");
+    Cli both = Cli.run("why", "CallsPerId", "ann", "--server", url, "--log", "access.log");
+    assertThat(both.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(both.err()).contains("expected one or the other");
+    Cli broken = Cli.run("why", "CallsPerId", "ann", "--server", url, "--request", "x");
+    assertThat(broken.err()).contains("expected a method and a target");
   }
 }

@@ -216,6 +216,33 @@ public final class HttpPart implements Part {
     }
   }
 
+  /** Explains denials and rules: {@code POST /v1/explain}. */
+  public static final class ExplainPart implements Part {
+
+    private final Limiter limiter;
+    private final RuntimeLimits runtime;
+    private final Denials denials;
+
+    /**
+     * Makes the part.
+     *
+     * @param limiter the limiter that decides
+     * @param runtime knows which overrides were set at run time
+     * @param denials has the last denials, if they are kept
+     */
+    public ExplainPart(Limiter limiter, RuntimeLimits runtime, Denials denials) {
+      this.limiter = limiter;
+      this.runtime = runtime;
+      this.denials = denials;
+    }
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      new Endpoint("/v1/explain", READ, new ExplainResource(limiter, runtime, denials))
+          .addTo(server);
+    }
+  }
+
   /**
    * The door for proxies that ask about each request before they pass it on: nginx, Caddy, Traefik,
    * HAProxy, Envoy.

@@ -181,7 +181,8 @@ public final class Service implements AutoCloseable {
             }
             : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
-    Denials denials = Denials.to(AccessSetup.denialLog(config, meters, started));
+    Denials denials =
+        Denials.to(AccessSetup.denialLog(config, meters, started), config.telemetry().topDenied());
     List<LimiterObserver> observers = new ArrayList<>(List.of(metrics.metrics()));
     if (topDenied != null) {
       observers.add(topDenied);
