@@ -136,12 +136,10 @@ public final class Service implements AutoCloseable {
     boolean isOpen = config.control().tokens() == null;
     String storeKind = config.storage().store().kind();
     BucketStore.Observer watch = new StoreMetrics(meters, storeKind);
-    BucketStore store =
-        openStore(
-            config.storage(),
-            meters,
-            isOpen ? new NumberedServers(watch, storeKind) : watch,
-            started);
+    OutageLog outages =
+        new OutageLog(config.storage(), isOpen ? new NumberedServers(watch, storeKind) : watch);
+    started.add(outages::close);
+    BucketStore store = openStore(config.storage(), meters, outages, started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -189,6 +187,9 @@ public final class Service implements AutoCloseable {
     }
     if (!denials.isOff()) {
       observers.add(denials);
+    }
+    if (!config.storage().store().isMemory()) {
+      observers.add(outages);
     }
     Limiter limiter = limiter(config, limits, store, LimiterObserver.all(observers));
     Reservations reservations = new Reservations(limiter, store, config.storage().tokenKey());
