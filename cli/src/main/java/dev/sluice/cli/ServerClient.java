@@ -316,13 +316,15 @@ final class ServerClient {
    * @param isPutBack whether a rollback is in force
    * @param mistakes what is wrong with the files, safe to print
    * @param changes what changed or would change, safe to print
+   * @param effect what a dry run says about ids, safe to print; may be empty
    */
   record Reload(
       boolean applied,
       String active,
       boolean isPutBack,
       List<String> mistakes,
-      List<String> changes) {}
+      List<String> changes,
+      String effect) {}
 
   /**
    * Makes the server read its files.
@@ -351,6 +353,7 @@ final class ServerClient {
     String answer = send("POST", path, null);
     boolean applied = false;
     boolean putBack = false;
+    String effect = "";
     String active = "";
     List<String> mistakes = new ArrayList<>();
     List<String> changes = new ArrayList<>();
@@ -364,6 +367,8 @@ final class ServerClient {
           applied = parser.getBooleanValue();
         } else if (token.isBoolean() && name.equals("putBack")) {
           putBack = parser.getBooleanValue();
+        } else if (token == JsonToken.VALUE_STRING && name.equals("effect")) {
+          effect = SafeText.printable(parser.getText());
         } else if (token == JsonToken.VALUE_STRING
             && name.equals("hash")
             && outer.equals("active")
@@ -382,7 +387,7 @@ final class ServerClient {
     } catch (IOException e) {
       throw noAnswer(server + ": the answer does not come from a Sluice server", e);
     }
-    return new Reload(applied, active, putBack, mistakes, changes);
+    return new Reload(applied, active, putBack, mistakes, changes, effect);
   }
 
   /**

@@ -52,7 +52,7 @@ class ReloadCommandTest {
                 Sources.of(new ServerConfig.Files(limits, null, null, null)),
                 Storage.in(StoreAccess.of("memory")),
                 new Control(null, audit.toString(), null, null),
-                Telemetry.NONE));
+                new Telemetry(true, null)));
     url = "http://" + HostPort.format(service.addresses().get(0));
   }
 
@@ -100,10 +100,42 @@ class ReloadCommandTest {
   }
 
   @Test
+  void dryRun_countsTheIdsThatWouldBeDenied() throws Exception {
+    for (String id : new String[] {"ann", "bob"}) {
+      assertThat(Cli.run("spend", "CallsPerId", id, "--cost", "20", "--server", url).code())
+          .isEqualTo(Exit.DONE);
+      assertThat(Cli.run("spend", "CallsPerId", id, "--server", url).code()).isEqualTo(Exit.NO);
+    }
+    assertThat(
+            Cli.run(
+                    "overrides",
+                    "set",
+                    "CallsPerId",
+                    "bob",
+                    "--burst",
+                    "200",
+                    "--count",
+                    "90",
+                    "--period",
+                    "1h",
+                    "--server",
+                    url)
+                .code())
+        .isEqualTo(Exit.DONE);
+    assertThat(reload("--dry-run").err())
+        .contains("of 2 ids denied last, 1 are denied now, and 1 would be");
+    Files.writeString(limits, SECOND);
+    assertThat(reload("--dry-run").err())
+        .contains("of 2 ids denied last, 1 are denied now, and 0 would be");
+  }
+
+  @Test
   void dryRun_ofUnchangedFiles_saysSo() {
     Cli dry = reload("--dry-run");
     assertThat(dry.out()).isEmpty();
-    assertThat(dry.err()).isEqualTo("a reload would change nothing\n");
+    assertThat(dry.err())
+        .isEqualTo(
+            "a reload would change nothing\nof 0 ids denied last, 0 are denied now, and 0 would be\n");
   }
 
   @Test
@@ -191,7 +223,7 @@ class ReloadCommandTest {
         .containsExactly(
             "CallsPerId of ann: 20 of 20 tokens left, a request passes now",
             "limited by the default: 20 per 1h, burst 20",
-            "last denials are not kept; start the server with --top-denied",
+            "no denial is kept",
             "there are no rules for requests");
   }
 

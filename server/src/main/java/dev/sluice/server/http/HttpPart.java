@@ -134,7 +134,10 @@ public final class HttpPart implements Part {
     new Endpoint("/v1/limits", READ, new LimitsResource(limiter.limits(), generations))
         .addTo(server);
     new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
-    new Endpoint("/v1/admin/reload", ADMIN, new ReloadResource(generations, audit, reloads))
+    new Endpoint(
+            "/v1/admin/reload",
+            ADMIN,
+            new ReloadResource(generations, audit, reloads, limiter, denials))
         .act("reload")
         .addTo(server);
     new Endpoint("/v1/admin/rollback", ADMIN, new RollbackResource(generations, audit, reloads))

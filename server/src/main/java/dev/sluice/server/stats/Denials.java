@@ -11,6 +11,7 @@ import dev.sluice.wire.DecisionWriter;
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -79,6 +80,17 @@ public final class Denials implements LimiterObserver {
    */
   public List<Denial> last(String limit, String id) {
     return last == null ? List.of() : last.of(limit, id);
+  }
+
+  /**
+   * Calls a consumer with each id that was denied last.
+   *
+   * @param each receives the limit's name and the canonical id; must be fast
+   */
+  public void forEachLast(BiConsumer<String, String> each) {
+    if (last != null) {
+      last.forEach(each);
+    }
   }
 
   /**

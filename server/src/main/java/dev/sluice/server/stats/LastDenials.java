@@ -9,6 +9,7 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 
 /**
  * The last denials of each id of a limit: at most {@link #MOST_OF_ONE} of one id, and {@link #MOST}
@@ -41,6 +42,11 @@ final class LastDenials {
       size -= oldest.next().size();
       oldest.remove();
     }
+  }
+
+  /** Calls a consumer with the limit and the id of each denial that is kept, each once. */
+  synchronized void forEach(BiConsumer<String, String> each) {
+    byBucket.keySet().forEach(bucket -> each.accept(bucket.limit, bucket.id));
   }
 
   /** Returns the last denials of an id, the newest first. */
