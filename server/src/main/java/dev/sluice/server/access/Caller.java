@@ -155,6 +155,17 @@ public final class Caller {
   }
 
   /**
+   * Whether the caller has a permission.
+   *
+   * @param need the permission
+   * @return true if {@link #require(Permission)} throws nothing
+   */
+  public boolean may(Permission need) {
+    Role role = need.role();
+    return role == null || has(role);
+  }
+
+  /**
    * Whether the caller may use a limit.
    *
    * @param limit the limit's name

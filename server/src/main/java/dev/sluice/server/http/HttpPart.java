@@ -117,7 +117,10 @@ public final class HttpPart implements Part {
     new Endpoint("/v1/limits", READ, new LimitsResource(limiter.limits(), generations))
         .addTo(server);
     new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
-    new Endpoint("/v1/admin/reload", ADMIN, new ReloadResource(generations, audit, reloads))
+    new Endpoint(
+            "/v1/admin/reload",
+            ADMIN,
+            new ReloadResource(generations, audit, reloads, limiter, denials))
         .act("reload")
         .addTo(server);
     new Endpoint("/v1/admin/rollback", ADMIN, new RollbackResource(generations, audit, reloads))
@@ -196,6 +199,33 @@ public final class HttpPart implements Part {
     public void addTo(ServerBuilder server) {
       new Endpoint("/v1/stats", READ, new StatsResource(state, topDenied != null)).addTo(server);
       new Endpoint("/v1/admin/top-denied", READ, new TopDeniedResource(topDenied)).addTo(server);
+    }
+  }
+
+  /** Explains denials and rules: {@code POST /v1/explain}. */
+  public static final class ExplainPart implements Part {
+
+    private final Limiter limiter;
+    private final RuntimeLimits runtime;
+    private final Denials denials;
+
+    /**
+     * Makes the part.
+     *
+     * @param limiter the limiter that decides
+     * @param runtime knows which overrides were set at run time
+     * @param denials has the last denials, if they are kept
+     */
+    public ExplainPart(Limiter limiter, RuntimeLimits runtime, Denials denials) {
+      this.limiter = limiter;
+      this.runtime = runtime;
+      this.denials = denials;
+    }
+
+    @Override
+    public void addTo(ServerBuilder server) {
+      new Endpoint("/v1/explain", READ, new ExplainResource(limiter, runtime, denials))
+          .addTo(server);
     }
   }
 

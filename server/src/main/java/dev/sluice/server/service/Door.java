@@ -9,6 +9,7 @@ import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.HttpPart.AdminPart;
+import dev.sluice.server.http.HttpPart.ExplainPart;
 import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart.MetricsPart;
 import dev.sluice.server.http.HttpPart.ProblemsPart;
@@ -226,6 +227,7 @@ interface Door {
           part.json(),
           new ForwardAuthPart(
               room.limiter(), settings.clientAddress(), room.meters(), room.denials()),
+          new ExplainPart(room.limiter(), room.runtime(), room.denials()),
           stats,
           metrics,
           room.traces());

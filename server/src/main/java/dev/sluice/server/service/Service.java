@@ -136,12 +136,10 @@ public final class Service implements AutoCloseable {
     boolean isOpen = config.control().tokens() == null;
     String storeKind = config.storage().store().kind();
     BucketStore.Observer watch = new StoreMetrics(meters, storeKind);
-    BucketStore store =
-        openStore(
-            config.storage(),
-            meters,
-            isOpen ? new NumberedServers(watch, storeKind) : watch,
-            started);
+    OutageLog outages =
+        new OutageLog(config.storage(), isOpen ? new NumberedServers(watch, storeKind) : watch);
+    started.add(outages::close);
+    BucketStore store = openStore(config.storage(), meters, outages, started);
     TableOverrides table = new TableOverrides(config.sources().table(), base);
     RuntimeLimits runtime = runtime(config, table, store);
     started.add(runtime::close);
@@ -181,13 +179,17 @@ public final class Service implements AutoCloseable {
             }
             : reachable;
     TopDenied topDenied = config.telemetry().topDenied() ? new TopDenied() : null;
-    Denials denials = Denials.to(AccessSetup.denialLog(config, meters, started));
+    Denials denials =
+        Denials.to(AccessSetup.denialLog(config, meters, started), config.telemetry().topDenied());
     List<LimiterObserver> observers = new ArrayList<>(List.of(metrics.metrics()));
     if (topDenied != null) {
       observers.add(topDenied);
     }
     if (!denials.isOff()) {
       observers.add(denials);
+    }
+    if (!config.storage().store().isMemory()) {
+      observers.add(outages);
     }
     Limiter limiter = limiter(config, limits, store, LimiterObserver.all(observers));
     Reservations reservations =

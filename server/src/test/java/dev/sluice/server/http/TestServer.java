@@ -12,6 +12,7 @@ import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.http.HttpPart.AdminPart;
+import dev.sluice.server.http.HttpPart.ExplainPart;
 import dev.sluice.server.http.HttpPart.ForwardAuthPart;
 import dev.sluice.server.http.HttpPart.MetricsPart;
 import dev.sluice.server.http.HttpPart.ServerState;
@@ -69,6 +70,7 @@ final class TestServer implements AutoCloseable {
             .part(TestParts.http(limiter, store))
             .part(new AdminPart(runtime, AuditLog.none()))
             .part(new ForwardAuthPart(limiter, ClientAddress.direct(), meters, Denials.none()))
+            .part(new ExplainPart(limiter, runtime, Denials.none()))
             .part(new StatsPart(state, null))
             .part(new MetricsPart(MetricsPart.newRegistry(), new CurrentLimits(limits), store))
             .idleTimeout(idle)
