@@ -7,7 +7,6 @@ import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.Breaker;
 import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.Endpoint;
-import dev.sluice.remote.Failures;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.StoreThread;
@@ -167,9 +166,8 @@ final class Database implements Endpoint, Topology {
     CompletableFuture<String> ran =
         call.handle(
             (answer, failure) -> {
-              Throwable cause = Failures.cause(failure);
-              if (cause != null && SqlFault.of(cause).isOutage()) {
-                throw new CompletionException(cause);
+              if (failure != null && SqlFault.of(Stages.cause(failure)).isOutage()) {
+                throw new CompletionException(Stages.cause(failure));
               }
               return "ran";
             });
@@ -185,8 +183,8 @@ final class Database implements Endpoint, Topology {
     CompletableFuture<Void> pong =
         call.handle(
             (answer, failure) -> {
-              Throwable cause = Failures.cause(failure);
-              if (cause != null) {
+              if (failure != null) {
+                Throwable cause = Stages.cause(failure);
                 throw new StoreException(name + ": " + SqlFault.of(cause).words(), cause);
               }
               return null;
