@@ -6,7 +6,6 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.remote.Breaker;
 import dev.sluice.remote.Endpoint;
-import dev.sluice.remote.Failures;
 import dev.sluice.remote.RequestQueue;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.StoreThread;
@@ -137,9 +136,14 @@ public final class SqlDatabase implements Endpoint, Topology {
     CompletableFuture<String> ran =
         call.handle(
             (answer, failure) -> {
+<<<<<<< HEAD:remote/src/main/java/dev/sluice/remote/sql/SqlDatabase.java
               Throwable cause = Failures.cause(failure);
               if (cause != null && dialect.fault(cause).isOutage()) {
                 throw new CompletionException(cause);
+=======
+              if (failure != null && SqlFault.of(Stages.cause(failure)).isOutage()) {
+                throw new CompletionException(Stages.cause(failure));
+>>>>>>> refs/heads/small44:postgres/src/main/java/dev/sluice/postgres/Database.java
               }
               return "ran";
             });
@@ -155,9 +159,15 @@ public final class SqlDatabase implements Endpoint, Topology {
     CompletableFuture<Void> pong =
         call.handle(
             (answer, failure) -> {
+<<<<<<< HEAD:remote/src/main/java/dev/sluice/remote/sql/SqlDatabase.java
               Throwable cause = Failures.cause(failure);
               if (cause != null) {
                 throw new StoreException(name + ": " + dialect.fault(cause).words(), cause);
+=======
+              if (failure != null) {
+                Throwable cause = Stages.cause(failure);
+                throw new StoreException(name + ": " + SqlFault.of(cause).words(), cause);
+>>>>>>> refs/heads/small44:postgres/src/main/java/dev/sluice/postgres/Database.java
               }
               return null;
             });

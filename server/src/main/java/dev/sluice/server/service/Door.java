@@ -200,8 +200,7 @@ interface Door {
     @Override
     public Open open(DoorContext room) {
       SluiceServer.Builder server =
-          SluiceServer.builder(settings.address())
-              .traffic(room.traffic())
+          SluiceServer.builder(settings.address(), room.traffic())
               .tls(room.tls())
               .requestLog(settings.requestLog());
       parts(room).forEach(server::part);
@@ -268,12 +267,11 @@ interface Door {
     public Open open(DoorContext room) {
       RlsPart part = part(room, rls);
       SluiceServer server =
-          SluiceServer.builder(address)
+          SluiceServer.builder(address, room.traffic())
               .part(new ProblemsPart())
               .part(new AccessPart(room.access()))
               .part(part)
               .part(room.traces())
-              .traffic(room.traffic())
               .tls(room.tls())
               .idleTimeout(IDLE_TIMEOUT)
               .start();

@@ -62,11 +62,16 @@ final class TestServer implements AutoCloseable {
     Limiter limiter = Limiter.of(runtime.limits(), store);
     MeterRegistry meters = new SimpleMeterRegistry();
     this.history = RateHistory.start(meters);
-    ConnectionBudget traffic = ConnectionBudget.usual();
+    ConnectionBudget traffic =
+        new ConnectionBudget(
+            Runtime.getRuntime().maxMemory() / SluiceServer.HEAP_PER_BUDGET,
+            SluiceServer.MAX_CONNECTIONS,
+            SluiceServer.MAX_CONNECTIONS_PER_PEER,
+            request.plus(SluiceServer.READ_TIMEOUT));
     ServerState state =
         new ServerState(history, meters, traffic, List::of, store, "memory", store::ping);
     this.server =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))
             .part(new AdminPart(runtime, AuditLog.none()))
             .part(new ForwardAuthPart(limiter, ClientAddress.direct(), meters, Denials.none()))

@@ -34,10 +34,9 @@ final class TestRespServer implements AutoCloseable {
 
   TestRespServer(Limiter limiter, BucketStore store, ConnectionBudget traffic) {
     this.http =
-        SluiceServer.builder(anyPort())
+        SluiceServer.builder(anyPort(), traffic)
             .unreadyPeriod(Duration.ZERO)
             .part(TestParts.http(limiter, store))
-            .traffic(traffic)
             .start();
     SimpleMeterRegistry meters = new SimpleMeterRegistry();
     Reservations reservations = new Reservations(limiter, store, TokenKey.random());

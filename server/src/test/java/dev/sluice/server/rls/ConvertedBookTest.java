@@ -10,6 +10,7 @@ import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.convert.Conversion;
 import dev.sluice.server.Aside;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
@@ -73,7 +74,9 @@ final class ConvertedBookTest {
     try (BucketStore store = BucketStore.inMemory(new ManualTime())) {
       Limiter limiter = Limiter.of(limits, store);
       SluiceServer server =
-          SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+          SluiceServer.builder(
+                  new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
+                  ConnectionBudget.usual())
               .unreadyPeriod(Duration.ZERO)
               .part(
                   new RlsPart(

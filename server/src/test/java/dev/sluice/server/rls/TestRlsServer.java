@@ -65,11 +65,10 @@ final class TestRlsServer implements AutoCloseable {
         };
     RlsPart part = new RlsPart(limiter, settings, ready, AuditLog.none(), Denials.none(), meters);
     SluiceServer.Builder builder =
-        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
+        SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))
             .part(part)
             .part(part.json())
-            .traffic(traffic)
             .unreadyPeriod(Duration.ZERO);
     port.accept(builder);
     this.server = builder.start();
