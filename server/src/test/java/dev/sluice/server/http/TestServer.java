@@ -61,7 +61,18 @@ final class TestServer implements AutoCloseable {
     this.history = RateHistory.start(meters);
     ConnectionBudget traffic = ConnectionBudget.usual();
     ServerState state =
-        new ServerState(history, meters, traffic, List::of, store, "memory", store::ping);
+        new ServerState(
+            history,
+            meters,
+            traffic,
+            List::of,
+            store,
+            "memory",
+            store::ping,
+            "host-1",
+            runtime,
+            () -> null,
+            limit -> "fail");
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))
             .part(new HttpPart(limiter, store))
