@@ -136,14 +136,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     CompletableFuture<String> ran =
         call.handle(
             (answer, failure) -> {
-<<<<<<< HEAD:remote/src/main/java/dev/sluice/remote/sql/SqlDatabase.java
-              Throwable cause = Failures.cause(failure);
-              if (cause != null && dialect.fault(cause).isOutage()) {
-                throw new CompletionException(cause);
-=======
-              if (failure != null && SqlFault.of(Stages.cause(failure)).isOutage()) {
+              if (failure != null && dialect.fault(Stages.cause(failure)).isOutage()) {
                 throw new CompletionException(Stages.cause(failure));
->>>>>>> refs/heads/small44:postgres/src/main/java/dev/sluice/postgres/Database.java
               }
               return "ran";
             });
@@ -159,15 +153,9 @@ public final class SqlDatabase implements Endpoint, Topology {
     CompletableFuture<Void> pong =
         call.handle(
             (answer, failure) -> {
-<<<<<<< HEAD:remote/src/main/java/dev/sluice/remote/sql/SqlDatabase.java
-              Throwable cause = Failures.cause(failure);
-              if (cause != null) {
-                throw new StoreException(name + ": " + dialect.fault(cause).words(), cause);
-=======
               if (failure != null) {
                 Throwable cause = Stages.cause(failure);
-                throw new StoreException(name + ": " + SqlFault.of(cause).words(), cause);
->>>>>>> refs/heads/small44:postgres/src/main/java/dev/sluice/postgres/Database.java
+                throw new StoreException(name + ": " + dialect.fault(cause).words(), cause);
               }
               return null;
             });

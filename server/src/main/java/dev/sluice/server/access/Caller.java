@@ -112,6 +112,18 @@ public final class Caller {
     return names.isEmpty() ? credential.name() : names.get(0);
   }
 
+  /**
+   * Returns the author of a change.
+   *
+   * @param claimed the name that the caller gives, which counts only if the server knows none
+   * @return the name of the token or of the certificate, else the claimed name
+   */
+  public String author(String claimed) {
+    boolean isKnown =
+        kind() != CallerKind.ANYBODY || !credential.certificateNames().get().isEmpty();
+    return isKnown ? name() : claimed;
+  }
+
   /** Returns the word for how the caller was identified. */
   String by() {
     boolean hasCertificate = !credential.certificateNames().get().isEmpty();

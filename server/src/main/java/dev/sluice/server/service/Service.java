@@ -53,7 +53,9 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Path;
 import java.time.Instant;
@@ -223,7 +225,11 @@ public final class Service implements AutoCloseable {
             doors::shown,
             store,
             shown(config.storage().store(), isOpen),
-            reachable);
+            reachable,
+            hostName(),
+            runtime,
+            () -> tls == null ? null : tls.certificateEnd(),
+            limit -> words(config.storage(), limit));
     for (Door door : doors(config.doors(), metrics, new StatsPart(state, topDenied))) {
       doors.open(door, room);
     }
@@ -271,6 +277,20 @@ public final class Service implements AutoCloseable {
     Otlp otlp = Otlp.start(settings, BuildInfo.version(), meters);
     started.add(otlp::close);
     return otlp.traces();
+  }
+
+  private static String hostName() {
+    try {
+      return InetAddress.getLocalHost().getHostName();
+    } catch (UnknownHostException e) {
+      return "an unnamed host";
+    }
+  }
+
+  /** Returns the failure rule of a limit, as the option names it. */
+  private static String words(Storage storage, String limit) {
+    FailureRule rule = storage.onFailureByLimit().getOrDefault(limit, storage.onFailure());
+    return rule.toString();
   }
 
   private static Tls tls(

@@ -69,7 +69,18 @@ final class TestServer implements AutoCloseable {
             SluiceServer.MAX_CONNECTIONS_PER_PEER,
             request.plus(SluiceServer.READ_TIMEOUT));
     ServerState state =
-        new ServerState(history, meters, traffic, List::of, store, "memory", store::ping);
+        new ServerState(
+            history,
+            meters,
+            traffic,
+            List::of,
+            store,
+            "memory",
+            store::ping,
+            "host-1",
+            runtime,
+            () -> null,
+            limit -> "fail");
     this.server =
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))
