@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.envoy.RateLimitDescriptor;
 import dev.sluice.envoy.RateLimitRequest;
@@ -17,6 +16,7 @@ import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.composite.CompositeMeterRegistry;
 import java.io.BufferedInputStream;
@@ -79,7 +79,8 @@ final class FirstCalls {
                     Limiter.of(limits, store),
                     Settings.of(OverridePolicy.ALLOW),
                     () -> {},
-                    AuditLog.none(), Denials.none(),
+                    AuditLog.none(),
+                    Denials.none(),
                     meters))
             .start();
     try {

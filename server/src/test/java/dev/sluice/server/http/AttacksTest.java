@@ -4,7 +4,6 @@ package dev.sluice.server.http;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.server.Aside;
 import dev.sluice.server.TestParts;
@@ -14,6 +13,7 @@ import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
@@ -75,7 +75,8 @@ final class AttacksTest {
         limiter,
         Settings.of(OverridePolicy.ALLOW),
         store::ping,
-        AuditLog.none(), Denials.none(),
+        AuditLog.none(),
+        Denials.none(),
         new SimpleMeterRegistry());
   }
 

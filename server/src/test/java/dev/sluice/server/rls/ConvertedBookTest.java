@@ -3,7 +3,6 @@ package dev.sluice.server.rls;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.sluice.server.stats.Denials;
 import dev.sluice.Limiter;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
@@ -15,6 +14,7 @@ import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
@@ -83,7 +83,8 @@ final class ConvertedBookTest {
                           limiter,
                           Settings.of(OverridePolicy.ALLOW),
                           store::ping,
-                          AuditLog.none(), Denials.none(),
+                          AuditLog.none(),
+                          Denials.none(),
                           new SimpleMeterRegistry())
                       .json())
               .start();
