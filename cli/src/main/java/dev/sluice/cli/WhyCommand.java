@@ -5,6 +5,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.Replay;
@@ -98,7 +99,9 @@ final class WhyCommand implements Callable<Integer> {
   @Option(
       names = "--request",
       paramLabel = "'METHOD TARGET'",
-      description = "A request whose rules the server explains, such as 'GET /orders/7'.")
+      description =
+          "A request whose rules the server explains, such as 'GET /orders/7'. An id that is an IP"
+              + " address is its client.")
   private @Nullable String request;
 
   @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
@@ -162,6 +165,9 @@ final class WhyCommand implements Callable<Integer> {
       }
       question.put("method", request.substring(0, space));
       question.put("target", request.substring(space + 1));
+      if (IpAddress.parse(id) != null) {
+        question.put("client", id);
+      }
     }
     clientOptions.client(url, console).explain(question).forEach(console::line);
     return Exit.DONE;

@@ -238,4 +238,21 @@ class ReloadCommandTest {
     Cli broken = Cli.run("why", "CallsPerId", "ann", "--server", url, "--request", "x");
     assertThat(broken.err()).contains("expected a method and a target");
   }
+
+  @Test
+  void why_usesAnAddressAsTheClientOfTheRequest() throws Exception {
+    apply(
+        """
+        limits:
+          PerIp: {id: ipAddress, burst: 3, count: 3, period: 1h}
+          CallsPerId: {id: string, burst: 20, count: 20, period: 1h}
+        rules:
+          - {path: /health, unlimited: true}
+          - {path: /**, limit: PerIp, id: "{ip}"}
+        """);
+    Cli why = Cli.run("why", "PerIp", "192.0.2.7", "--server", url, "--request", "GET /cart");
+    assertThat(why.out())
+        .contains("limits.yml:5: not this rule: it is for the path /health")
+        .contains("limits.yml:6: this rule\n  PerIp of 192.0.2.7, cost 1");
+  }
 }
