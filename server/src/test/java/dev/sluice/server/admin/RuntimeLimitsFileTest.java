@@ -52,21 +52,22 @@ class RuntimeLimitsFileTest {
 
   @Test
   void override_endsByTheServersClock_alsoOneOfTheDeployedFiles() {
-    Instant soon = Instant.now().plusMillis(500);
+    Instant soon = Instant.now().plusSeconds(1);
     LimitOverride deployed = new LimitOverride(A, "deployed", QUOTA, "", "", soon);
     LimitOverride set = new LimitOverride(A, "set", QUOTA, "", "ann", soon);
+    LimitOverride tomorrow =
+        new LimitOverride(A, "tomorrow", QUOTA, "", "ann", soon.plus(Duration.ofDays(1)));
     LimitOverride later =
         new LimitOverride(A, "later", QUOTA, "", "ann", soon.plus(Duration.ofDays(9)));
     Limits base = limits(A, B).withOverrides(List.of(deployed));
     try (RuntimeLimits runtime = start(new CurrentLimits(base))) {
-      runtime.put(set, true);
-      runtime.put(later, true);
-      assertThat(runtime.limits().get().overridesOf(A)).hasSize(3);
-      assertThat(runtime.ending()).containsExactlyInAnyOrder(deployed, set);
+      List.of(set, tomorrow, later).forEach(one -> runtime.put(one, true));
       await()
           .untilAsserted(
-              () -> assertThat(runtime.limits().get().overridesOf(A)).containsExactly(later));
-      assertThat(runtime.ending()).isEmpty();
+              () ->
+                  assertThat(runtime.limits().get().overridesOf(A))
+                      .containsExactlyInAnyOrder(tomorrow, later));
+      assertThat(runtime.ending()).containsExactly(tomorrow);
     }
   }
 

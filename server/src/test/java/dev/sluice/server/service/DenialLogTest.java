@@ -92,7 +92,7 @@ class DenialLogTest {
     service =
         Service.start(
             new ServerConfig(
-                new Doors(http, ANY, null, OverridePolicy.ALLOW, null, false, false),
+                new Doors(http, ANY, null, Settings.of(OverridePolicy.ALLOW), null, false, false),
                 Sources.of(new ServerConfig.Files(limits, null, null, rules)),
                 Configs.inMemory(),
                 Control.NONE,
