@@ -192,7 +192,7 @@ public final class Reservation implements AutoCloseable {
 
   private List<GiveBack> settle(Predicate<Transaction> which) {
     // The predicate runs first: if it throws, nothing is settled.
-    List<Taken> chosen = taken.stream().filter(one -> which.test(one.transaction)).toList();
+    List<Taken> chosen = taken.stream().filter(one -> which.test(one.transaction.whole())).toList();
     if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
       return List.of();
     }

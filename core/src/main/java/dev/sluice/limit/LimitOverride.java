@@ -9,28 +9,49 @@ import java.util.Objects;
 import java.util.stream.Collectors;
 
 /**
- * A quota of its own for one id.
+ * Quotas for one id, in place of all those that its limit has by default.
  *
  * @param name the limit's name
  * @param id the id as the name's override form has it, canonical
- * @param quota how much may pass
+ * @param quotas how much may pass, the longest period first
  * @param comment what a person noted beside it, may be empty
  */
-public record LimitOverride(LimitName name, String id, Quota quota, String comment) {
+public record LimitOverride(LimitName name, String id, List<Quota> quotas, String comment) {
 
   /**
    * Makes an override.
    *
    * @param name the limit's name
    * @param id the id as the name's override form has it, canonical
-   * @param quota how much may pass
+   * @param quotas how much may pass, in any order, as {@link Quota#ofOneLimit} takes them
    * @param comment a note by a person, may be empty
    */
   public LimitOverride {
     Objects.requireNonNull(name, "name");
     Objects.requireNonNull(id, "id");
-    Objects.requireNonNull(quota, "quota");
+    quotas = Quota.ofOneLimit(quotas);
     Objects.requireNonNull(comment, "comment");
+  }
+
+  /**
+   * Makes an override with one quota.
+   *
+   * @param name the limit's name
+   * @param id the id as the name's override form has it, canonical
+   * @param quota how much may pass
+   * @param comment a note by a person, may be empty
+   */
+  public LimitOverride(LimitName name, String id, Quota quota, String comment) {
+    this(name, id, List.of(Objects.requireNonNull(quota, "quota")), comment);
+  }
+
+  /**
+   * Returns the quota with the longest period.
+   *
+   * @return the only quota, or the first of several
+   */
+  public Quota quota() {
+    return quotas.get(0);
   }
 
   /**
