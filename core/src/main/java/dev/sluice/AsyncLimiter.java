@@ -3,7 +3,9 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.store.StoreException;
@@ -285,6 +287,18 @@ public final class AsyncLimiter {
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancel(Receipt receipt) {
     return caught(() -> engine.cancelAsync(receipt));
+  }
+
+  /**
+   * As {@link Limiter#settle(Receipt, Costs)}.
+   *
+   * @param receipt which tokens were taken; to be used once
+   * @param costs the true costs
+   * @return what each bucket was charged
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Settlement> settle(Receipt receipt, Costs costs) {
+    return caught(() -> engine.settleAsync(receipt, costs));
   }
 
   /**

@@ -100,9 +100,14 @@ final class Debts {
    * @param bursts how many bursts it may owe
    */
   static long depthNanos(LimitName name, Quota quota, int bursts) {
-    long depthNanos = sum(quota.offsetNanos(), nanos(name.longestWait()));
-    boolean fits = bursts <= (Long.MAX_VALUE - depthNanos) / quota.offsetNanos();
-    return fits ? depthNanos + bursts * quota.offsetNanos() : Long.MAX_VALUE;
+    return sum(withDebtNanos(quota, bursts), nanos(name.longestWait()));
+  }
+
+  /** Returns the burst offset of a bucket, plus the bursts that it may owe. */
+  static long withDebtNanos(Quota quota, int bursts) {
+    long offsetNanos = quota.offsetNanos();
+    boolean fits = bursts < Long.MAX_VALUE / offsetNanos;
+    return fits ? offsetNanos * (1 + bursts) : Long.MAX_VALUE;
   }
 
   private static long nanos(Duration longestWait) {

@@ -108,11 +108,10 @@ public final class Decision {
    * Returns the decision on a limit with several quotas: the strictest; of equals the one with the
    * longest period. A refund is allowed if it gave something back to any bucket.
    *
-   * @param asked the transaction
    * @param each the decision on each quota, the longest first
    */
-  static Decision ofQuotas(Act act, Transaction asked, List<Decision> each) {
-    List<Decision> quotas = each.stream().map(one -> one.describing(asked)).toList();
+  static Decision ofQuotas(Act act, List<Decision> each) {
+    List<Decision> quotas = each.stream().map(Decision::described).toList();
     Decision strictest = quotas.get(0);
     for (Decision one : quotas) {
       boolean isFirstToGiveBack = act == Act.REFUND && one.allowed() && strictest.denied();
@@ -130,9 +129,8 @@ public final class Decision {
   }
 
   /** Returns this decision, made on one quota of a limit, as one on the limit. */
-  private Decision describing(Transaction asked) {
-    Quota quota = transaction == null ? null : transaction.quota();
-    Transaction described = quota == null ? asked : asked.heldTo(quota);
+  private Decision described() {
+    Transaction described = transaction == null ? null : transaction.described();
     return new Decision(described, answer, decidedBy, parts, penalty, spends, quotas);
   }
 

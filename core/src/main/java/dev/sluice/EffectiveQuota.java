@@ -193,7 +193,12 @@ final class EffectiveQuota {
       return key;
     }
     int colon = key.indexOf(':'); // neither a number nor a name has one
-    return key.substring(0, colon) + "/" + GoDuration.shortened(period) + key.substring(colon);
+    return key.substring(0, colon) + "/" + furtherPeriod() + key.substring(colon);
+  }
+
+  /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
+  @Nullable String furtherPeriod() {
+    return period == null ? null : GoDuration.shortened(period);
   }
 
   Coverage coverage() {

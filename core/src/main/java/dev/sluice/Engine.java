@@ -5,7 +5,10 @@ import dev.sluice.LimiterObserver.Act;
 import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.LimiterObserver.Spent;
 import dev.sluice.Plan.Looked;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Present;
 import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.TrackedStore.Holding;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.direct.Buckets;
@@ -342,14 +345,27 @@ final class Engine {
   }
 
   private CompletionStage<Void> cancel(BucketStore call, Receipt receipt) {
-    return store.charge(call, Act.REFUND, receipt.refunds(t -> t.quotaIn(limits.get())));
+    return store.charge(call, Act.REFUND, receipt.refunds(t -> Present.of(limits.get(), t)));
+  }
+
+  Settlement settle(Receipt receipt, Costs costs) {
+    return TrackedStore.result(settle(store.blockingCall(), receipt, costs));
+  }
+
+  CompletionStage<Settlement> settleAsync(Receipt receipt, Costs costs) {
+    return settle(store.oneCall(), receipt, costs);
+  }
+
+  private CompletionStage<Settlement> settle(BucketStore call, Receipt receipt, Costs costs) {
+    return new Settling(store, call)
+        .settle(costs.due(receipt.held(store), t -> Present.of(limits.get(), t)));
   }
 
   private Reservation reserved(Plan plan, Holding holding, long start) {
     Decision decision = plan.strictest(observed(plan, plan.decide(holding.readings()), start));
     return new Reservation(
         store,
-        t -> t.quotaIn(limits.get()),
+        t -> Present.of(limits.get(), t),
         decision,
         Reservation.Taken.all(plan.transactions(), Plan::limiting, holding));
   }
@@ -357,7 +373,7 @@ final class Engine {
   /** Returns a reservation that took nothing, since a penalty denied it. */
   private Reservation unreserved(Plan plan, List<Decision> decisions, long start) {
     Decision decision = plan.strictest(observed(plan, decisions, start));
-    return new Reservation(store, t -> t.quotaIn(limits.get()), decision, List.of());
+    return new Reservation(store, t -> Present.of(limits.get(), t), decision, List.of());
   }
 
   /** Returns a reservation made by the failure rules; its tokens go back to their own store. */

@@ -4,6 +4,7 @@ package dev.sluice;
 import dev.sluice.Decision.DecidedBy;
 import dev.sluice.FailureRule.Kind;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Reservation.Present;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
@@ -121,9 +122,9 @@ final class FailureRules {
         : null;
   }
 
-  private @Nullable Quota presentShare(CurrentLimits limits, Transaction transaction) {
-    Quota quota = transaction.quotaIn(limits.get());
-    return quota == null ? null : share(transaction, quota);
+  private @Nullable Present presentShare(CurrentLimits limits, Transaction transaction) {
+    Present now = Present.of(limits.get(), transaction);
+    return now == null ? null : new Present(share(transaction, now.quota()), now.debt());
   }
 
   /** Returns the charges for memory; nothing is spent there if another rule denies the batch. */

@@ -3,7 +3,9 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -398,6 +400,21 @@ public final class Limiter {
    */
   public void cancel(Receipt receipt) {
     engine.cancel(receipt);
+  }
+
+  /**
+   * Replaces the reserved costs of another process's reservation by the true ones; see {@link
+   * Reservation#settle(Costs)}.
+   *
+   * @param receipt which tokens were taken; to be used once
+   * @param costs the true costs
+   * @return what each bucket was charged
+   * @throws IllegalArgumentException as {@link Reservation#settle(Costs)}
+   * @throws StoreException as {@link Reservation#settle(Costs)}
+   */
+  @CanIgnoreReturnValue
+  public Settlement settle(Receipt receipt, Costs costs) {
+    return engine.settle(receipt, costs);
   }
 
   /**

@@ -415,7 +415,7 @@ record Plan(
     for (Transaction one : asked) {
       int count = hasParts(act, one) ? one.quotas().size() : 1;
       List<Decision> ofOne = decisions.subList(next, next + count);
-      folded.add(count == 1 ? ofOne.get(0) : Decision.ofQuotas(act, one, ofOne));
+      folded.add(count == 1 ? ofOne.get(0) : Decision.ofQuotas(act, ofOne));
       next += count;
     }
     return folded;

@@ -4,24 +4,40 @@ package dev.sluice;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
+import dev.sluice.Settling.Due;
+import dev.sluice.Settling.Held;
 import dev.sluice.TrackedStore.Holding;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.Field;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
+import java.util.TreeMap;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Spent tokens that can be given back once, for limits that count only bad attempts.
+ * Spent tokens that can be given back once, for limits that count only bad attempts, or settled
+ * once, for costs that are known afterwards.
  *
  * <pre>{@code
  * try (Reservation attempt = limiter.reserve("FailedLoginsPerIPAddress", ip)) {
@@ -32,6 +48,19 @@ import org.jspecify.annotations.Nullable;
  *     attempt.cancel(); // a good login costs nothing
  *   }
  * }
+ * }</pre>
+ *
+ * <p>{@link #settle(Costs)} replaces the reserved costs, which are then estimates, by the true
+ * ones: it gives back what was reserved too much, and charges what was reserved too little.
+ *
+ * <pre>{@code
+ * try (Reservation call = limiter.reserve("TokensPerKey", key, 500)) {
+ *   if (call.denied()) {
+ *     return tooManyRequests(call.decision());
+ *   }
+ *   Usage used = model.answer(request);
+ *   call.settle(Map.of("TokensPerKey", used.total()));
+ * } // not settled: the estimate stays spent
  * }</pre>
  *
  * <p>Tokens that are not cancelled before {@link #close} stay spent. {@link #cancel()} gives back
@@ -51,26 +80,27 @@ import org.jspecify.annotations.Nullable;
  * <p>If a {@link FailureRule} decided in place of the store, the tokens go back to the memory of
  * this process, from which they were taken; if the rule only allowed, no tokens were taken.
  *
- * <p>Thread-safe. {@link #cancel()} blocks like a spend, {@link #cancelAsync} does not.
+ * <p>Thread-safe. {@link #cancel()} and {@link #settle(Costs)} block like a spend, {@link
+ * #cancelAsync} and {@link #settleAsync} do not.
  */
 public final class Reservation implements AutoCloseable {
 
   private final TrackedStore store;
-  private final Function<Transaction, @Nullable Quota> present;
+  private final Function<Transaction, @Nullable Present> present;
   private final Decision decision;
   private final List<Taken> taken;
-  private final AtomicBoolean settled = new AtomicBoolean();
+  private final AtomicBoolean done = new AtomicBoolean();
 
   /**
    * Creates a reservation.
    *
    * @param store where it was made
    * @param present returns the current quota of a transaction, null if its limit is disabled
-   * @param taken the tokens spent
+   * @param taken what each transaction took
    */
   Reservation(
       TrackedStore store,
-      Function<Transaction, @Nullable Quota> present,
+      Function<Transaction, @Nullable Present> present,
       Decision decision,
       List<Taken> taken) {
     this.store = store;
@@ -109,29 +139,24 @@ public final class Reservation implements AutoCloseable {
   /** Returns the decision, and whether tokens can still be given back. */
   @Override
   public String toString() {
-    String state = taken.isEmpty() ? "" : settled.get() ? ", closed" : ", open";
+    boolean tookNothing = taken.stream().allMatch(one -> one.stretch == null);
+    String state = tookNothing ? "" : done.get() ? ", closed" : ", open";
     return "reservation%s: %s".formatted(state, decision);
   }
 
   /**
-   * Returns a receipt of the tokens that can be given back now, for a cancellation in another
-   * process. The reservation stays open: a caller that cancels with the receipt must not cancel the
-   * reservation too.
+   * Returns a receipt of what was taken and can be given back now, for a cancellation or a
+   * settlement in another process. The reservation stays open: a caller that uses the receipt must
+   * not cancel or settle the reservation too.
    *
-   * @return the receipt; without parts if no tokens were taken from the store, or all have refilled
+   * @return the receipt; without parts if the reservation is denied, settled, cancelled or closed,
+   *     or if a failure rule decided
    */
   public Receipt receipt() {
-    if (decision.degraded()) {
-      return new Receipt(List.of()); // the tokens came from this process's memory
+    if (denied() || done.get() || decision.degraded()) { // a rule uses this process's memory
+      return new Receipt(List.of());
     }
-    List<Receipt.Part> parts = new ArrayList<>(taken.size());
-    for (Taken one : taken) {
-      long untilNanos = one.stretch.untilNanos();
-      if (untilNanos != Gcra.NO_TAT) {
-        parts.add(new Receipt.Part(one.transaction, one.quota.intervalNanos(), untilNanos));
-      }
-    }
-    return new Receipt(parts);
+    return new Receipt(taken.stream().map(Taken::receipt).toList());
   }
 
   /**
@@ -152,7 +177,7 @@ public final class Reservation implements AutoCloseable {
    * @throws StoreException as {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
-    TrackedStore.result(store.giveBack(store.blockingCall(), settle(which)));
+    TrackedStore.result(store.giveBack(store.blockingCall(), cancelled(which)));
   }
 
   /**
@@ -175,35 +200,94 @@ public final class Reservation implements AutoCloseable {
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync(Predicate<Transaction> which) {
-    return store.giveBack(store.oneCall(), settle(which));
+    return store.giveBack(store.oneCall(), cancelled(which));
   }
 
-  /** Settles the reservation: the tokens stay spent, unless they were given back. Never blocks. */
+  /**
+   * Replaces the reserved costs by the true ones, by the names of their limits; see {@link
+   * #settle(Costs)}.
+   *
+   * @param costs tokens by the limit's name, each at least 1; a limit left out keeps its estimate
+   * @return what each bucket was charged
+   * @throws IllegalArgumentException as {@link #settle(Costs)}
+   * @throws StoreException as {@link #settle(Costs)}
+   */
+  @CanIgnoreReturnValue
+  public Settlement settle(Map<String, Long> costs) {
+    return settle(Costs.of(costs));
+  }
+
+  /**
+   * Replaces the reserved costs by the true ones. Only the first call, and only before {@link
+   * #cancel()} and {@link #close}, does anything; so does no call if the reservation is denied.
+   *
+   * <p>If the true cost is lower, the difference is given back, except what has refilled since. If
+   * it is higher, the difference is charged now: to the end of the bucket, and beyond it as a debt
+   * if the limit {@linkplain Limits#debtOf declares} one. {@link Settlement.Part#cut} tells what
+   * did not fit, which is never charged. A limit that the costs leave out keeps its estimate.
+   *
+   * <p>The buckets are not settled atomically. Higher costs are charged first, one bucket after the
+   * other. Nothing is charged for an id that no limit applies to, or that a {@link FailureRule}
+   * allowed.
+   *
+   * @param costs the true costs
+   * @return what each bucket was charged
+   * @throws IllegalArgumentException for a limit that the reservation does not have or has more
+   *     than once, and for a cost of 0 without {@link Costs#allowZero}; the reservation stays open,
+   *     and nothing is charged
+   * @throws StoreException if the store failed. The differences that it has not applied by then are
+   *     lost, and another call does nothing
+   */
+  @CanIgnoreReturnValue
+  public Settlement settle(Costs costs) {
+    return TrackedStore.result(settle(store.blockingCall(), costs));
+  }
+
+  /**
+   * Replaces the reserved costs by the true ones without blocking; see {@link #settle(Costs)}.
+   *
+   * @param costs the true costs
+   * @return what each bucket was charged; fails with a {@link StoreException} as {@link
+   *     #settle(Costs)}
+   * @throws IllegalArgumentException as {@link #settle(Costs)}
+   */
+  @CanIgnoreReturnValue
+  public CompletionStage<Settlement> settleAsync(Costs costs) {
+    return settle(store.oneCall(), costs);
+  }
+
+  /** Closes the reservation: tokens that were not given back stay spent. Never blocks. */
   @Override
   public void close() {
-    if (settled.compareAndSet(false, true)) {
+    if (done.compareAndSet(false, true)) {
       forget();
     }
   }
 
   private void forget() {
-    taken.forEach(one -> store.reservations().close(one.stretch));
+    for (Taken one : taken) {
+      if (one.stretch != null) {
+        store.reservations().close(one.stretch);
+      }
+    }
   }
 
-  private List<GiveBack> settle(Predicate<Transaction> which) {
-    // The predicate runs first: if it throws, nothing is settled.
-    List<Taken> chosen = taken.stream().filter(one -> which.test(one.transaction.whole())).toList();
-    if (taken.isEmpty() || !settled.compareAndSet(false, true)) {
+  private List<GiveBack> cancelled(Predicate<Transaction> which) {
+    // The predicate runs first: if it throws, nothing is cancelled.
+    List<Taken> chosen =
+        taken.stream()
+            .filter(one -> one.stretch != null && which.test(one.transaction.whole()))
+            .toList();
+    if (!done.compareAndSet(false, true)) {
       return List.of();
     }
-    List<@Nullable Quota> quotas = new ArrayList<>(chosen.size());
+    List<@Nullable Present> quotas = new ArrayList<>(chosen.size());
     chosen.forEach(one -> quotas.add(present.apply(one.transaction)));
     List<GiveBack> refunds = new ArrayList<>(chosen.size());
     for (int i = 0; i < chosen.size(); i++) {
+      Present now = quotas.get(i);
       Taken one = chosen.get(i);
-      Quota now = quotas.get(i);
-      GiveBack refund =
-          now == null ? null : store.leave(one.stretch, one.worthNanos(now), now.offsetNanos());
+      GiveBack refund = now == null ? null : one.leave(store, one.tokens(), now.quota());
       if (refund != null) {
         refunds.add(refund);
       }
@@ -212,15 +296,43 @@ public final class Reservation implements AutoCloseable {
     return refunds;
   }
 
+  private CompletionStage<Settlement> settle(BucketStore call, Costs costs) {
+    Objects.requireNonNull(costs, "costs");
+    if (denied() || done.get()) {
+      return CompletableFuture.completedFuture(Settlement.NOTHING);
+    }
+    List<Due> due = costs.due(taken.stream().map(one -> one.held(store)).toList(), present);
+    if (!done.compareAndSet(false, true)) {
+      return CompletableFuture.completedFuture(Settlement.NOTHING);
+    }
+    taken.forEach(one -> costs.teach(one.transaction));
+    return new Settling(store, call).settle(due).whenComplete((settlement, failure) -> forget());
+  }
+
   /**
-   * The tokens that one transaction took from one bucket.
+   * The current terms of a bucket.
    *
-   * @param quota the quota of the spend
+   * @param debt how many bursts it may owe
    */
-  record Taken(Transaction transaction, Quota quota, Stretch stretch) {
+  record Present(Quota quota, int debt) {
+
+    /** Returns null if nothing limits the transaction's id now. */
+    static @Nullable Present of(Limits now, Transaction transaction) {
+      Quota quota = transaction.quotaIn(now);
+      return quota == null ? null : new Present(quota, now.debtOf(transaction.name()));
+    }
+  }
+
+  /**
+   * What one transaction took from one bucket.
+   *
+   * @param quota the quota of the spend, null if nothing was to be charged
+   * @param stretch the tokens that can be given back, null if none were taken
+   */
+  record Taken(Transaction transaction, @Nullable Quota quota, @Nullable Stretch stretch) {
 
     /**
-     * Returns all tokens that a batch took.
+     * Returns what each transaction of a batch took, except those that are only checked.
      *
      * @param quotaOf the quota of a transaction, null if nothing was charged for it; the holding
      *     has the other transactions, in their order
@@ -229,36 +341,304 @@ public final class Reservation implements AutoCloseable {
         List<Transaction> transactions,
         Function<Transaction, @Nullable Quota> quotaOf,
         Holding holding) {
-      List<Taken> taken = new ArrayList<>(holding.stretches().size());
+      List<Taken> taken = new ArrayList<>(transactions.size());
       Iterator<@Nullable Stretch> stretches = holding.stretches().iterator();
       for (Transaction transaction : transactions) {
         Quota quota = quotaOf.apply(transaction);
         Stretch stretch = quota == null ? null : stretches.next();
-        if (quota != null && stretch != null) {
+        if (transaction.kind() != Transaction.Kind.CHECK_ONLY) {
           taken.add(new Taken(transaction, quota, stretch));
         }
       }
       return List.copyOf(taken);
     }
 
-    /** Returns the increment of the tokens under the current quota. */
-    long worthNanos(Quota now) {
-      return Math.min(quota.intervalNanos(), now.intervalNanos()) * transaction.cost();
+    private long tokens() {
+      return stretch == null ? 0 : transaction.cost();
+    }
+
+    private Held held(TrackedStore store) {
+      return new Held(
+          transaction,
+          tokens(),
+          quota == null ? Held.UNCHARGED : quota.intervalNanos(),
+          (tokens, now) -> leave(store, tokens, now));
+    }
+
+    private @Nullable GiveBack leave(TrackedStore store, long tokens, Quota now) {
+      return stretch == null || quota == null
+          ? null
+          : store.leave(
+              stretch,
+              Math.min(quota.intervalNanos(), now.intervalNanos()) * tokens,
+              now.offsetNanos());
+    }
+
+    private Receipt.Part receipt() {
+      if (quota == null) {
+        return new Receipt.Part(transaction.took(0), Held.UNCHARGED, Gcra.NO_TAT);
+      }
+      return new Receipt.Part(
+          transaction.took(tokens()),
+          quota.intervalNanos(),
+          stretch == null ? Gcra.NO_TAT : stretch.untilNanos());
     }
   }
 
   /**
-   * The tokens that a {@link Reservation} took and can still give back, as plain values, for a
-   * cancellation in another process with the same store and limits.
+   * The true costs of a reservation, for {@link #settle(Costs)}. Immutable and thread-safe.
    *
-   * <p>A process that cancels with a receipt does not know which other tokens were given back
-   * since, so {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}. It
-   * gives back the tokens that would not have refilled by now without other give-backs. It never
-   * overfills a bucket. The caller must not use a receipt twice; nothing checks this.
-   *
-   * @param parts one for each bucket; empty if nothing is left to give back
+   * <pre>{@code
+   * call.settle(Costs.of("TokensPerKey", used).and("TokensPerTeam", used));
+   * }</pre>
    */
-  public record Receipt(List<Part> parts) {
+  public static final class Costs {
+
+    private final Map<String, Long> byLimit;
+    private final Map<String, Long> byBucket; // by key
+    private final boolean allowsZero;
+
+    private Costs(Map<String, Long> byLimit, Map<String, Long> byBucket, boolean allowsZero) {
+      this.byLimit = byLimit;
+      this.byBucket = byBucket;
+      this.allowsZero = allowsZero;
+    }
+
+    /**
+     * Returns costs by limit.
+     *
+     * @param costs tokens by the limit's name, copied
+     * @return the costs
+     * @throws InvalidRequestException for a negative cost
+     */
+    public static Costs of(Map<String, Long> costs) {
+      Map<String, Long> copy = new TreeMap<>();
+      costs.forEach((limit, cost) -> put(copy, limit, limit, cost));
+      return new Costs(copy, Map.of(), false);
+    }
+
+    /**
+     * Returns the cost of one limit.
+     *
+     * @param limit the limit's name
+     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @return the costs
+     * @throws InvalidRequestException for a negative cost
+     */
+    public static Costs of(String limit, long cost) {
+      return of(Map.of(limit, cost));
+    }
+
+    /**
+     * Adds the cost of a further limit.
+     *
+     * @param limit the limit's name
+     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @return new costs
+     * @throws InvalidRequestException for a negative cost, and for a limit that has a cost already
+     */
+    public Costs and(String limit, long cost) {
+      Map<String, Long> more = new TreeMap<>(byLimit);
+      put(more, limit, limit, cost);
+      return new Costs(more, byBucket, allowsZero);
+    }
+
+    /**
+     * Adds the cost of one bucket, for a limit that the reservation has more than once.
+     *
+     * @param transaction a transaction on the bucket, such as the reserved one
+     * @param cost tokens, at least 1, or 0 with {@link #allowZero}
+     * @return new costs
+     * @throws InvalidRequestException for a negative cost, and for a bucket that has a cost already
+     */
+    public Costs and(Transaction transaction, long cost) {
+      Map<String, Long> more = new TreeMap<>(byBucket);
+      put(more, transaction.bucketKey(), transaction.name().name(), cost);
+      return new Costs(byLimit, more, allowsZero);
+    }
+
+    /**
+     * Allows costs of 0, which refund a reservation. Without this, a cost of 0 is refused, since it
+     * may come from a usage report that could not be read.
+     *
+     * @return new costs
+     */
+    public Costs allowZero() {
+      return new Costs(byLimit, byBucket, true);
+    }
+
+    /**
+     * Throws if a settlement with a receipt would refuse these costs, for callers that must know
+     * this first. Changes nothing.
+     *
+     * @param receipt of the reservation to settle
+     * @throws InvalidRequestException as {@link Limiter#settle}
+     */
+    public void requireFor(Receipt receipt) {
+      List<Held> helds = receipt.parts().stream().map(part -> part.held(refund -> null)).toList();
+      var unused = due(helds, transaction -> null);
+    }
+
+    private static void put(Map<String, Long> costs, String key, String limit, long cost) {
+      if (cost < 0) {
+        throw new InvalidRequestException(
+            Field.COST,
+            "cost of %s: found %s, expected 0 or more".formatted(SafeText.printable(limit), cost));
+      }
+      if (costs.put(key, cost) != null) {
+        throw twice(key);
+      }
+    }
+
+    private static InvalidRequestException twice(String what) {
+      return new InvalidRequestException(
+          Field.LIMIT,
+          "the cost of %s is given twice; give it once".formatted(SafeText.printable(what)));
+    }
+
+    /**
+     * Returns what is due for each bucket that is limited now.
+     *
+     * @throws InvalidRequestException if these are not costs of a reservation that holds this
+     */
+    List<Due> due(List<Held> helds, Function<Transaction, @Nullable Present> present) {
+      List<String> limits =
+          helds.stream()
+              .collect(
+                  Collectors.toMap(Costs::bucket, Costs::limit, (a, b) -> a, LinkedHashMap::new))
+              .values()
+              .stream()
+              .toList();
+      requireKnown(byLimit.keySet(), limits.stream().distinct().toList(), "limit");
+      requireKnown(
+          byBucket.keySet(), helds.stream().map(Costs::bucket).distinct().toList(), "bucket");
+      List<Due> due = new ArrayList<>(helds.size());
+      for (Held held : helds) {
+        long cost = cost(held, Collections.frequency(limits, limit(held)) > 1);
+        Present now = held.isUncharged() ? null : present.apply(held.transaction());
+        if (now != null) {
+          due.add(new Due(held, cost, now));
+        }
+      }
+      return due;
+    }
+
+    /** Lets the estimate of a transaction learn its true cost, if that is given. */
+    private void teach(Transaction transaction) {
+      Long byName = byLimit.get(transaction.name().name());
+      Long cost = byBucket.getOrDefault(transaction.whole().bucketKey(), byName);
+      if (cost != null) {
+        transaction.learn(cost);
+      }
+    }
+
+    /** Returns the key of the bucket; for a limit with several quotas, that of the longest. */
+    private static String bucket(Held held) {
+      return held.transaction().whole().bucketKey();
+    }
+
+    private static String limit(Held held) {
+      return held.transaction().name().name();
+    }
+
+    private static void requireKnown(
+        Collection<String> given, Collection<String> known, String what) {
+      for (String one : given) {
+        if (!known.contains(one)) {
+          throw new InvalidRequestException(
+              Field.LIMIT,
+              "the reservation has no %s %s%s; it has %s"
+                  .formatted(
+                      what,
+                      SafeText.printable(one),
+                      Suggestion.didYouMean(one, known),
+                      SafeText.printable(String.join(", ", known))));
+        }
+      }
+    }
+
+    private long cost(Held held, boolean hasSeveralBuckets) {
+      String limit = limit(held);
+      Long cost = byBucket.get(bucket(held));
+      Long byName = byLimit.get(limit);
+      if (byName != null) {
+        if (hasSeveralBuckets) {
+          throw new InvalidRequestException(
+              Field.LIMIT,
+              "the reservation has several buckets of %s; give the cost of each by its transaction, or reserve each by itself"
+                  .formatted(limit));
+        }
+        if (cost != null) {
+          throw twice(limit);
+        }
+        cost = byName;
+      }
+      if (cost != null && cost == 0 && !allowsZero) {
+        throw new InvalidRequestException(
+            Field.COST,
+            "cost of %s: found 0, expected 1 or more; allowZero allows 0, for a call that really cost nothing"
+                .formatted(limit));
+      }
+      return cost == null ? held.tokens() : cost;
+    }
+  }
+
+  /**
+   * The result of {@link #settle(Costs)}.
+   *
+   * @param settled false if the call did nothing, since the reservation was denied, settled,
+   *     cancelled or closed before
+   * @param parts one for each bucket that is limited now, in the order of the transactions; a limit
+   *     with several quotas has a bucket for each, which its part's transaction names
+   */
+  public record Settlement(boolean settled, List<Settlement.Part> parts) {
+
+    static final Settlement NOTHING = new Settlement(false, List.of());
+
+    /**
+     * Makes a settlement.
+     *
+     * @param settled as above
+     * @param parts copied
+     */
+    public Settlement {
+      parts = List.copyOf(parts);
+    }
+
+    /**
+     * What a settlement did to one bucket; all numbers are tokens.
+     *
+     * @param transaction the transaction that was reserved
+     * @param charged what the call was charged in all, including what stayed of the reservation:
+     *     the true cost without {@code cut}, and more if what was reserved too much has refilled
+     * @param givenBack how much of the reservation was given back, rounded down
+     * @param owed by how much all spends have overdrawn the bucket now, rounded up
+     * @param cut how much of the true cost did not fit, and was not charged
+     * @param remaining what the bucket has now
+     */
+    public record Part(
+        Transaction transaction,
+        long charged,
+        long givenBack,
+        long owed,
+        long cut,
+        long remaining) {}
+  }
+
+  /**
+   * The tokens that a {@link Reservation} took, as plain values, for a cancellation or a settlement
+   * in another process with the same store and limits.
+   *
+   * <p>A process that uses a receipt does not know which other tokens were given back since, so
+   * {@link Limiter#cancel(Receipt)} is less exact than {@link Reservation#cancel()}, and {@link
+   * Limiter#settle} than {@link Reservation#settle(Costs)}. They give back the tokens that would
+   * not have refilled by now without other give-backs. They never overfill a bucket. The caller
+   * must not use a receipt twice; nothing checks this.
+   *
+   * @param parts one for each transaction that was not only checked; none for a reservation that is
+   *     no longer open, or that took nothing from the store
+   */
+  public record Receipt(List<Receipt.Part> parts) {
 
     /**
      * Makes a receipt.
@@ -272,11 +652,12 @@ public final class Reservation implements AutoCloseable {
     /**
      * The tokens taken from one bucket.
      *
-     * @param transaction which bucket, at what cost
-     * @param intervalNanos the emission interval of the spend, positive; times the cost it fits
-     *     into 64 bits
+     * @param transaction which bucket, with the tokens taken as its cost
+     * @param intervalNanos the emission interval of the spend; times the cost it fits into 64 bits.
+     *     0 if no limit applied
      * @param untilNanos the instant by the store's clock, in unsigned nanoseconds since the Unix
-     *     epoch, from which nothing is left to give back: the TAT after the spend
+     *     epoch, from which nothing is left to give back: the TAT after the spend. 0 if nothing is
+     *     left
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
@@ -291,34 +672,103 @@ public final class Reservation implements AutoCloseable {
       public Part {
         Objects.requireNonNull(transaction, "transaction");
         long cost = transaction.cost();
-        if (intervalNanos <= 0 || (cost > 0 && intervalNanos > Long.MAX_VALUE / cost)) {
+        if (intervalNanos < 0 || (cost > 0 && intervalNanos > Long.MAX_VALUE / cost)) {
           throw new IllegalArgumentException(
-              "intervalNanos: found %s at cost %s, expected a positive number, which times the cost fits into 64 bits"
+              "intervalNanos: found %s at cost %s, expected 0 or a positive number, which times the cost fits into 64 bits"
                   .formatted(intervalNanos, cost));
         }
       }
+
+      /**
+       * Makes a part of plain values, for a receipt that another process has sent.
+       *
+       * @param limits the current limits; if they no longer have the limit, or its ids have another
+       *     format, the part gives nothing back and is not charged
+       * @param limit as {@link #limit} returns it
+       * @param id the id, in canonical form
+       * @param tokens the tokens taken, 0 or more; the limit's burst may be lower now
+       * @param intervalNanos as above
+       * @param untilNanos as above
+       * @return the part
+       * @throws IllegalArgumentException for a number out of its range
+       */
+      public static Part of(
+          Limits limits,
+          String limit,
+          String id,
+          long tokens,
+          long intervalNanos,
+          long untilNanos) {
+        if (tokens < 0) {
+          throw new IllegalArgumentException("tokens: found " + tokens + ", expected 0 or more");
+        }
+        int slash = limit.indexOf('/');
+        String name = slash < 0 ? limit : limit.substring(0, slash);
+        try {
+          Transaction whole = Transaction.of(limits, name, id).took(tokens);
+          Transaction part = whole.part(slash < 0 ? null : limit.substring(slash + 1));
+          return part == null
+              ? new Part(whole, Held.UNCHARGED, Gcra.NO_TAT)
+              : new Part(part, intervalNanos, untilNanos);
+        } catch (InvalidRequestException e) {
+          return new Part(Transaction.unlimited(name, id), Held.UNCHARGED, Gcra.NO_TAT);
+        }
+      }
+
+      /**
+       * Returns the limit's name, for {@link #of}. If the limit has several quotas, "/" and the
+       * period follow the name, except for the longest.
+       *
+       * @return the name, such as {@code Calls} or {@code Calls/1s}
+       */
+      public String limit() {
+        String period = transaction.furtherPeriod();
+        String name = transaction.name().name();
+        return period == null ? name : name + "/" + period;
+      }
+
+      private Held held(Function<Charge, @Nullable GiveBack> sent) {
+        return new Held(
+            transaction,
+            transaction.cost(),
+            intervalNanos,
+            (tokens, now) -> {
+              Charge refund = refund(tokens, now);
+              return refund == null ? null : sent.apply(refund);
+            });
+      }
+
+      private @Nullable Charge refund(long tokens, Quota now) {
+        long worthNanos = Math.min(intervalNanos, now.intervalNanos()) * tokens;
+        return worthNanos == 0 || untilNanos == Gcra.NO_TAT
+            ? null
+            : new Charge(
+                transaction.bucketKey(),
+                Effect.Op.REFUND,
+                Math.min(worthNanos, now.offsetNanos()),
+                now.offsetNanos(),
+                untilNanos);
+      }
     }
 
-    /**
-     * Returns the refunds under the current limits; an id that nothing limits any more has none.
-     */
-    List<Charge> refunds(Function<Transaction, @Nullable Quota> present) {
+    /** Returns the refunds of all tokens; an id that nothing limits now has none. */
+    List<Charge> refunds(Function<Transaction, @Nullable Present> present) {
       List<Charge> refunds = new ArrayList<>(parts.size());
-      for (Part part : parts) {
-        Quota quota = present.apply(part.transaction);
-        if (quota != null) {
-          long worthNanos =
-              Math.min(part.intervalNanos, quota.intervalNanos()) * part.transaction.cost();
-          refunds.add(
-              new Charge(
-                  part.transaction.bucketKey(),
-                  Effect.Op.REFUND,
-                  Math.min(worthNanos, quota.offsetNanos()),
-                  quota.offsetNanos(),
-                  part.untilNanos));
+      for (Receipt.Part part : parts) {
+        Present now = present.apply(part.transaction);
+        Charge refund = now == null ? null : part.refund(part.transaction.cost(), now.quota());
+        if (refund != null) {
+          refunds.add(refund);
         }
       }
       return refunds;
+    }
+
+    /** Returns what the reservation holds, for a settlement. */
+    List<Held> held(TrackedStore store) {
+      return parts.stream()
+          .map(part -> part.held(refund -> store.reservations().send(List.of(refund)).get(0)))
+          .toList();
     }
   }
 }

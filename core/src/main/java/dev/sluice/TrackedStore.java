@@ -141,7 +141,7 @@ final class TrackedStore {
       return Stages.handle(CompletableFuture.completedFuture(List.of()), then);
     }
     if (act == Act.REFUND || act == Act.RESET) {
-      return lower(call, act, reservations.send(charges), then);
+      return lower(call, act, reservations.send(charges), List.of(), then);
     }
     long start = start();
     CompletionStage<List<Reading>> charged = asked(call, charges);
@@ -193,26 +193,33 @@ final class TrackedStore {
     }
   }
 
-  /** Sends charges that lower buckets; each is in flight until its outcome is known. */
+  /**
+   * Sends charges that lower buckets; each is in flight until its outcome is known.
+   *
+   * @param looks charges of the same batch that only read buckets
+   */
   private <T> CompletionStage<T> lower(
       BucketStore call,
       Act act,
       List<GiveBack> giveBacks,
+      List<Charge> looks,
       BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     long start = start();
-    CompletionStage<List<Reading>> charged = asked(call, GiveBack.charges(giveBacks), null);
+    List<Charge> charges = new ArrayList<>(GiveBack.charges(giveBacks));
+    charges.addAll(looks);
+    CompletionStage<List<Reading>> charged = asked(call, charges, null);
     return Stages.cancelling(
         charged,
         Stages.handle(
             charged,
             (readings, failure) -> {
               settled(giveBacks, readings, failure);
-              stored(act, giveBacks.size(), failure, start);
+              stored(act, charges.size(), failure, start);
               return then.apply(readings, failure);
             }));
   }
 
-  private static @Nullable Void orThrow(List<Reading> readings, @Nullable Throwable failure) {
+  static @Nullable Void orThrow(List<Reading> readings, @Nullable Throwable failure) {
     if (failure != null) {
       throw new CompletionException(unwrapped(failure));
     }
@@ -228,9 +235,22 @@ final class TrackedStore {
 
   /** Sends give-backs, if there are any; completes when the store has answered. */
   CompletionStage<Void> giveBack(BucketStore call, List<GiveBack> giveBacks) {
+    return giveBack(call, giveBacks, List.of(), TrackedStore::orThrow);
+  }
+
+  /**
+   * Sends give-backs, and reads other buckets in the same batch.
+   *
+   * @param then computes the result from the readings, those of the give-backs first, or a failure
+   */
+  <T> CompletionStage<T> giveBack(
+      BucketStore call,
+      List<GiveBack> giveBacks,
+      List<Charge> looks,
+      BiFunction<List<Reading>, @Nullable Throwable, T> then) {
     return giveBacks.isEmpty()
-        ? CompletableFuture.completedFuture(null)
-        : lower(call, Act.REFUND, giveBacks, TrackedStore::orThrow);
+        ? charge(call, Act.CHECK, looks, Debts.NEVER_FORGIVES, then)
+        : lower(call, Act.REFUND, giveBacks, looks, then);
   }
 
   /**

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.Estimate.EstimatedCost;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
@@ -13,6 +16,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
@@ -30,19 +34,27 @@ public final class Transaction {
   private final long cost;
   private final boolean shadow;
   private final boolean upTo;
+  private final @Nullable EstimatedCost estimate; // learns the true cost
 
   Transaction(EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow) {
-    this(effective, id, kind, cost, shadow, false);
+    this(effective, id, kind, cost, shadow, false, null);
   }
 
   private Transaction(
-      EffectiveQuota effective, String id, Kind kind, long cost, boolean shadow, boolean upTo) {
+      EffectiveQuota effective,
+      String id,
+      Kind kind,
+      long cost,
+      boolean shadow,
+      boolean upTo,
+      @Nullable EstimatedCost estimate) {
     this.effective = effective;
     this.id = id;
     this.kind = kind;
     this.cost = cost;
     this.shadow = shadow;
     this.upTo = upTo;
+    this.estimate = estimate;
   }
 
   /**
@@ -106,6 +118,14 @@ public final class Transaction {
     return of(effective, canonicalId, 1);
   }
 
+  /** Returns a transaction of a limit that is not known, and so limits nothing. */
+  static Transaction unlimited(String limit, String id) {
+    LimitName name = LimitName.builder(limit).id(IdFormat.string()).build();
+    EffectiveQuota effective =
+        EffectiveQuota.ofDefault(Limits.builder(Catalogue.of(name)).unlimited(limit).build(), name);
+    return of(effective, id, 0);
+  }
+
   /** Returns a transaction with a cost that is known to be in range. */
   static Transaction of(EffectiveQuota effective, String canonicalId, long cost) {
     Kind kind = effective.quota() == null ? Kind.ALLOW_ONLY : Kind.CHECK_AND_SPEND;
@@ -142,6 +162,27 @@ public final class Transaction {
   }
 
   /**
+   * Returns this transaction with an estimated cost, for a reservation; {@link Reservation#settle}
+   * replaces it by the true one, from which the estimate learns.
+   *
+   * @param estimated the cost; if it is above the limit's burst, the cost is the burst
+   * @return a new transaction
+   */
+  public Transaction withCost(EstimatedCost estimated) {
+    Quota quota = effective.quota();
+    long possible =
+        quota == null ? estimated.tokens() : Math.min(estimated.tokens(), quota.burst());
+    return new Transaction(effective, id, kind, possible, shadow, false, estimated);
+  }
+
+  /** Reports the true cost to the estimate, if the cost was estimated. */
+  void learn(long trueCost) {
+    if (estimate != null) {
+      estimate.learn(trueCost);
+    }
+  }
+
+  /**
    * Returns this transaction as check-only: never spent, never refunded.
    *
    * @return a new transaction
@@ -175,7 +216,7 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction allowOnly() {
-    return new Transaction(effective, id, Kind.ALLOW_ONLY, cost, shadow);
+    return new Transaction(effective, id, Kind.ALLOW_ONLY, cost, shadow, false, estimate);
   }
 
   /**
@@ -187,13 +228,13 @@ public final class Transaction {
    * @return a new transaction
    */
   public Transaction inShadow() {
-    return new Transaction(effective, id, kind, cost, true);
+    return new Transaction(effective, id, kind, cost, true, false, estimate);
   }
 
   private Transaction as(Kind newKind) {
     // A disabled limit has no bucket to check or spend from.
     Kind possible = quota() == null ? Kind.ALLOW_ONLY : newKind;
-    return new Transaction(effective, id, possible, cost, shadow);
+    return new Transaction(effective, id, possible, cost, shadow, false, estimate);
   }
 
   /**
@@ -219,7 +260,7 @@ public final class Transaction {
     }
     Quota quota = quota();
     long possible = quota == null ? most : Math.min(most, quota.burst());
-    return new Transaction(effective, id, kind, possible, shadow, true);
+    return new Transaction(effective, id, kind, possible, shadow, true, null);
   }
 
   boolean isUpTo() {
@@ -241,7 +282,7 @@ public final class Transaction {
   }
 
   private Transaction under(EffectiveQuota other) {
-    return new Transaction(other, id, kind, cost, shadow, upTo);
+    return new Transaction(other, id, kind, cost, shadow, upTo, estimate);
   }
 
   /** Whether the limit has several quotas, each with a bucket of its own. */
@@ -254,10 +295,36 @@ public final class Transaction {
     return effective.parts().stream().map(this::under).toList();
   }
 
+  /**
+   * Returns the part on the bucket of one quota, null if the limit no longer has it.
+   *
+   * @param furtherPeriod the period, null for the longest quota
+   */
+  @Nullable Transaction part(@Nullable String furtherPeriod) {
+    List<Transaction> parts = isSeveral() ? parts() : List.of(this);
+    return parts.stream()
+        .filter(one -> Objects.equals(one.furtherPeriod(), furtherPeriod))
+        .findFirst()
+        .orElse(null);
+  }
+
+  /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
+  @Nullable String furtherPeriod() {
+    return effective.furtherPeriod();
+  }
+
   /** Returns the transaction that this is a part of; this if it is not one of several. */
   Transaction whole() {
     EffectiveQuota whole = effective.whole();
     return whole == effective ? this : under(whole);
+  }
+
+  /**
+   * Returns the whole transaction, with the quota of this part; this if it is not one of several.
+   */
+  Transaction described() {
+    Quota own = quota();
+    return own == null ? this : whole().heldTo(own);
   }
 
   /** Returns the quota of the id under the given limits, null if nothing limits it. */

@@ -18,7 +18,16 @@ import org.junit.jupiter.api.Test;
 final class MirroredVerbsTest {
 
   private static final Set<String> VERBS =
-      Set.of("check", "spend", "spendUpTo", "refund", "reset", "reserve", "acquire", "cancel");
+      Set.of(
+          "check",
+          "spend",
+          "spendUpTo",
+          "refund",
+          "reset",
+          "reserve",
+          "acquire",
+          "cancel",
+          "settle");
 
   private static Set<String> verbs(Class<?> view, Predicate<Method> which) {
     return Arrays.stream(view.getDeclaredMethods())
@@ -44,7 +53,7 @@ final class MirroredVerbsTest {
   void asyncLimiter_hasTheVerbsOfTheLimiter() {
     assertThat(verbs(AsyncLimiter.class, MirroredVerbsTest::isStage))
         .isEqualTo(verbs(Limiter.class, method -> true))
-        .hasSize(26);
+        .hasSize(27);
   }
 
   @Test

@@ -3,8 +3,11 @@ package dev.sluice;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import dev.sluice.Decision.DecidedBy;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -22,6 +25,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
@@ -222,6 +226,55 @@ final class SeveralQuotasTest {
     Reservation.Receipt receipt = limiter.reserve("Calls", "a", 2).receipt();
     limiter(memory).cancel(receipt);
     assertThat(remaining()).containsExactly(10L, 3L);
+  }
+
+  @Test
+  void receipt_asPlainValues_comesBackForEachBucket() {
+    Reservation.Receipt receipt = limiter.reserve("Calls", "a", 2).receipt();
+    assertThat(receipt.parts())
+        .extracting(Reservation.Receipt.Part::limit)
+        .containsExactly("Calls", "Calls/1s");
+    limiter.cancel(read(receipt));
+    assertThat(remaining()).containsExactly(10L, 3L);
+    Reservation.Receipt second = limiter.reserve("Calls", "a", 2).receipt();
+    limits.replace(limits(AN_HOUR));
+    limiter.cancel(read(second));
+    limits.replace(limits(AN_HOUR, A_SECOND));
+    assertThat(remaining()).containsExactly(10L, 1L);
+  }
+
+  private Reservation.Receipt read(Reservation.Receipt receipt) {
+    return new Reservation.Receipt(
+        receipt.parts().stream()
+            .map(
+                part ->
+                    Reservation.Receipt.Part.of(
+                        limits.get(),
+                        part.limit(),
+                        part.transaction().id(),
+                        part.transaction().cost(),
+                        part.intervalNanos(),
+                        part.untilNanos()))
+            .toList());
+  }
+
+  @Test
+  void settle_chargesAndGivesBackTheSameCostOnEachBucket() {
+    Reservation lower = limiter.reserve("Calls", "a", 3);
+    assertThat(lower.settle(Map.of("Calls", 1L)).parts())
+        .extracting(part -> part.transaction().quota(), Settlement.Part::charged)
+        .containsExactly(tuple(AN_HOUR, 1L), tuple(A_SECOND, 1L));
+    assertThat(remaining()).containsExactly(9L, 2L);
+    Reservation higher = limiter.reserve("Calls", "a", 1);
+    assertThat(higher.settle(Costs.of("Calls", 5)).parts())
+        .extracting(Settlement.Part::charged, Settlement.Part::cut)
+        .containsExactly(tuple(5L, 0L), tuple(2L, 3L));
+    assertThat(remaining()).containsExactly(4L, 0L);
+    nowNanos.addAndGet(SECOND);
+    Transaction call = limiter.transaction("Calls", "a");
+    Reservation.Receipt receipt = limiter.reserve(call).receipt();
+    limiter.settle(read(receipt), Costs.of(Map.of()).and(call, 2));
+    assertThat(remaining()).containsExactly(2L, 1L);
   }
 
   @Test

@@ -87,6 +87,18 @@ public final class Gcra {
   }
 
   /**
+   * Returns the tokens by which a bucket is overdrawn.
+   *
+   * @param aheadNanos how far the TAT lies ahead of now
+   * @param intervalNanos the emission interval T, positive
+   * @param offsetNanos the burst offset τ
+   * @return the debt in tokens, rounded up; 0 for a bucket without a debt
+   */
+  public static long owed(long aheadNanos, long intervalNanos, long offsetNanos) {
+    return aheadNanos <= offsetNanos ? 0 : (aheadNanos - offsetNanos - 1) / intervalNanos + 1;
+  }
+
+  /**
    * Returns the wait until the same cost can be spent (again), given the room after the last
    * attempt.
    *

@@ -6,8 +6,11 @@ import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
+import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.redis.Reference.Granted;
 import dev.sluice.redis.World.Actor;
@@ -18,6 +21,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletionStage;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
@@ -473,6 +477,62 @@ final class Callers {
         });
     cancelOnceMore(held.reservation);
     held.reservation.close(); // as a try-with-resources block does
+  }
+
+  /**
+   * Settles a reservation of one transaction, and judges what the settlement reports: its tokens
+   * were charged in a server, and with those that it cut they are not fewer than the true cost.
+   */
+  void settle(Held held, long cost) {
+    if (held.reservation.decision().degraded()) {
+      held.reservation.close(); // the reference of a failure rule knows whole spends only
+      return;
+    }
+    Transaction one = held.made.transactions().get(0);
+    long tokens = one.cost();
+    long begin = world.now();
+    Operation operation = calls.begin("settle", held.made.transactions());
+    if (cost < tokens) {
+      held.made.granted().values().forEach(spend -> reference.settled(spend, cost, tokens));
+    }
+    whenAnswered(
+        operation,
+        () -> held.reservation.settleAsync(Costs.of(one.name().name(), cost).allowZero()),
+        settlement -> {
+          operation.end(settlement);
+          if (settlement.settled() == held.reservation.denied()) {
+            world.violated(() -> operation + " is settled if it was denied: " + settlement);
+          }
+          for (Settlement.Part part : settlement.parts()) {
+            requireSettled(operation, one, cost, part, begin);
+          }
+        });
+    cancelOnceMore(held.reservation);
+    held.reservation.close();
+  }
+
+  private void requireSettled(
+      Operation operation, Transaction one, long cost, Settlement.Part part, long begin) {
+    long tokens = one.cost();
+    boolean givesBack = cost < tokens;
+    long more = part.charged() - tokens;
+    boolean isRight =
+        givesBack
+            ? part.cut() == 0
+                && part.charged() >= cost
+                && part.charged() + part.givenBack() == tokens
+            : part.givenBack() == 0 && more >= 0 && part.charged() + part.cut() == cost;
+    Quota quota = Objects.requireNonNull(one.quota());
+    if (!isRight
+        || (more > 0
+            && !reference.wasSpentSince(
+                calls.process, one.bucketKey(), quota.incrementNanos(more), begin))) {
+      world.violated(
+          () ->
+              World.text(
+                  "%s at %d was not charged so, or its parts do not add up: %s",
+                  operation, cost, part));
+    }
   }
 
   /** Reserves, and lets another process cancel with the receipt, like a client that has a token. */

@@ -28,7 +28,14 @@ final class Operation {
 
   private static final Set<String> GIVING_BACK =
       Set.of(
-          "refund", "reset", "cancel", "receipt", "blocking cancel", "close the lease", "give up");
+          "refund",
+          "reset",
+          "cancel",
+          "receipt",
+          "blocking cancel",
+          "settle",
+          "close the lease",
+          "give up");
   private static final Set<String> LOOKING = Set.of("check", "check after the wait");
   private static final Set<String> ASKING = Set.of("spend", "reserve", "refund", "reset");
   private static final int FAIL = 0; // first of the numbers of failure rules in a plan

@@ -157,6 +157,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_BATCH,
           Kind.RESERVE_BLOCKING,
           Kind.RESERVE_ELSEWHERE,
+          Kind.RESERVE_SETTLED,
           Kind.LIMITS,
           Kind.OVERRIDES,
           Kind.PENALTY,
@@ -244,6 +245,16 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
               cost,
               dice.one(0, 1, 5, 20, 100),
               dice.below(processes));
+      case RESERVE_SETTLED ->
+          Step.of(
+              at,
+              kind,
+              process,
+              dice.below(2),
+              id % 5, // not an id of one call: a settlement may spend again
+              dice.one(0, 1, 2, 3, 5),
+              dice.one(0, 1, 5, 20, 100),
+              dice.one(0, 1, 2, 4, 8, 1_000));
       case SPEND_GIVEN_UP ->
           Step.of(at, kind, process, limit, id, cost, dice.one(0, 50, 1_000, 10_000, 100_000));
       case SPEND_UP_TO -> Step.of(at, kind, process, limit, id, dice.one(1, 2, 3, 5, 1_000));

@@ -614,13 +614,54 @@ final class Reference {
    * then cancelled, since only it still matters.
    */
   void cancelled(Granted granted) {
+    Entry last = lastLike(granted);
+    bucket(granted.key).givenBackOnce.left(last.counts ? last.nanos : 0);
+    last.counts = false;
+    last.cancelled = true;
+  }
+
+  /**
+   * Records that a caller keeps a part of a spend, which then counts at the place of the whole.
+   *
+   * @param kept how many of the tokens count
+   * @param tokens how many there were
+   */
+  void settled(Granted granted, long kept, long tokens) {
+    Entry whole = lastLike(granted);
+    boolean counted = whole.counts;
+    cancelled(granted);
+    KnownBucket bucket = bucket(granted.key);
+    int at = bucket.entries.indexOf(whole);
+    if (kept > 0 && counted && at >= 0) {
+      long nanos = whole.nanos / tokens * kept;
+      Entry.Move move = new Entry.Move(whole.nowNanos, nanos, whole.offsetNanos, whole.afterNanos);
+      Entry part = new Entry(Kind.SPEND, whole.process, whole.moment, move);
+      part.counts = true;
+      part.outdated = whole.outdated;
+      part.lowerings = whole.lowerings;
+      part.wasQuiet = whole.wasQuiet;
+      bucket.givenBackOnce.held(nanos);
+      bucket.entries.add(at + 1, part);
+    }
+  }
+
+  private Entry lastLike(Granted granted) {
     Entry last = granted.entry;
     for (Entry entry : bucket(granted.key).entries) {
       last = entry.counts && entry.looksLike(granted.entry) ? entry : last;
     }
-    bucket(granted.key).givenBackOnce.left(last.counts ? last.nanos : 0);
-    last.counts = false;
-    last.cancelled = true;
+    return last;
+  }
+
+  /** Returns whether a server made a spend of a process since a moment. */
+  boolean wasSpentSince(int process, String key, long nanos, long moment) {
+    return bucket(key).entries.stream()
+        .anyMatch(
+            entry ->
+                entry.isSpend()
+                    && entry.process == process
+                    && entry.nanos == nanos
+                    && entry.moment >= moment);
   }
 
   /** Records that a process cancels a spend of another process, knowing only the receipt. */

@@ -231,6 +231,11 @@ final class SimulatedProcess {
         Callers elsewhere = processes.get(step.number(4) % processes.size()).callers;
         callers.reserveFor(elsewhere, transaction(step), step.number(3));
       }
+      case RESERVE_SETTLED ->
+          callers.reserve(
+              List.of(transaction(step)),
+              step.number(3),
+              held -> callers.settle(held, step.number(4)));
       case LIMITS -> limits.replace(SimulatedLimits.of(step.number(0)));
       case OVERRIDES -> override(id(step.number(0)), step.number(1));
       case PENALTY -> penalize(step);

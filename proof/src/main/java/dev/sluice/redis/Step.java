@@ -69,6 +69,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESERVE_BLOCKING,
     /** limit, id, cost, after how many milliseconds which process cancels, by the receipt. */
     RESERVE_ELSEWHERE,
+    /** limit, id, cost, after how many milliseconds it is settled, at which cost. */
+    RESERVE_SETTLED,
     /** the limits of this process from now on. */
     LIMITS,
     /** which of the shared ids, the burst of its override from now on, 0 for none. */

@@ -18,8 +18,8 @@ import java.util.List;
 /**
  * A limiter on the store under test, with a manual clock and replaceable limits. {@link #A}, {@link
  * #B} and {@link #C} have one quota, and so have {@link #WAITS} and {@link #WAITS_TOO}, for which
- * callers may wait for up to an hour. {@link #OFF} has no default, which disables it. Ids are plain
- * text.
+ * callers may wait for up to an hour. {@link #OWES} also has that quota, and may owe a burst.
+ * {@link #OFF} has no default, which disables it. Ids are plain text.
  *
  * <p>As thread-safe as the store.
  */
@@ -31,6 +31,7 @@ final class Bench implements AutoCloseable {
   static final String OFF = "Off";
   static final String WAITS = "Waits";
   static final String WAITS_TOO = "WaitsToo";
+  static final String OWES = "Owes";
   static final String ID = "someone";
   static final Duration LONGEST_WAIT = Duration.ofHours(1);
 
@@ -41,7 +42,8 @@ final class Bench implements AutoCloseable {
           named(3, C),
           named(4, OFF),
           waiting(5, WAITS),
-          waiting(6, WAITS_TOO));
+          waiting(6, WAITS_TOO),
+          named(7, OWES));
 
   final ManualTime time = new ManualTime();
   final SettlingStore store;
@@ -80,8 +82,8 @@ final class Bench implements AutoCloseable {
 
   static Limits limits(Quota quota) {
     Limits.Builder limits = Limits.builder(CATALOGUE);
-    List.of(A, B, C, WAITS, WAITS_TOO).forEach(name -> limits.limit(name, quota));
-    return limits.build();
+    List.of(A, B, C, WAITS, WAITS_TOO, OWES).forEach(name -> limits.limit(name, quota));
+    return limits.debt(OWES, 1).build();
   }
 
   /** Waits until the store has answered all asynchronous calls. */

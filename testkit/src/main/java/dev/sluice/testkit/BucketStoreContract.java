@@ -25,6 +25,7 @@ public abstract class BucketStoreContract
         HistoryRules,
         ReservationRules,
         ReceiptRules,
+        SettleRules,
         CancelHistoryRules,
         WaitRules,
         WaitHistoryRules {

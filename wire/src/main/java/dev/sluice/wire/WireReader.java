@@ -10,6 +10,7 @@ import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.core.io.JsonEOFException;
+import dev.sluice.Reservation.Costs;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import java.io.IOException;
@@ -20,8 +21,10 @@ import java.nio.charset.CoderResult;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -42,6 +45,9 @@ public final class WireReader {
       List.of("limit", "id", "cost", "upTo", "transactions");
   private static final List<String> STREAM_FIELDS =
       List.of("op", "limit", "id", "cost", "upTo", "transactions");
+  private static final String COSTS = "costs";
+  private static final String ALLOW_ZERO = "allowZero";
+  private static final WireReader SETTLEMENT = new WireReader(List.of(COSTS, ALLOW_ZERO));
   private static final List<String> TRACE_FIELDS =
       List.of("at", "op", "limit", "id", "cost", "transactions");
 
@@ -129,20 +135,95 @@ public final class WireReader {
 
   private WireRequest read(byte[] json, int offset, int length, Mistakes mistakes) {
     try {
-      return readObject(json, offset, length, mistakes);
+      return readObject(json, offset, length, mistakes, this::readRequest);
     } catch (WireException e) {
       mistakes.addAll(e);
       throw mistakes.exception();
     }
   }
 
-  private WireRequest readObject(byte[] json, int offset, int length, Mistakes mistakes) {
+  /**
+   * Reads the costs of a settlement: {@code costs}, an object with a cost for each limit, and
+   * {@code allowZero}.
+   *
+   * @param json holds a JSON object in UTF-8
+   * @return the costs
+   * @throws WireException with all mistakes
+   */
+  public static Costs readCosts(byte[] json) {
+    Mistakes mistakes = new Mistakes();
+    Costs costs = SETTLEMENT.readObject(json, 0, json.length, mistakes, SETTLEMENT::readSettlement);
+    if (!mistakes.none()) {
+      throw mistakes.exception();
+    }
+    return costs;
+  }
+
+  private Costs readSettlement(JsonParser parser, Mistakes mistakes) throws IOException {
+    requireObject(parser);
+    Map<String, Long> costs = null;
+    boolean allowsZero = false;
+    Set<String> seen = new HashSet<>();
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+      switch (field(parser, "", fields, seen, mistakes)) {
+        case COSTS -> costs = readCosts(parser, mistakes);
+        case ALLOW_ZERO -> allowsZero = Values.truth(parser, ALLOW_ZERO, mistakes);
+        default -> {}
+      }
+    }
+    if (costs == null) {
+      mistakes.add(COSTS, "missing, expected an object with a cost for each limit");
+      costs = Map.of();
+    }
+    Costs read = Costs.of(costs);
+    return allowsZero ? read.allowZero() : read;
+  }
+
+  private static Map<String, Long> readCosts(JsonParser parser, Mistakes mistakes)
+      throws IOException {
+    Map<String, Long> costs = new LinkedHashMap<>();
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      mistakes.add(
+          COSTS,
+          "found %s, expected an object with a cost for each limit"
+              .formatted(Values.found(parser)));
+      parser.skipChildren();
+      return costs;
+    }
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+      String limit = parser.currentName();
+      String place = COSTS + "." + unquoted(limit);
+      parser.nextToken();
+      Long cost = Values.integer(parser, place, mistakes);
+      if (cost != null && cost < 0) {
+        mistakes.add(place, "found %s, expected 0 or more".formatted(cost));
+      } else if (cost != null && costs.put(limit, cost) != null) {
+        mistakes.add(place, "found the limit twice, expected it once");
+      }
+    }
+    return costs;
+  }
+
+  /** Reads a JSON object after its first token. */
+  private interface ObjectStep<T> {
+    T read(JsonParser parser, Mistakes mistakes) throws IOException;
+  }
+
+  private static void requireObject(JsonParser parser) throws IOException {
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      throw new WireException(
+          null, "found %s, expected a JSON object".formatted(Values.found(parser)));
+    }
+  }
+
+  private <T> T readObject(
+      byte[] json, int offset, int length, Mistakes mistakes, ObjectStep<T> step) {
     JsonText.requireUtf8(json, offset, length);
     try (JsonParser parser = factory.createParser(json, offset, length)) {
       if (parser.nextToken() == null) {
         throw new WireException(null, "the body is empty, expected a JSON object");
       }
-      WireRequest request = readRequest(parser, mistakes);
+      T request = step.read(parser, mistakes);
       if (parser.nextToken() != null) {
         mistakes.add(null, "there is more text after the JSON object");
       }
@@ -155,10 +236,7 @@ public final class WireReader {
   }
 
   private WireRequest readRequest(JsonParser parser, Mistakes mistakes) throws IOException {
-    if (parser.currentToken() != JsonToken.START_OBJECT) {
-      throw new WireException(
-          null, "found %s, expected a JSON object".formatted(Values.found(parser)));
-    }
+    requireObject(parser);
     Long at = null;
     String op = null;
     boolean upTo = false;
@@ -237,7 +315,7 @@ public final class WireReader {
               .formatted(
                   SafeText.quote(name),
                   String.join(", ", known),
-                  TRANSACTION_FIELDS.contains(name)
+                  known.contains("transactions") && TRANSACTION_FIELDS.contains(name)
                       ? "; %s is a field of each of the transactions".formatted(name)
                       : Suggestion.didYouMean(name, known)));
     } else if (!seen.add(name)) {

@@ -7,10 +7,12 @@ import dev.sluice.limit.Limits;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -25,9 +27,11 @@ final class DefaultsReader {
 
   private static final String UNLIMITED = "unlimited";
   private static final String LONGEST_RESERVATION = "longestReservation";
+  private static final String LAPSE = "lapse";
+  private static final String GIVE_BACK = "give-back";
   private static final String DEBT = "debt";
   private static final List<String> OF_LIMIT =
-      List.of("burst", "count", "period", DEBT, LONGEST_RESERVATION, UNLIMITED);
+      List.of("burst", "count", "period", DEBT, LONGEST_RESERVATION, LAPSE, UNLIMITED);
   private static final List<String> FIELDS =
       Stream.concat(OF_LIMIT.stream(), NamesReader.IN_PLACE.stream()).toList();
 
@@ -37,6 +41,7 @@ final class DefaultsReader {
   private final Set<LimitName> unlimited = new LinkedHashSet<>();
   private final Map<String, Integer> debts = new HashMap<>();
   private final Map<String, Duration> longestReservations = new HashMap<>();
+  private final Set<String> lapsing = new HashSet<>();
 
   DefaultsReader(KnownNames names, Problems problems) {
     this.names = names;
@@ -58,6 +63,11 @@ final class DefaultsReader {
   /** Returns how long reservations of each limit may last, for the limits that declare it. */
   LongestReservations longestReservations() {
     return new LongestReservations(longestReservations);
+  }
+
+  /** Returns the limits whose reservations give their tokens back when they expire. */
+  LapsingReservations lapsingReservations() {
+    return new LapsingReservations(lapsing);
   }
 
   /** Returns the names that the file declares as unlimited. */
@@ -99,6 +109,7 @@ final class DefaultsReader {
     boolean isUnlimited = fields != null && isUnlimited(fields);
     Quota quota = fields == null || isUnlimited ? null : Quotas.read(fields, problems);
     Duration longest = fields == null ? null : longestReservation(fields);
+    boolean lapses = fields != null && lapses(fields);
     Integer debt = fields == null ? null : debt(fields);
     if (name == null || !isFirst) {
       return;
@@ -112,6 +123,13 @@ final class DefaultsReader {
       quotas.put(name, quota);
       if (longest != null) {
         longestReservations.put(name.name(), longest);
+      }
+      if (lapses) {
+        lapsing.add(name.name());
+        problems.warning(
+            Objects.requireNonNull(fields).at(LAPSE),
+            "reservations of %s give their tokens back when they end: clients that never settle them go free"
+                .formatted(name));
       }
       if (debt != null) {
         debts.put(name.name(), debt);
@@ -146,6 +164,15 @@ final class DefaultsReader {
       return null;
     }
     return longest;
+  }
+
+  private boolean lapses(Fields fields) {
+    String word = Values.text(fields.find(LAPSE), GIVE_BACK, problems);
+    if (word != null && !word.equals(GIVE_BACK)) {
+      problems.wrong(fields.at(LAPSE), GIVE_BACK + ", or no " + LAPSE);
+      return false;
+    }
+    return word != null;
   }
 
   private @Nullable Integer debt(Fields fields) {

@@ -236,7 +236,10 @@ final class Loading {
 
   private static Limits withReservations(Limits limits, DefaultsReader defaults) {
     LongestReservations declared = defaults.longestReservations();
-    return declared.byLimit().isEmpty() ? limits : limits.with(LongestReservations.class, declared);
+    LapsingReservations lapsing = defaults.lapsingReservations();
+    Limits with =
+        declared.byLimit().isEmpty() ? limits : limits.with(LongestReservations.class, declared);
+    return lapsing.limits().isEmpty() ? with : with.with(LapsingReservations.class, lapsing);
   }
 
   /** Reads the companion files, collects their mistakes, and returns the limits with them. */

@@ -85,6 +85,37 @@ class LimitFilesTest {
   }
 
   @Test
+  void lapse_isAWarning_andKnownToTheServer() {
+    Path file =
+        TestFiles.write(
+            folder.resolve("limits.yml"),
+            """
+            LoginsPerIPAddress: {burst: 9, count: 9, period: 1m, lapse: give-back}
+            ApiCallsPerKey: {burst: 9, count: 9, period: 1m}
+            """);
+    LimitFiles files = LimitFiles.builder().defaults(file).build();
+    assertThat(files.lint())
+        .singleElement()
+        .satisfies(
+            warning ->
+                assertThat(warning.toString())
+                    .endsWith(
+                        "1:61: warning: reservations of LoginsPerIPAddress give their tokens back when they end: clients that never settle them go free"));
+    Limits limits = files.load();
+    assertThat(LapsingReservations.giveBack(limits, "LoginsPerIPAddress")).isTrue();
+    assertThat(LapsingReservations.giveBack(limits, "ApiCallsPerKey")).isFalse();
+    TestFiles.write(
+        folder.resolve("limits.yml"),
+        "LoginsPerIPAddress: {burst: 9, count: 9, period: 1m, lapse: giveback}\n");
+    assertThat(files.lint())
+        .singleElement()
+        .satisfies(
+            mistake ->
+                assertThat(mistake.toString())
+                    .contains("found \"giveback\", expected give-back, or no lapse"));
+  }
+
+  @Test
   void overridesAlone_thatAreToHold_warnOfALimitThatIsOpenForOthers() {
     Path overrides =
         TestFiles.write(

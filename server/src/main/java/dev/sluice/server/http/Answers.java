@@ -13,6 +13,7 @@ import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.base.RefusedException;
@@ -90,6 +91,30 @@ final class Answers {
               }
               json.writeEndObject();
             }));
+  }
+
+  /** Answers a settlement: what each bucket was charged. */
+  static AggregatedHttpResponse settled(Settlement settlement) {
+    return json(
+        HttpStatus.OK,
+        json -> {
+          json.writeStartObject();
+          json.writeBooleanField("settled", settlement.settled());
+          json.writeArrayFieldStart("limits");
+          for (Settlement.Part part : settlement.parts()) {
+            json.writeStartObject();
+            json.writeStringField("limit", part.transaction().name().name());
+            json.writeStringField("id", part.transaction().id());
+            json.writeNumberField("charged", part.charged());
+            json.writeNumberField("givenBack", part.givenBack());
+            json.writeNumberField("owed", part.owed());
+            json.writeNumberField("cut", part.cut());
+            json.writeNumberField("remaining", part.remaining());
+            json.writeEndObject();
+          }
+          json.writeEndArray();
+          json.writeEndObject();
+        });
   }
 
   private static ResponseHeadersBuilder headers(Decision decision, AnswerForm form) {

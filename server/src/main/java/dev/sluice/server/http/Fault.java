@@ -176,7 +176,7 @@ record Fault(
           new Fault(
               HttpStatus.CONFLICT,
               "cancelled-reservation",
-              "Reservation cancelled already",
+              "Reservation cancelled or settled already",
               detail,
               "token");
     };

@@ -23,8 +23,8 @@ import dev.sluice.server.http.FileResource.IndexResource;
 import dev.sluice.server.http.FileResource.TextResource;
 import dev.sluice.server.http.HttpFailures.EarlyAnswers;
 import dev.sluice.server.http.JsonResource.ActResource;
-import dev.sluice.server.http.JsonResource.CancelResource;
 import dev.sluice.server.http.JsonResource.ReservationsResource;
+import dev.sluice.server.http.JsonResource.TokenResource;
 import dev.sluice.server.http.LimitResource.LimitsResource;
 import dev.sluice.server.http.MetricsResource.ProcessMeters;
 import dev.sluice.server.http.MetricsResource.RequestMeters;
@@ -123,7 +123,7 @@ public final class HttpPart implements Part {
         .addWithoutBound(server); // bounds its body itself, to report a large one in its stream
     new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
         .addTo(server);
-    new Endpoint("/v1/reservations/*", DECIDE, new CancelResource(reservations)).addTo(server);
+    new Endpoint("/v1/reservations/*", DECIDE, new TokenResource(reservations)).addTo(server);
     new Endpoint("/v1/limits", READ, new LimitsResource(limiter.limits(), generations))
         .addTo(server);
     new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);

@@ -8,6 +8,8 @@ import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.http.Answers.AnswerForm;
@@ -128,18 +130,19 @@ abstract class JsonResource extends Resource {
   }
 
   /**
-   * {@code POST /v1/reservations/{token}/cancel}: gives back the tokens of a reservation. A body is
-   * ignored.
+   * {@code POST /v1/reservations/{token}/cancel}, which ignores a body, and {@code settle}: gives
+   * the tokens of a reservation back, or replaces their number by the true cost.
    */
-  static final class CancelResource extends Resource {
+  static final class TokenResource extends Resource {
 
     static final String UNDER = "/v1/reservations/";
 
-    private static final Pattern PATH = Pattern.compile(UNDER + "(?<token>[^/?]+)/cancel\\??");
+    private static final Pattern PATH =
+        Pattern.compile(UNDER + "(?<token>[^/?]+)/(?<use>cancel|settle)\\??");
 
     private final Reservations reservations;
 
-    CancelResource(Reservations reservations) {
+    TokenResource(Reservations reservations) {
       super(HttpMethod.POST);
       this.reservations = reservations;
     }
@@ -150,9 +153,27 @@ abstract class JsonResource extends Resource {
       Queries.require(context, List.of());
       String rawPath = String.valueOf(context.routingContext().requestTarget().rawPath());
       Matcher path = PATH.matcher(rawPath);
-      return path.matches()
-          ? reservations.cancel(path.group("token")).thenApply(nothing -> cancelled())
-          : CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath)));
+      if (!path.matches()) {
+        return CompletableFuture.completedFuture(Answers.fault(Fault.notFound(rawPath)));
+      }
+      String token = path.group("token");
+      return path.group("use").equals("settle")
+          ? settle(context, request, token)
+          : reservations.cancel(token).thenApply(nothing -> cancelled());
+    }
+
+    private CompletionStage<AggregatedHttpResponse> settle(
+        ServiceRequestContext context, HttpRequest request, String token) {
+      Fault unreadable = Bodies.unreadable(request, MediaType.JSON);
+      if (unreadable != null) {
+        return CompletableFuture.completedFuture(Answers.fault(unreadable));
+      }
+      Costs costs = WireReader.readCosts(Requests.body(context));
+      try {
+        return reservations.settle(token, costs).thenApply(Answers::settled);
+      } catch (InvalidRequestException e) {
+        throw new WireException("costs", String.valueOf(e.getMessage()));
+      }
     }
 
     private static AggregatedHttpResponse cancelled() {

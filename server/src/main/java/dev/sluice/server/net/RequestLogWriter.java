@@ -17,22 +17,27 @@ import org.slf4j.spi.LoggingEventAware;
 final class RequestLogWriter implements AccessLogWriter {
 
   private static final String WITH_TOKEN = "/v1/reservations/";
-  private static final String MASKED = "/v1/reservations/…/cancel";
+  private static final String MASKED = WITH_TOKEN + "…/";
 
   private final Logger logger = LoggerFactory.getLogger("com.linecorp.armeria.logging.access");
   private final AccessLogWriter common = AccessLogWriter.common();
-  private final AccessLogWriter masked =
-      AccessLogWriter.custom("%h %l %u %t \"POST " + MASKED + "\" %s %b");
+  private final AccessLogWriter cancels = masked("cancel");
+  private final AccessLogWriter settles = masked("settle");
+
+  private static AccessLogWriter masked(String use) {
+    return AccessLogWriter.custom("%h %l %u %t \"POST " + MASKED + use + "\" %s %b");
+  }
 
   @Override
   public void log(RequestLog log) {
     String path = log.requestHeaders().path();
     boolean hasToken = path.startsWith(WITH_TOKEN);
+    boolean settling = path.contains("/settle");
     // Without this, SLF4J would write the fields into the text, before the message.
     if (logger instanceof LoggingEventAware) {
-      fields(log, hasToken ? MASKED : path);
+      fields(log, hasToken ? MASKED + (settling ? "settle" : "cancel") : path);
     } else {
-      (hasToken ? masked : common).log(log);
+      (hasToken ? settling ? settles : cancels : common).log(log);
     }
   }
 

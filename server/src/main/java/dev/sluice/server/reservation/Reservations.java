@@ -5,11 +5,14 @@ import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
-import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.base.RefusedException;
@@ -17,36 +20,45 @@ import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.LapsingReservations;
 import dev.sluice.yaml.LongestReservations;
 import java.security.SecureRandom;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A client over the wire reserves at one server and may cancel at another. So a token carries all
- * that a cancellation needs (Receipt), signed with the key of the fleet.
+ * A client over the wire reserves at one server and may cancel or settle at another. So a token
+ * carries all that this needs (Receipt), signed with the key of the fleet.
  *
- * The store of the buckets also makes sure that a token is used once. A cancellation first spends
- * from a bucket with a burst of 1, whose id is the token's nonce. That bucket does not fill up
- * before the token expires, so a second cancellation finds it empty, at whichever server. The
- * nonce's bucket is spent before the refund: if a server dies between the two, the reserved tokens
- * stay spent, and nothing is refunded twice.
+ * The store of the buckets also makes sure that a token is used once. A cancellation or settlement
+ * first spends from a bucket with a burst of 1, whose id is the token's nonce. That bucket does not
+ * fill up before the token expires, so a second use finds it empty, at whichever server. The
+ * nonce's bucket is spent before anything is refunded: if a server dies between the two, the
+ * reserved tokens stay spent, and nothing is refunded twice.
  *
  * The server that made a reservation remembers it, because a Reservation is more exact than a
  * Receipt: it knows what else was given back since. It remembers the latest reservations, as many
- * as fit into MOST_REMEMBERED. A reservation counts with all its transactions, since it holds them
- * all. Its token may hold fewer, since a transaction without a limit has nothing to refund.
+ * as fit into MOST_REMEMBERED, and ends those of limits that lapse.
  */
 
-/** Makes reservations, and cancels them by the client's token. Thread-safe; never blocks. */
+/**
+ * Makes reservations, and cancels or settles them by the client's token. Thread-safe; never blocks.
+ */
 public final class Reservations {
 
   /** How long a token is valid by default. */
@@ -90,6 +102,8 @@ public final class Reservations {
   private final SecureRandom random = new SecureRandom();
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
   private int rememberedSize; // guarded by remembered
+  private final TreeMap<Long, Set<String>> ends =
+      new TreeMap<>(); // when reservations lapse: their nonces; guarded by remembered
   private final Marks marks;
 
   /**
@@ -114,7 +128,13 @@ public final class Reservations {
     this.marks = new Marks(mostMarks);
   }
 
-  private record Remembered(Reservation reservation, long expiresMillis, int size) {}
+  /**
+   * A reservation of this server.
+   *
+   * @param lapsing the token, if the tokens of one of its limits come back when it expires
+   */
+  private record Remembered(
+      Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
   /**
    * A decision, with the token to cancel it.
@@ -170,7 +190,10 @@ public final class Reservations {
     requireAllowed(transactions, life);
     List<String> names = transactions.stream().map(one -> one.name().name()).distinct().toList();
     requireRoom(marks.fullForSeconds(names, nowMillis()), names);
-    return async.reserve(transactions).thenApply(reservation -> held(reservation, life, size));
+    return async
+        .reserve(transactions)
+        .thenApply(
+            reservation -> held(reservation, life, size, names.stream().anyMatch(this::lapses)));
   }
 
   private void requireAllowed(List<Transaction> transactions, Duration life) {
@@ -200,7 +223,11 @@ public final class Reservations {
     }
   }
 
-  private Held held(Reservation reservation, Duration life, int size) {
+  private boolean lapses(String limit) {
+    return LapsingReservations.giveBack(limiter.limits().get(), limit);
+  }
+
+  private Held held(Reservation reservation, Duration life, int size, boolean lapses) {
     if (reservation.denied()) {
       reservation.close();
       return new Held(reservation.decision(), null, life);
@@ -214,7 +241,9 @@ public final class Reservations {
             Base64.getUrlEncoder().withoutPadding().encodeToString(nonce),
             nowMillis() + life.toMillis(),
             parts);
-    remember(token.nonce(), new Remembered(reservation, token.expiresMillis(), size));
+    remember(
+        token.nonce(),
+        new Remembered(reservation, token.expiresMillis(), size, lapses ? token : null));
     return new Held(reservation.decision(), token.written(key), life);
   }
 
@@ -223,17 +252,72 @@ public final class Reservations {
     synchronized (remembered) {
       remembered.put(nonce, latest);
       rememberedSize += latest.size;
+      if (latest.lapsing != null) {
+        boolean isFirst = ends.isEmpty() || latest.expiresMillis < ends.firstKey();
+        ends.computeIfAbsent(latest.expiresMillis, end -> new HashSet<>()).add(nonce);
+        if (isFirst) {
+          wakeAt(latest.expiresMillis);
+        }
+      }
       Iterator<Remembered> oldest = remembered.values().iterator();
       for (int i = 0;
           oldest.hasNext() && (i < LOOKED_AT || rememberedSize > MOST_REMEMBERED);
           i++) {
         Remembered one = oldest.next();
-        if (one.expiresMillis <= nowMillis || rememberedSize > MOST_REMEMBERED) {
+        boolean isOver = one.expiresMillis <= nowMillis && one.lapsing == null;
+        if (isOver || rememberedSize > MOST_REMEMBERED) {
           oldest.remove();
-          rememberedSize -= one.size;
+          removed(one);
           one.reservation.close(); // the token can still be used
         }
       }
+    }
+  }
+
+  private void removed(Remembered one) {
+    rememberedSize -= one.size;
+    Token token = one.lapsing;
+    if (token != null) {
+      ends.computeIfPresent(
+          one.expiresMillis,
+          (end, nonces) -> nonces.remove(token.nonce()) && nonces.isEmpty() ? null : nonces);
+    }
+  }
+
+  private void wakeAt(long millis) {
+    time.alarm(TimeUnit.MILLISECONDS.toNanos(millis), this::lapse);
+  }
+
+  /** Gives tokens of reservations back that have expired unused, as far as their limits say so. */
+  private void lapse() {
+    List<Remembered> over = new ArrayList<>();
+    synchronized (remembered) {
+      while (!ends.isEmpty() && ends.firstKey() <= nowMillis()) {
+        for (String nonce : Objects.requireNonNull(ends.pollFirstEntry()).getValue()) {
+          Remembered one = Objects.requireNonNull(remembered.remove(nonce));
+          rememberedSize -= one.size;
+          over.add(one);
+        }
+      }
+      if (!ends.isEmpty()) {
+        wakeAt(ends.firstKey());
+      }
+    }
+    over.forEach(this::lapse);
+  }
+
+  /** If this fails, the tokens stay spent. */
+  private void lapse(Remembered one) {
+    Token token = Objects.requireNonNull(one.lapsing);
+    List<String> names = token.charged();
+    Function<Token, CompletionStage<Void>> giveBack =
+        used -> one.reservation.cancelAsync(taken -> lapses(taken.name().name()));
+    try {
+      Stages.onEnd(
+          names.isEmpty() ? giveBack.apply(token) : marked(token, names, Duration.ZERO, giveBack),
+          (nothing, failure) -> one.reservation.close());
+    } catch (RefusedException e) { // there is no room for a mark
+      one.reservation.close();
     }
   }
 
@@ -255,6 +339,57 @@ public final class Reservations {
    * @throws RefusedException if too many reservations of one of the limits were cancelled
    */
   public CompletionStage<Void> cancel(String text) {
+    return once(
+        text,
+        token -> {},
+        token -> {
+          Reservation own = remembered(token);
+          CompletionStage<Void> cancelled =
+              own == null ? async.cancel(token.receipt(limiter.limits().get())) : own.cancelAsync();
+          forget(token);
+          return cancelled;
+        });
+  }
+
+  /**
+   * Replaces the reserved costs by the true ones, as {@link Reservation#settle}.
+   *
+   * @param text the token
+   * @param costs the true costs
+   * @return what each bucket was charged; not settled if a failure rule made the reservation, and
+   *     this server does not remember it. It fails as {@link #cancel} does
+   * @throws InvalidRequestException for costs that are not those of the reservation; the token can
+   *     still be used
+   * @throws RefusedException as {@link #cancel}
+   */
+  public CompletionStage<Settlement> settle(String text, Costs costs) {
+    return once(
+        text,
+        token -> {
+          if (!token.parts().isEmpty()) {
+            costs.requireFor(token.receipt(limiter.limits().get()));
+          }
+        },
+        token -> {
+          Reservation own = remembered(token);
+          if (own == null) {
+            return token.parts().isEmpty()
+                ? CompletableFuture.completedFuture(new Settlement(false, List.of()))
+                : async.settle(token.receipt(limiter.limits().get()), costs);
+          }
+          CompletionStage<Settlement> settled = own.settleAsync(costs);
+          forget(token);
+          return settled;
+        });
+  }
+
+  /**
+   * Uses a token, which the store lets happen once.
+   *
+   * @param check throws if the token must not be used
+   */
+  private <T> CompletionStage<T> once(
+      String text, Consumer<Token> check, Function<Token, CompletionStage<T>> use) {
     Token token = Token.read(text, key);
     if (token == null) {
       return failed(
@@ -265,13 +400,19 @@ public final class Reservations {
     if (leftMillis <= 0) {
       return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
     }
+    check.accept(token);
+    List<String> names = token.charged();
     // No bucket was charged, so no mark is needed: only this server may remember the reservation,
     // and it forgets it here.
-    if (token.parts().isEmpty()) {
-      return givenBack(token);
+    if (names.isEmpty()) {
+      return use.apply(token);
     }
-    Quota once = Quota.per(1, Duration.ofMillis(leftMillis).plus(CLOCK_SKEW));
-    List<String> names = token.parts().stream().map(Token.TokenPart::limit).distinct().toList();
+    return marked(token, names, Duration.ofMillis(leftMillis), use);
+  }
+
+  private <T> CompletionStage<T> marked(
+      Token token, List<String> names, Duration left, Function<Token, CompletionStage<T>> use) {
+    Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
     requireRoom(marks.add(names, nowMillis(), endMillis), names);
     return uses.spend(Transaction.of(USED, once, token.nonce()))
@@ -284,24 +425,27 @@ public final class Reservations {
         .thenCompose(
             first ->
                 first.allowed()
-                    ? givenBack(token)
-                    : failed(Reason.USED, "the token was cancelled already"));
+                    ? use.apply(token)
+                    : failed(Reason.USED, "the reservation was cancelled or settled already"));
   }
 
-  private CompletionStage<Void> givenBack(Token token) {
-    Remembered own;
+  private @Nullable Reservation remembered(Token token) {
     synchronized (remembered) {
-      own = remembered.remove(token.nonce());
-      rememberedSize -= own == null ? 0 : own.size;
+      Remembered own = remembered.get(token.nonce());
+      return own == null ? null : own.reservation;
     }
-    if (own != null) {
-      return own.reservation.cancelAsync();
-    }
-    Receipt receipt = token.receipt(limiter.limits().get());
-    return async.cancel(receipt);
   }
 
-  private static CompletionStage<Void> failed(Reason reason, String message) {
+  private void forget(Token token) {
+    synchronized (remembered) {
+      Remembered own = remembered.remove(token.nonce());
+      if (own != null) {
+        removed(own);
+      }
+    }
+  }
+
+  private static <T> CompletionStage<T> failed(Reason reason, String message) {
     return CompletableFuture.failedFuture(new TokenException(reason, message));
   }
 

@@ -3,8 +3,6 @@ package dev.sluice.server.reservation;
 
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Transaction;
-import dev.sluice.gcra.Quota;
-import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.Limits;
 import dev.sluice.wire.WireException;
 import java.nio.BufferOverflowException;
@@ -27,13 +25,13 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * The token that a client gets for a reservation: what can be given back, until when, and a nonce
- * that lets the server detect a second use. Signed, not encrypted: its holder can read limits and
- * ids. Immutable.
+ * The token that a client gets for a reservation: what was taken, until when, and a nonce that lets
+ * the server detect a second use. Signed, not encrypted: its holder can read limits and ids.
+ * Immutable.
  *
  * @param nonce random bytes in base64url
  * @param expiresMillis when the token expires, in milliseconds since the Unix epoch
- * @param parts the spends that can be given back
+ * @param parts what the reservation took
  */
 record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
@@ -45,35 +43,36 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final byte VERSION = 1;
   private static final int FRAME_BYTES = 1 + Long.BYTES + NONCE_BYTES + Short.BYTES;
   private static final int PART_BYTES = 2 * Short.BYTES + 3 * Long.BYTES;
+  private static final int PERIOD_BYTES = "/2562047h47m16.854775807s".length(); // the longest
   private static final int BITS = 6; // in each base64 character
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
-  /** A {@link Receipt.Part}, with names in place of objects. */
+  /**
+   * A {@link Receipt.Part}, with names in place of objects; the interval is 0 if no limit applied.
+   */
   record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
     static TokenPart of(Receipt.Part part) {
       Transaction transaction = part.transaction();
       return new TokenPart(
-          transaction.name().name(),
+          part.limit(),
           transaction.id(),
           transaction.cost(),
           part.intervalNanos(),
           part.untilNanos());
     }
 
-    /**
-     * Returns the part of a receipt; null if the limit is gone. If the burst is smaller by now, the
-     * cost is capped at the burst.
-     */
-    Receipt.@Nullable Part toReceipt(Limits limits) {
-      try {
-        Transaction transaction = Transaction.of(limits, limit, id);
-        Quota quota = transaction.quota();
-        long most = quota == null ? cost : Math.min(cost, quota.burst());
-        return new Receipt.Part(transaction.withCost(most), intervalNanos, untilNanos);
-      } catch (InvalidRequestException e) {
-        return null;
-      }
+    boolean isUncharged() {
+      return intervalNanos == 0;
+    }
+
+    /** Returns the limit's name, without the period of one of its quotas. */
+    String name() {
+      return limit.split("/", 2)[0];
+    }
+
+    Receipt.Part toReceipt(Limits limits) {
+      return Receipt.Part.of(limits, limit, id, cost, intervalNanos, untilNanos);
     }
   }
 
@@ -82,14 +81,16 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   Receipt receipt(Limits limits) {
-    List<Receipt.Part> found = new ArrayList<>(parts.size());
-    for (TokenPart part : parts) {
-      Receipt.Part one = part.toReceipt(limits);
-      if (one != null) {
-        found.add(one);
-      }
-    }
-    return new Receipt(found);
+    return new Receipt(parts.stream().map(part -> part.toReceipt(limits)).toList());
+  }
+
+  /** Returns the limits of which the reservation may have taken tokens. */
+  List<String> charged() {
+    return parts.stream()
+        .filter(part -> !part.isUncharged())
+        .map(TokenPart::name)
+        .distinct()
+        .toList();
   }
 
   /**
@@ -102,9 +103,11 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     int bytes = FRAME_BYTES;
     for (Transaction transaction : transactions) {
       bytes +=
-          PART_BYTES
-              + transaction.name().name().length()
-              + transaction.id().getBytes(StandardCharsets.UTF_8).length;
+          Math.max(transaction.quotas().size(), 1)
+              * (PART_BYTES
+                  + transaction.name().name().length()
+                  + transaction.id().getBytes(StandardCharsets.UTF_8).length);
+      bytes += Math.max(transaction.quotas().size() - 1, 0) * PERIOD_BYTES;
     }
     if (bytes > MOST_BYTES) {
       throw new WireException(

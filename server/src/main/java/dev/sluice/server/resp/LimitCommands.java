@@ -274,7 +274,7 @@ final class LimitCommands {
             });
   }
 
-  private static long cost(Request request, int index) {
+  static long cost(Request request, int index) {
     OptionalLong cost = Decimals.read(request.bytes(), request.start(index), request.length(index));
     if (cost.isEmpty()) {
       throw new WireException(

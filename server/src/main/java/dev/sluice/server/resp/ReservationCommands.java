@@ -3,20 +3,27 @@ package dev.sluice.server.resp;
 
 import static dev.sluice.server.access.Permission.DECIDE;
 
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Settlement;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.Reservations.Held;
+import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 
 /**
- * {@code SLUICE.RESERVE} and {@code SLUICE.CANCEL}: a spend that can be cancelled by a token.
- * Thread-safe.
+ * {@code SLUICE.RESERVE}, {@code SLUICE.CANCEL} and {@code SLUICE.SETTLE}: a spend that can be
+ * cancelled or settled by a token. Thread-safe.
  */
 final class ReservationCommands {
 
   private static final int EXPIRES = 4;
+  private static final int SETTLED_FIELDS = 7;
+  private static final String ALLOW_ZERO = "ALLOWZERO";
 
   private final LimitCommands limits;
   private final Reservations reservations;
@@ -37,7 +44,12 @@ final class ReservationCommands {
             "SLUICE.CANCEL token",
             DECIDE,
             "Gives back what was reserved, as far as it is not refilled",
-            this::cancel));
+            this::cancel),
+        Command.writing(
+            "SLUICE.SETTLE token limit cost [more...]",
+            DECIDE,
+            "Replaces reserved costs by the true ones",
+            this::settle));
   }
 
   private void reserve(Request request, Session session) {
@@ -61,6 +73,59 @@ final class ReservationCommands {
       session.replies().later(reservations.cancel(token), (nothing, writer) -> writer.ok());
     } catch (WireException e) {
       session.replies().error("ERR", LimitCommands.everything(e));
+    }
+  }
+
+  /** {@code SLUICE.SETTLE token limit cost [limit cost …] [ALLOWZERO]}. */
+  private void settle(Request request, Session session) {
+    try {
+      String token = LimitCommands.text(request, 1, "token");
+      boolean hasWord = request.count() % 2 != 0;
+      if (hasWord && !request.is(request.count() - 1, ALLOW_ZERO)) {
+        throw new WireException(
+            null,
+            "found %s after the costs, expected %s or a limit and its cost"
+                .formatted(UnknownCommand.shown(request, request.count() - 1), ALLOW_ZERO));
+      }
+      Costs costs = Costs.of(Map.of());
+      for (int i = 2; i + 1 < request.count(); i += 2) {
+        costs =
+            costs.and(LimitCommands.text(request, i, "limit"), LimitCommands.cost(request, i + 1));
+      }
+      session
+          .replies()
+          .later(
+              reservations.settle(token, hasWord ? costs.allowZero() : costs),
+              ReservationCommands::writeSettled);
+    } catch (WireException e) {
+      session.replies().error("ERR", LimitCommands.everything(e));
+    } catch (InvalidRequestException e) {
+      session.replies().error("ERR", String.valueOf(e.getMessage()));
+    }
+  }
+
+  private static void writeSettled(Settlement settlement, ReplyWriter writer) {
+    writer.map(2);
+    writer.text("settled");
+    writer.flag(settlement.settled());
+    writer.text("limits");
+    writer.array(settlement.parts().size());
+    for (Settlement.Part part : settlement.parts()) {
+      writer.map(SETTLED_FIELDS);
+      writer.text("limit");
+      writer.text(part.transaction().name().name());
+      writer.text("id");
+      writer.text(part.transaction().id());
+      writer.text("charged");
+      writer.number(part.charged());
+      writer.text("givenBack");
+      writer.number(part.givenBack());
+      writer.text("owed");
+      writer.number(part.owed());
+      writer.text("cut");
+      writer.number(part.cut());
+      writer.text("remaining");
+      writer.number(part.remaining());
     }
   }
 

@@ -76,6 +76,70 @@ final class HttpReservationsTest {
     assertThat(remaining()).isEqualTo(10);
   }
 
+  private HttpResponse<String> settle(String token, String body) {
+    return server.post("/v1/reservations/" + token + "/settle", body);
+  }
+
+  private String reserved() {
+    return TestServer.json(server.post("/v1/reservations", LOGIN)).get("token").textValue();
+  }
+
+  @Test
+  void settlement_replacesTheCost_once() {
+    String token = reserved();
+
+    HttpResponse<String> settled = settle(token, "{\"costs\":{\"LoginsPerIPAddress\":12}}");
+
+    assertThat(settled.statusCode()).isEqualTo(200);
+    assertThat(settled.body())
+        .isEqualTo(
+            "{\"settled\":true,\"limits\":[{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.7\",\"charged\":10,\"givenBack\":0,\"owed\":0,\"cut\":2,\"remaining\":0}]}");
+    assertThat(settle(token, "{\"costs\":{\"LoginsPerIPAddress\":1}}").statusCode()).isEqualTo(409);
+    assertThat(cancel(token).statusCode()).isEqualTo(409);
+    assertThat(remaining()).isZero();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        "{'costs':{'LoginsPerIPAddress':0}} | costs | cost of LoginsPerIPAddress: found 0, expected 1 or more; allowZero allows 0, for a call that really cost nothing",
+        "{'costs':{'LoginsPerIPAddres':5}} | costs | the reservation has no limit LoginsPerIPAddres; did you mean \"LoginsPerIPAddress\"?; it has LoginsPerIPAddress",
+        "{'costs':{'LoginsPerIPAddress':-1}} | costs.LoginsPerIPAddress | found -1, expected 0 or more",
+        "{'costs':{'LoginsPerIPAddress':'5'}} | costs.LoginsPerIPAddress | found the string \"5\", expected a whole number, without quotes",
+        "{'costs':{'LoginsPerIPAddress':5,'LoginsPerIPAddress':5}} | costs.LoginsPerIPAddress | found the limit twice, expected it once",
+        "{'costs':5} | costs | found the number 5, expected an object with a cost for each limit",
+        "{'costs':{},'cost':5} | cost | found the unknown field \"cost\", expected costs, allowZero; did you mean \"costs\"?",
+        "{} | costs | missing, expected an object with a cost for each limit",
+      })
+  void settlement_withAMistake_isRefused_andTheTokenStaysGood(
+      String body, String field, String detail) {
+    String token = reserved();
+
+    HttpResponse<String> refused = settle(token, body.replace('\'', '"'));
+
+    assertThat(refused.statusCode()).isEqualTo(400);
+    assertThat(TestServer.json(refused).get("field").textValue()).isEqualTo(field);
+    assertThat(TestServer.json(refused).get("detail").textValue()).isEqualTo(detail);
+    assertThat(settle(token, "{\"costs\":{\"LoginsPerIPAddress\":0},\"allowZero\":true}").body())
+        .contains("\"charged\":0,\"givenBack\":4");
+    assertThat(remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void settlement_ofAnUnlimitedBatch_isKnown() {
+    JsonNode held =
+        TestServer.json(
+            server.post(
+                "/v1/reservations",
+                "{\"transactions\":[{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}]}"));
+    assertThat(
+            settle(held.get("token").textValue(), "{\"costs\":{\"FailedLoginsPerIPAddress\":3}}")
+                .body())
+        .isEqualTo("{\"settled\":true,\"limits\":[]}");
+  }
+
   @Test
   void denial_hasNoToken_andTheFormThatWasAskedFor() {
     server.post("/v1/spend", LOGIN);
@@ -114,6 +178,8 @@ final class HttpReservationsTest {
     "POST,/v1/reservations/x/%63ancel,404",
     "POST,/v1/reservations/x/cancel/,404",
     "POST,/v1/reservations/x,404",
+    "POST,/v1/reservations/x/settle,415",
+    "GET,/v1/reservations/x/settle,405",
     "POST,/v1/reservations//cancel,404",
     "GET,/v1/reservations/x/cancel,405",
     "GET,/v1/reservations,405",

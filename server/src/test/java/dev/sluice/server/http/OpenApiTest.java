@@ -99,6 +99,18 @@ final class OpenApiTest {
     }
   }
 
+  @Test
+  void settlement_isAsTheDocumentSays() {
+    String held = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"settled\",\"cost\":5}";
+    String token = TestServer.json(server.post("/v1/reservations", held)).get("token").textValue();
+    for (int status : new int[] {400, 200, 409}) {
+      String cost = "{\"costs\":{\"ApiCallsPerKey\":" + (status == 400 ? 0 : 9) + "}}";
+      HttpResponse<String> answer = server.post("/v1/reservations/" + token + "/settle", cost);
+      assertThat(answer.statusCode()).isEqualTo(status);
+      assertDescribed("/v1/reservations/{token}/settle", answer);
+    }
+  }
+
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -173,6 +185,8 @@ final class OpenApiTest {
         "POST | /v1/reservations | /v1/reservations | {'transactions':[{'limit':'ApiCallsPerKey','id':'held'}]}",
         "POST | /v1/reservations | /v1/reservations?expires=2d | {'limit':'ApiCallsPerKey','id':'held'}",
         "POST | /v1/reservations/{token}/cancel | /v1/reservations/x/cancel | {}",
+        "POST | /v1/reservations/{token}/settle | /v1/reservations/x/settle | {'costs':{}}",
+        "POST | /v1/reservations/{token}/settle | /v1/reservations/x/settle | {'costs':{'A':-1},'x':1}",
         "POST | /v1/decisions | /v1/decisions | {}",
         "GET | /v1/forward-auth | /v1/forward-auth |",
         "GET | /v1/forward-auth | /v1/forward-auth?limit=ApiCallsPerKey&id=f&cost=100 |",

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
@@ -18,6 +20,7 @@ import dev.sluice.server.reservation.TokenException.Reason;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.LapsingReservations;
 import dev.sluice.yaml.LongestReservations;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -25,6 +28,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -118,6 +122,115 @@ final class ReservationsTest {
     assertRefused(here, token, Reason.USED);
     assertRefused(there, token, Reason.USED);
     assertThat(remaining()).isEqualTo(6);
+  }
+
+  private static Settlement settle(Reservations at, String token, long cost) {
+    return at.settle(token, Costs.of(LOGINS, cost)).toCompletableFuture().join();
+  }
+
+  @Test
+  void settle_whereverItIsAsked_replacesTheCost_once() {
+    for (Reservations server : List.of(here, there)) {
+      limiter.reset(LOGINS, "a");
+      String lower = token(4);
+      assertThat(settle(server, lower, 1).parts().get(0).givenBack()).isEqualTo(3);
+      assertThat(remaining()).isEqualTo(9);
+      String higher = token(4);
+      Settlement.Part part = settle(server, higher, 11).parts().get(0);
+      assertThat(List.of(part.charged(), part.cut())).containsExactly(9L, 2L);
+
+      for (String used : List.of(lower, higher)) {
+        assertRefused(here, used, Reason.USED);
+        assertRefused(there, used, Reason.USED);
+        assertThatThrownBy(() -> settle(there, used, 1)).hasCauseInstanceOf(TokenException.class);
+      }
+    }
+  }
+
+  @Test
+  void settle_afterACancellation_isRefused() {
+    String token = token(4);
+    cancel(here, token);
+    assertThatThrownBy(() -> settle(there, token, 1)).hasCauseInstanceOf(TokenException.class);
+    assertThat(remaining()).isEqualTo(10);
+  }
+
+  @Test
+  void settle_atAnotherServer_afterAllHasRefilled_chargesAHigherCost() {
+    limits.replace(limits(Quota.per(10, Duration.ofMinutes(1))));
+    String token = token(4);
+    time.advance(Duration.ofMinutes(2));
+    assertThat(settle(there, token, 7).parts().get(0).remaining()).isEqualTo(7);
+  }
+
+  @Test
+  void settle_underALowerBurst_stillCountsAllReservedTokens() {
+    String token = token(8);
+    limits.replace(limits(Quota.burst(3).refill(10, Duration.ofHours(1))));
+    time.advance(Duration.ofMinutes(9));
+    Settlement.Part part = settle(there, token, 8).parts().get(0);
+    assertThat(part.charged()).isEqualTo(8);
+    assertThat(part.cut()).isZero();
+  }
+
+  @Test
+  void settle_ofALimitThatIsGone_chargesNothing() {
+    String token = token(4);
+    limits.replace(
+        Limits.builder(Catalogue.of(LimitName.builder(2, "Other").build()))
+            .unlimited("Other")
+            .build());
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, List.of()));
+  }
+
+  @Test
+  void settle_withoutALimit_orAtACostOfNothing_needsNoMark() {
+    limits.replace(Limits.builder(CATALOGUE).unlimited(LOGINS).build());
+    String token = token(4);
+    assertThat(settle(there, token, 8)).isEqualTo(new Settlement(true, List.of()));
+    assertThatThrownBy(() -> there.settle(token, Costs.of("Login", 1)).toCompletableFuture().join())
+        .hasMessageContaining("the reservation has no limit Login; did you mean \"Logins\"?");
+  }
+
+  private void lapses() {
+    limits.replace(
+        limits.get().with(LapsingReservations.class, new LapsingReservations(Set.of(LOGINS))));
+  }
+
+  @Test
+  void reservation_thatLapses_givesItsTokensBackWhenItExpires() {
+    lapses();
+    String lapsed = token(4);
+    time.advance(LIFE.minusMillis(1));
+    String later = token(2);
+    assertThat(remaining()).isEqualTo(5); // one came back by itself
+    time.advance(Duration.ofMillis(1));
+    assertThat(remaining()).isEqualTo(8);
+    assertRefused(here, lapsed, Reason.EXPIRED);
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(10);
+    assertRefused(here, later, Reason.EXPIRED);
+    assertThat(here.rememberedSize()).isZero();
+  }
+
+  @Test
+  void reservation_thatWasSettled_doesNotLapse() {
+    lapses();
+    String here4 = token(4);
+    String there3 = token(3);
+    assertThat(settle(here, here4, 3).settled()).isTrue();
+    assertThat(settle(there, there3, 2).settled()).isTrue();
+    assertThat(remaining()).isEqualTo(5);
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(6);
+  }
+
+  @Test
+  void reservation_withoutLapse_staysSpent() {
+    token(4);
+    lapses();
+    time.advance(LIFE);
+    assertThat(remaining()).isEqualTo(7);
   }
 
   @Test

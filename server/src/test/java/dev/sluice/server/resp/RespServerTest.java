@@ -252,10 +252,33 @@ final class RespServerTest {
     assertThat(client.call("SLUICE.CANCEL", token)).isEqualTo("OK");
 
     assertThat(client.call("SLUICE.CANCEL", token))
-        .isEqualTo(new Failure("USEDTOKEN the token was cancelled already"));
+        .isEqualTo(new Failure("USEDTOKEN the reservation was cancelled or settled already"));
     Map<?, ?> state =
         (Map<?, ?>) client.call("SLUICE.CHECK", "LoginsPerIPAddress", "192.0.2.7", "0");
     assertThat(state.get("remaining")).isEqualTo(10L);
+  }
+
+  @Test
+  void reservation_isSettledByItsToken_once() {
+    assertThat(client.call("HELLO", "3")).isInstanceOf(Map.class);
+    Map<?, ?> held = (Map<?, ?>) client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "::7", "4");
+    String token = String.valueOf(held.get("token"));
+    assertThat(client.call("SLUICE.SETTLE", token, "LoginsPerIPAddress", "0"))
+        .isEqualTo(
+            new Failure(
+                "ERR cost of LoginsPerIPAddress: found 0, expected 1 or more; allowZero allows 0, for a call that really cost nothing"));
+
+    Map<?, ?> settled =
+        (Map<?, ?>) client.call("SLUICE.SETTLE", token, "LoginsPerIPAddress", "0", "allowzero");
+
+    assertThat(settled.get("settled")).isEqualTo(true);
+    assertThat(String.valueOf(settled.get("limits")))
+        .contains("limit=LoginsPerIPAddress")
+        .contains("charged=0")
+        .contains("givenBack=4")
+        .contains("remaining=10");
+    assertThat(client.call("SLUICE.SETTLE", token, "LoginsPerIPAddress", "1"))
+        .isEqualTo(new Failure("USEDTOKEN the reservation was cancelled or settled already"));
   }
 
   @Test
@@ -277,6 +300,11 @@ final class RespServerTest {
       value = {
         "SLUICE.RESERVE LoginsPerIPAddress 192.0.2.7 1 2d | ERR expires: found 48h, expected a time from 1s to 24h",
         "SLUICE.RESERVE Nope 192.0.2.7 | ERR limit: no limit has the name \"Nope\"",
+        "SLUICE.SETTLE x a 1 b | ERR found b after the costs, expected ALLOWZERO or a limit and its cost",
+        "SLUICE.SETTLE x a -1 | ERR cost of a: found -1, expected 0 or more",
+        "SLUICE.SETTLE x a one | ERR cost: found one, expected a whole number of tokens",
+        "SLUICE.SETTLE x a 1 a 2 | ERR the cost of a is given twice; give it once",
+        "SLUICE.SETTLE x a 1 | UNKNOWNTOKEN no server with this key has made the token; give all servers of a fleet the same --token-key-file",
         "SLUICE.CANCEL x | UNKNOWNTOKEN no server with this key has made the token; give all servers of a fleet the same --token-key-file",
       })
   void reservation_withAMistake_isRefused(String command, String error) {
@@ -465,7 +493,8 @@ final class RespServerTest {
             "sluice.reset",
             "sluice.batch",
             "sluice.reserve",
-            "sluice.cancel");
+            "sluice.cancel",
+            "sluice.settle");
     assertThat(withKey).containsExactlyInAnyOrder("cl.throttle", "throttle");
   }
 

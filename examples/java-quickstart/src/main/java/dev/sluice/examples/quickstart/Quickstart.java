@@ -2,6 +2,7 @@
 package dev.sluice.examples.quickstart;
 
 import dev.sluice.Decision;
+import dev.sluice.Estimate;
 import dev.sluice.Limit;
 import dev.sluice.Limiter;
 import dev.sluice.Reservation;
@@ -18,6 +19,7 @@ import dev.sluice.yaml.LimitFiles;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
@@ -145,6 +147,25 @@ public final class Quickstart {
       return "401";
     }
     // end: reserve
+  }
+
+  String costKnownAfterwards(Estimate estimate, String key, String model, String prompt) {
+    // begin: settle
+    Transaction tokens =
+        limiter.transaction("ApiCallsPerKey", key).withCost(estimate.of(model, prompt.length()));
+    try (Reservation call = limiter.reserve(tokens)) {
+      if (call.denied()) {
+        return "429, retry in " + call.decision().retryAfterSeconds() + " s";
+      }
+      long used = answer(model, prompt); // may take long
+      call.settle(Map.of("ApiCallsPerKey", used));
+      return "200";
+    } // not settled: the estimate stays spent
+    // end: settle
+  }
+
+  private static long answer(String model, String prompt) {
+    return (long) model.length() + prompt.length();
   }
 
   private static boolean authenticate(String user, String password) {

@@ -4,6 +4,7 @@ package dev.sluice.examples.quickstart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Decision;
+import dev.sluice.Estimate;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
@@ -53,6 +54,16 @@ class QuickstartTest {
     }
     assertThat(quickstart.loginWithPassword("192.0.2.7", "ann", "the password of ann"))
         .startsWith("429");
+  }
+
+  @Test
+  void costKnownAfterwards_replacesTheEstimate() {
+    Estimate estimate = Estimate.mean(16, 8_192);
+    for (int i = 0; i < 10; i++) { // an estimate of all 100 tokens, of which 8 are used
+      assertThat(quickstart.costKnownAfterwards(estimate, "k", "mo", "prompt"))
+          .startsWith(i == 0 ? "200" : "429");
+    }
+    assertThat(limiter.check("ApiCallsPerKey", "k", 0).remaining()).isEqualTo(92);
   }
 
   @Test
@@ -127,7 +138,7 @@ class QuickstartTest {
 
   @Test
   void pages_quoteThesePrograms() throws IOException {
-    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(11);
+    assertThat(quotes("../../docs/java-api.md", "Quickstart.java")).isEqualTo(12);
     assertThat(quotes("../../docs/memory-store.md", "HotPath.java")).isEqualTo(4);
     assertThat(quotes("../../docs/testing.md", "LoginsTest.java")).isEqualTo(3);
   }

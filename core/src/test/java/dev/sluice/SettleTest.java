@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.sluice.Reservation.Costs;
+import dev.sluice.Reservation.Receipt;
+import dev.sluice.Reservation.Settlement;
+import dev.sluice.gcra.Effect;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.StoreException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+
+/** Costs that are known after the call: each result computed by hand. */
+final class SettleTest {
+
+  private static final String KEY = "TokensPerKey";
+  private static final String TEAM = "TokensPerTeam";
+  private static final String OWING = "TokensPerPlan";
+  private static final String FREE = "CallsPerTester";
+  private static final Catalogue CATALOGUE =
+      Catalogue.of(name(1, KEY), name(2, TEAM), name(3, OWING), name(4, FREE));
+  private static final long SECOND = 1_000_000_000;
+  private static final long START = 1_000_000 * SECOND;
+
+  /** A token each second in all buckets, which hold 100; one may owe another 100. */
+  private static final Limits LIMITS = limits(Quota.per(100, Duration.ofSeconds(100)));
+
+  private final HandClock clock = new HandClock(START);
+  private final CurrentLimits limits = new CurrentLimits(LIMITS);
+  private final BucketStore store = BucketStore.inMemory(clock);
+  private final Limiter limiter = Limiter.builder(limits, store).time(clock).build();
+
+  private static LimitName name(int number, String name) {
+    return LimitName.builder(number, name).id(IdFormat.string()).build();
+  }
+
+  private static Limits limits(Quota quota) {
+    return Limits.builder(CATALOGUE)
+        .limit(KEY, quota)
+        .limit(TEAM, quota)
+        .limit(OWING, quota)
+        .debt(OWING, 1)
+        .unlimited(FREE)
+        .build();
+  }
+
+  private void pass(long seconds) {
+    clock.nanos += seconds * SECOND;
+  }
+
+  private long remaining(String limit) {
+    return limiter.check(limit, "a", 0).remaining();
+  }
+
+  private Transaction on(String limit, long cost) {
+    return limiter.transaction(limit, "a").withCost(cost);
+  }
+
+  /** Returns the numbers of a part: charged, given back, owed, cut, remaining. */
+  private static List<Long> numbers(Settlement.Part part) {
+    return List.of(part.charged(), part.givenBack(), part.owed(), part.cut(), part.remaining());
+  }
+
+  private static List<Long> only(Settlement settlement) {
+    assertThat(settlement.settled()).isTrue();
+    assertThat(settlement.parts()).hasSize(1);
+    return numbers(settlement.parts().get(0));
+  }
+
+  @Test
+  void lowerCost_givesTheDifferenceBack() {
+    Reservation call = limiter.reserve(KEY, "a", 60);
+    pass(10);
+    assertThat(only(call.settle(Map.of(KEY, 25L)))).containsExactly(25L, 35L, 0L, 0L, 85L);
+    assertThat(remaining(KEY)).isEqualTo(85);
+    assertThat(limiter.openReservations().size()).isZero();
+    assertThat(call.toString()).startsWith("reservation, closed: allowed");
+  }
+
+  @Test
+  void lowerCost_givesBackNoMoreThanHasNotRefilled() {
+    Reservation call = limiter.reserve(KEY, "a", 60);
+    clock.nanos += 40 * SECOND + SECOND / 2; // 19.5 tokens are left
+    assertThat(only(call.settle(Map.of(KEY, 25L)))).containsExactly(41L, 19L, 0L, 0L, 100L);
+  }
+
+  @Test
+  void lowerCost_afterAllHasRefilled_givesNothingBack() {
+    Reservation call = limiter.reserve(KEY, "a", 60);
+    pass(60);
+    assertThat(limiter.spend(KEY, "a", 30).allowed()).isTrue();
+    assertThat(only(call.settle(Map.of(KEY, 25L)))).containsExactly(60L, 0L, 0L, 0L, 70L);
+  }
+
+  @Test
+  void higherCost_isChargedAtTheEnd() {
+    Reservation call = limiter.reserve(KEY, "a", 10);
+    pass(4);
+    assertThat(only(call.settle(Map.of(KEY, 70L)))).containsExactly(70L, 0L, 0L, 0L, 34L);
+    assertThat(remaining(KEY)).isEqualTo(34);
+  }
+
+  @Test
+  void higherCost_withoutADebt_isChargedToTheEndOfTheBucket() {
+    Reservation call = limiter.reserve(KEY, "a", 10);
+    clock.nanos += SECOND / 2; // 90.5 are left
+    assertThat(only(call.settle(Map.of(KEY, 500L)))).containsExactly(100L, 0L, 0L, 400L, 0L);
+    assertThat(limiter.check(KEY, "a").retryIn()).isEqualTo(Duration.ofMillis(500));
+  }
+
+  @Test
+  void higherCost_onAnEmptyBucket_isCut() {
+    Reservation call = limiter.reserve(KEY, "a", 10);
+    assertThat(limiter.spend(KEY, "a", 90).allowed()).isTrue();
+    assertThat(only(call.settle(Map.of(KEY, 11L)))).containsExactly(10L, 0L, 0L, 1L, 0L);
+  }
+
+  @Test
+  void higherCost_withADebt_isOwed_andTheNextSpendWaitsForIt() {
+    Reservation call = limiter.reserve(OWING, "a", 10);
+    clock.nanos += SECOND / 2;
+    assertThat(only(call.settle(Map.of(OWING, 150L)))).containsExactly(150L, 0L, 50L, 0L, 0L);
+    Decision next = limiter.spend(OWING, "a");
+    assertThat(next.denied()).isTrue();
+    assertThat(next.retryIn()).isEqualTo(Duration.ofMillis(50_500));
+    clock.nanos += next.retryInNanos() - 1;
+    assertThat(limiter.spend(OWING, "a").denied()).isTrue();
+    clock.nanos += 1;
+    assertThat(limiter.spend(OWING, "a").allowed()).isTrue();
+  }
+
+  @Test
+  void higherCost_beyondTheDebt_isCut() {
+    Reservation call = limiter.reserve(OWING, "a", 10);
+    Settlement settled = call.settle(Map.of(OWING, Long.MAX_VALUE));
+    assertThat(only(settled)).containsExactly(200L, 0L, 100L, Long.MAX_VALUE - 200, 0L);
+  }
+
+  @Test
+  void equalCost_orNone_staysSpent() {
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(TEAM, 20)));
+    Settlement settled = call.settle(Map.of(TEAM, 20L));
+    assertThat(settled.parts()).hasSize(2);
+    assertThat(numbers(settled.parts().get(0))).containsExactly(10L, 0L, 0L, 0L, 90L);
+    assertThat(numbers(settled.parts().get(1))).containsExactly(20L, 0L, 0L, 0L, 80L);
+    assertThat(limiter.openReservations().size()).isZero();
+  }
+
+  @Test
+  void batch_settlesEachBucket() {
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(TEAM, 20), on(OWING, 100)));
+    Settlement settled = call.settle(Costs.of(KEY, 60).and(TEAM, 5).and(OWING, 201));
+    assertThat(settled.parts())
+        .extracting(part -> part.transaction().name().name())
+        .containsExactly(KEY, TEAM, OWING);
+    assertThat(numbers(settled.parts().get(0))).containsExactly(60L, 0L, 0L, 0L, 40L);
+    assertThat(numbers(settled.parts().get(1))).containsExactly(5L, 15L, 0L, 0L, 95L);
+    assertThat(numbers(settled.parts().get(2))).containsExactly(200L, 0L, 100L, 1L, 0L);
+  }
+
+  @Test
+  void zero_needsAWord() {
+    Reservation call = limiter.reserve(KEY, "a", 10);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Map.of(KEY, 0L)))
+        .withMessage(
+            "cost of TokensPerKey: found 0, expected 1 or more; allowZero allows 0, for a call that really cost nothing");
+    assertThat(remaining(KEY)).isEqualTo(90);
+    Settlement settled = call.settle(Costs.of(KEY, 0).allowZero());
+    assertThat(only(settled)).containsExactly(0L, 10L, 0L, 0L, 100L);
+  }
+
+  @Test
+  void unknownLimit_isRefused_andTheReservationStaysOpen() {
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(TEAM, 20)));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Map.of(KEY, 50L, "TokensPerTeem", 5L)))
+        .withMessage(
+            "the reservation has no limit TokensPerTeem; did you mean \"TokensPerTeam\"?; it has TokensPerKey, TokensPerTeam");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Costs.of(Map.of()).and(on(OWING, 1), 5)))
+        .withMessageContaining("the reservation has no bucket 3:a; ");
+    assertThat(remaining(KEY)).isEqualTo(90);
+    call.cancel();
+    assertThat(remaining(KEY)).isEqualTo(100);
+  }
+
+  @Test
+  void negativeCost_isRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Costs.of(KEY, -1))
+        .withMessage("cost of TokensPerKey: found -1, expected 0 or more");
+    assertThatIllegalArgumentException().isThrownBy(() -> Costs.of(KEY, 1).and(on(TEAM, 1), -1));
+  }
+
+  @Test
+  void costGivenTwice_isRefused() {
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> Costs.of(KEY, 1).and(KEY, 2))
+        .withMessage("the cost of TokensPerKey is given twice; give it once");
+    Reservation call = limiter.reserve(KEY, "a", 10);
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Costs.of(KEY, 1).and(on(KEY, 1), 2)))
+        .withMessage("the cost of TokensPerKey is given twice; give it once");
+  }
+
+  @Test
+  void limitWithSeveralBuckets_isSettledByTransaction() {
+    Transaction other = limiter.transaction(KEY, "b").withCost(20);
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), other));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Map.of(KEY, 5L)))
+        .withMessage(
+            "the reservation has several buckets of TokensPerKey; give the cost of each by its transaction, or reserve each by itself");
+    Settlement settled = call.settle(Costs.of(Map.of()).and(other, 30).and(on(KEY, 10), 4));
+    assertThat(settled.parts()).extracting(Settlement.Part::remaining).containsExactly(96L, 70L);
+  }
+
+  @Test
+  void settledAgain_doesNothing() {
+    Reservation call = limiter.reserve(KEY, "a", 10);
+    assertThat(call.settle(Map.of(KEY, 20L)).settled()).isTrue();
+    Settlement again = call.settle(Map.of(KEY, 30L));
+    assertThat(again.settled()).isFalse();
+    assertThat(again.parts()).isEmpty();
+    call.cancel();
+    call.close();
+    assertThat(remaining(KEY)).isEqualTo(80);
+  }
+
+  @Test
+  void settleAfterCancelOrClose_doesNothing() {
+    Reservation cancelled = limiter.reserve(KEY, "a", 10);
+    cancelled.cancel();
+    assertThat(cancelled.settle(Map.of(KEY, 20L)).settled()).isFalse();
+    Reservation closed = limiter.reserve(KEY, "a", 10);
+    closed.close();
+    assertThat(closed.settle(Map.of(KEY, 20L)).settled()).isFalse();
+    assertThat(remaining(KEY)).isEqualTo(90);
+  }
+
+  @Test
+  void settleOfADenial_doesNothing() {
+    assertThat(limiter.spend(KEY, "a", 95).allowed()).isTrue();
+    Reservation denied = limiter.reserve(KEY, "a", 10);
+    assertThat(denied.settle(Map.of(KEY, 20L)).settled()).isFalse();
+    assertThat(remaining(KEY)).isEqualTo(5);
+  }
+
+  @Test
+  void limitThatRefillsFasterNow_givesBackAtTheLesserInterval_andChargesAtItsOwn() {
+    Reservation lower = limiter.reserve(KEY, "a", 60);
+    Reservation higher = limiter.reserve(TEAM, "a", 60);
+    limits.replace(limits(Quota.burst(100).refill(2, Duration.ofSeconds(1))));
+    // 60 s are taken; 40 tokens are worth 20 s now, so 40 s of 50 s remain taken.
+    assertThat(only(lower.settle(Map.of(KEY, 20L)))).containsExactly(20L, 40L, 0L, 0L, 20L);
+    // The bucket is overdrawn by 10 s, which is 20 tokens now.
+    assertThat(only(higher.settle(Map.of(TEAM, 61L)))).containsExactly(60L, 0L, 20L, 1L, 0L);
+  }
+
+  @Test
+  void limitThatRefillsSlowerNow_keepsTheReservationsInterval() {
+    Reservation lower = limiter.reserve(KEY, "a", 60);
+    Reservation higher = limiter.reserve(TEAM, "a", 60);
+    limits.replace(limits(Quota.burst(100).refill(1, Duration.ofSeconds(2))));
+    assertThat(only(lower.settle(Map.of(KEY, 20L)))).containsExactly(20L, 40L, 0L, 0L, 90L);
+    assertThat(only(higher.settle(Map.of(TEAM, 80L)))).containsExactly(80L, 0L, 0L, 0L, 60L);
+  }
+
+  @Test
+  void limitWhoseBucketHoldsNotOneReservedToken_cutsTheRest() {
+    Reservation call = limiter.reserve(KEY, "a", 1);
+    pass(2);
+    limits.replace(limits(Quota.per(2, Duration.ofSeconds(1)))); // τ = 1 s
+    limits.replace(limits(Quota.per(1, Duration.ofMillis(900)))); // τ = 0.9 s
+    assertThat(only(call.settle(Map.of(KEY, 5L)))).containsExactly(1L, 0L, 0L, 4L, 1L);
+  }
+
+  @Test
+  void limitThatIsDisabledNow_hasNoPart() {
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(TEAM, 10)));
+    limits.replace(
+        Limits.builder(CATALOGUE)
+            .limit(TEAM, Quota.per(100, Duration.ofSeconds(100)))
+            .unlimited(KEY)
+            .build());
+    Settlement settled = call.settle(Map.of(KEY, 5L, TEAM, 5L));
+    assertThat(only(settled)).containsExactly(5L, 5L, 0L, 0L, 95L);
+    assertThat(limiter.openReservations().size()).isZero();
+  }
+
+  @Test
+  void unlimitedTransaction_isKnown_andChargesNothing() {
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(FREE, 10)));
+    assertThat(only(call.settle(Map.of(KEY, 5L, FREE, 5L)))).containsExactly(5L, 5L, 0L, 0L, 95L);
+    Reservation free = limiter.reserve(FREE, "a", 10);
+    assertThat(free.settle(Map.of(FREE, 5L))).isEqualTo(new Settlement(true, List.of()));
+  }
+
+  @Test
+  void spendOnlyTransactionThatTookNothing_isChargedItsCost() {
+    assertThat(limiter.spend(TEAM, "a", 95).allowed()).isTrue();
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(TEAM, 10).spendOnly()));
+    assertThat(remaining(TEAM)).isEqualTo(5);
+    pass(5);
+    Settlement settled = call.settle(Map.of(TEAM, 7L));
+    assertThat(numbers(settled.parts().get(1))).containsExactly(7L, 0L, 0L, 0L, 3L);
+  }
+
+  @Test
+  void costOfZero_thatOnlyLooked_isChargedAfterwards() {
+    Reservation call = limiter.reserve(KEY, "a", 0);
+    assertThat(only(call.settle(Map.of(KEY, 30L)))).containsExactly(30L, 0L, 0L, 0L, 70L);
+  }
+
+  @Test
+  void checkOnlyTransaction_cannotBeSettled() {
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(TEAM, 10).checkOnly()));
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Map.of(TEAM, 10L)))
+        .withMessageContaining("the reservation has no limit TokensPerTeam");
+    assertThat(call.settle(Map.of(KEY, 5L)).parts()).hasSize(1);
+  }
+
+  @Test
+  void settleAsync_isTheSame() {
+    Reservation call = limiter.reserve(List.of(on(KEY, 10), on(TEAM, 20)));
+    Settlement settled =
+        call.settleAsync(Costs.of(KEY, 5).and(TEAM, 30)).toCompletableFuture().join();
+    assertThat(settled.parts()).extracting(Settlement.Part::charged).containsExactly(5L, 30L);
+  }
+
+  @Test
+  void settlement_waitsForAnAlreadyCancelledNeighbour_asACancellationDoes() {
+    Reservation older = limiter.reserve(KEY, "a", 20);
+    Reservation younger = limiter.reserve(KEY, "a", 30);
+    older.cancel(); // the younger one refills 20 s earlier
+    pass(25);
+    assertThat(only(younger.settle(Map.of(KEY, 10L)))).containsExactly(25L, 5L, 0L, 0L, 100L);
+  }
+
+  @Test
+  void manySettlementsAtOnce_oneWins_andTheOthersAreTold() throws InterruptedException {
+    for (int round = 0; round < 200; round++) {
+      Reservation call = limiter.reserve(KEY, "race" + round, 50);
+      AtomicInteger settled = new AtomicInteger();
+      List<Thread> threads = new ArrayList<>();
+      for (long cost : new long[] {10, 60, 90}) {
+        threads.add(
+            new Thread(
+                () ->
+                    settled.addAndGet(call.settle(Map.of(KEY, cost)).settled() ? (int) cost : 0)));
+      }
+      threads.add(new Thread(call::cancel));
+      threads.forEach(Thread::start);
+      for (Thread thread : threads) {
+        thread.join();
+      }
+      assertThat(limiter.check(KEY, "race" + round, 0).remaining()).isEqualTo(100 - settled.get());
+      assertThat(settled.get()).isIn(0, 10, 60, 90);
+    }
+  }
+
+  /** The known accident: five calls at once, each of which costs more than all of the limit. */
+  @Test
+  void fiveCallsOfUnknownCost_takeTheLimitAndTheDeclaredDebt() {
+    for (String limit : List.of(KEY, OWING)) {
+      List<Reservation> calls = new ArrayList<>();
+      for (int i = 0; i < 5; i++) {
+        calls.add(limiter.reserve(limit, "a", 20));
+      }
+      assertThat(limiter.reserve(limit, "a", 20).denied()).isTrue();
+      long charged = 0;
+      long cut = 0;
+      for (Reservation call : calls) {
+        Settlement.Part part = call.settle(Map.of(limit, 133L)).parts().get(0);
+        charged += part.charged();
+        cut += part.cut();
+      }
+      boolean owes = limit.equals(OWING);
+      assertThat(charged).as(limit).isEqualTo(owes ? 200 : 100);
+      assertThat(charged + cut).isEqualTo(5 * 133);
+      assertThat(limiter.spend(limit, "a").retryIn()).isEqualTo(Duration.ofSeconds(owes ? 101 : 1));
+    }
+  }
+
+  private Limiter otherProcess() {
+    return Limiter.builder(limits, store).time(clock).build();
+  }
+
+  @Test
+  void receipt_settlesInAnotherProcess() {
+    Transaction half = limiter.transaction(FREE, "a");
+    Receipt receipt =
+        limiter.reserve(List.of(on(KEY, 60), half, on(TEAM, 10), on(OWING, 5))).receipt();
+    pass(10);
+    Settlement settled =
+        otherProcess().settle(receipt, Costs.of(Map.of(KEY, 25L, FREE, 3L, TEAM, 12L)));
+    assertThat(settled.parts()).hasSize(3);
+    assertThat(numbers(settled.parts().get(0))).containsExactly(25L, 35L, 0L, 0L, 85L);
+    assertThat(numbers(settled.parts().get(1))).containsExactly(12L, 0L, 0L, 0L, 98L);
+    assertThat(numbers(settled.parts().get(2))).containsExactly(5L, 0L, 0L, 0L, 100L);
+  }
+
+  @Test
+  void receipt_ofTokensThatHaveRefilled_chargesAHigherCost() {
+    Receipt receipt = limiter.reserve(KEY, "a", 10).receipt();
+    pass(20);
+    var settled =
+        otherProcess().async().settle(receipt, Costs.of(KEY, 40)).toCompletableFuture().join();
+    assertThat(only(settled)).containsExactly(40L, 0L, 0L, 0L, 70L);
+    Reservation reset = limiter.reserve(TEAM, "a", 10);
+    limiter.reset(TEAM, "a");
+    settled = otherProcess().settle(reset.receipt(), Costs.of(TEAM, 4));
+    assertThat(only(settled)).containsExactly(10L, 0L, 0L, 0L, 100L);
+  }
+
+  @Test
+  void receipt_ofASettledReservation_isEmpty() {
+    Reservation call = limiter.reserve(KEY, "a", 10);
+    call.settle(Map.of(KEY, 5L));
+    assertThat(call.receipt().parts()).isEmpty();
+    Receipt open = limiter.reserve(KEY, "a", 10).receipt();
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> otherProcess().settle(open, Costs.of(FREE, 5)))
+        .withMessage("the reservation has no limit CallsPerTester; it has TokensPerKey");
+  }
+
+  /** A store that can be taken away. */
+  private final class Shaky implements BucketStore {
+    private int answers = Integer.MAX_VALUE;
+    private Effect.Op last = Effect.Op.CHECK;
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      last = charges.get(0).op();
+      if (answers-- <= 0) {
+        throw new StoreException("away");
+      }
+      return store.charge(charges);
+    }
+  }
+
+  @Test
+  void failureOfTheStore_losesTheSettlement_andGivesNothingBack() {
+    Shaky shaky = new Shaky();
+    Limiter failing = Limiter.builder(limits, shaky).time(clock).build();
+    Reservation call = failing.reserve(List.of(on(KEY, 10), on(TEAM, 20)));
+    shaky.answers = 0;
+    assertThatThrownBy(() -> call.settle(Map.of(KEY, 5L, TEAM, 30L)))
+        .isInstanceOf(StoreException.class)
+        .hasMessage("away");
+    assertThat(shaky.last).isEqualTo(Effect.Op.SPEND_UP_TO);
+    shaky.answers = Integer.MAX_VALUE;
+    assertThat(call.settle(Map.of(KEY, 5L, TEAM, 30L)).settled()).isFalse();
+    assertThat(remaining(KEY)).isEqualTo(90);
+    assertThat(remaining(TEAM)).isEqualTo(80);
+    assertThat(failing.openReservations().size()).isZero();
+
+    Reservation second = failing.reserve(List.of(on(KEY, 10), on(TEAM, 20)));
+    shaky.answers = 1;
+    assertThatThrownBy(
+            () -> second.settleAsync(Costs.of(KEY, 5).and(TEAM, 30)).toCompletableFuture().join())
+        .isInstanceOf(CompletionException.class)
+        .hasCauseInstanceOf(StoreException.class);
+    assertThat(remaining(KEY)).as("given back after what is charged").isEqualTo(80);
+    assertThat(remaining(TEAM)).isEqualTo(50);
+    assertThat(failing.openReservations().size()).isZero();
+  }
+
+  @Test
+  void localDecision_isSettledInThisProcessesShare() {
+    Limiter local =
+        Limiter.builder(
+                limits,
+                charges -> {
+                  throw new StoreException("away");
+                })
+            .time(clock)
+            .onFailure(FailureRule.local(4)) // 25 tokens, one each 4 s
+            .onFailure(OWING, FailureRule.allow())
+            .build();
+    Reservation call = local.reserve(List.of(on(KEY, 20), on(TEAM, 10), on(OWING, 50)));
+    assertThat(call.allowed()).isTrue();
+    Settlement settled = call.settle(Map.of(KEY, 15L, TEAM, 40L, OWING, 80L));
+    assertThat(settled.parts()).hasSize(2);
+    assertThat(numbers(settled.parts().get(0))).containsExactly(15L, 5L, 0L, 0L, 10L);
+    assertThat(numbers(settled.parts().get(1))).containsExactly(25L, 0L, 0L, 15L, 0L);
+    assertThat(remaining(KEY)).isEqualTo(100);
+    assertThat(Objects.requireNonNull(settled.parts().get(0).transaction().quota()).burst())
+        .isEqualTo(100);
+  }
+}

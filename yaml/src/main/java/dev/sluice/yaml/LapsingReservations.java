@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+package dev.sluice.yaml;
+
+import dev.sluice.limit.Limits;
+import java.util.Set;
+
+/**
+ * The limits whose reservations over the wire give their tokens back if the client neither settles
+ * nor cancels them ({@code lapse: give-back}). A companion of the limits. Immutable and
+ * thread-safe.
+ *
+ * @param limits the names of the limits
+ */
+public record LapsingReservations(Set<String> limits) {
+
+  /**
+   * Makes the set.
+   *
+   * @param limits copied
+   */
+  public LapsingReservations {
+    limits = Set.copyOf(limits);
+  }
+
+  /**
+   * Returns whether the tokens of a limit come back when a reservation ends.
+   *
+   * @param limits the limits in force
+   * @param limit the limit's name
+   * @return false unless the limit declares it
+   */
+  public static boolean giveBack(Limits limits, String limit) {
+    LapsingReservations declared = limits.companion(LapsingReservations.class);
+    return declared != null && declared.limits.contains(limit);
+  }
+}
