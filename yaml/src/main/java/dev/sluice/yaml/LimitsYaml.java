@@ -10,6 +10,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import java.io.IOException;
 import java.math.BigDecimal;
+import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.snakeyaml.engine.v2.scanner.StreamReader;
@@ -32,11 +33,11 @@ public final class LimitsYaml {
   public static void writeDefaults(Limits limits, Appendable target) throws IOException {
     boolean none = true;
     for (LimitName name : limits.catalogue().names()) {
-      Quota quota = limits.defaultFor(name);
-      if (quota != null) {
+      List<Quota> quotas = limits.defaultsFor(name);
+      if (!quotas.isEmpty()) {
         none = false;
         target.append(name.name()).append(":\n");
-        writeQuota(quota, "  ", target);
+        writeQuotas(quotas, "  ", target);
         int debt = limits.debtOf(name);
         if (debt > 0) {
           target.append("  debt: ").append(Integer.toString(debt)).append('\n');
@@ -64,7 +65,7 @@ public final class LimitsYaml {
     for (LimitOverride override : OverrideOrder.sorted(limits)) {
       if (!sharesEntry(last, override)) {
         target.append("- ").append(override.name().name()).append(":\n");
-        writeQuota(override.quota(), "    ", target);
+        writeQuotas(override.quotas(), "    ", target);
         target.append("    ids:\n");
       }
       last = override;
@@ -120,10 +121,19 @@ public final class LimitsYaml {
   }
 
   private static boolean sharesEntry(@Nullable LimitOverride last, LimitOverride next) {
-    return last != null && last.name().equals(next.name()) && last.quota().equals(next.quota());
+    return last != null && last.name().equals(next.name()) && last.quotas().equals(next.quotas());
   }
 
-  private static void writeQuota(Quota quota, String indent, Appendable target) throws IOException {
+  private static void writeQuotas(List<Quota> quotas, String indent, Appendable target)
+      throws IOException {
+    if (quotas.size() > 1) {
+      target.append(indent).append(Quotas.LIST).append(":\n");
+      for (Quota quota : quotas) {
+        target.append(indent).append("  - ").append(Quotas.text(quota)).append('\n');
+      }
+      return;
+    }
+    Quota quota = quotas.get(0);
     target.append(indent).append("burst: ").append(Long.toString(quota.burst())).append('\n');
     target.append(indent).append("count: ").append(Long.toString(quota.count())).append('\n');
     target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
