@@ -198,7 +198,7 @@ final class EffectiveQuota {
 
   /** Returns the period in the bucket's key; null for the longest quota, and for an only one. */
   @Nullable String furtherPeriod() {
-    return period == null ? null : GoDuration.shortened(period);
+    return period == null ? null : GoDuration.shortened(period).replace('µ', 'u'); // ASCII
   }
 
   Coverage coverage() {

@@ -244,6 +244,16 @@ public final class Quota {
     return List.copyOf(sorted);
   }
 
+  /**
+   * Returns the highest cost that a limit can ever allow.
+   *
+   * @param quotas the quotas of one limit
+   * @return the smallest burst; {@link Long#MAX_VALUE} without a quota
+   */
+  public static long leastBurst(List<Quota> quotas) {
+    return quotas.stream().mapToLong(Quota::burst).min().orElse(Long.MAX_VALUE);
+  }
+
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof Quota that

@@ -55,6 +55,25 @@ public record LimitOverride(LimitName name, String id, List<Quota> quotas, Strin
   }
 
   /**
+   * Returns whether this override allows less than another one of the same id: {@linkplain
+   * Quota#isLowerThan a lower} quota with the same period, or a lower one than all the others.
+   *
+   * @param present the override to compare with
+   * @return true if it is lower
+   */
+  public boolean isLowerThan(LimitOverride present) {
+    return quotas.stream().anyMatch(quota -> isLower(quota, present.quotas));
+  }
+
+  private static boolean isLower(Quota quota, List<Quota> present) {
+    return present.stream()
+        .filter(one -> one.period().equals(quota.period()))
+        .findFirst()
+        .map(quota::isLowerThan)
+        .orElseGet(() -> present.stream().allMatch(quota::isLowerThan));
+  }
+
+  /**
    * Thrown when a change would lower overrides that nobody asked to lower: to a lower rate, or to a
    * smaller burst at the same rate. For the operator, with a line for each override. Nothing was
    * changed.
@@ -77,23 +96,25 @@ public record LimitOverride(LimitName name, String id, List<Quota> quotas, Strin
    * One override that would be lowered.
    *
    * @param override what it should become
-   * @param present its quota now
+   * @param present the override now
    */
-  public record Lowered(LimitOverride override, Quota present) {
+  public record Lowered(LimitOverride override, LimitOverride present) {
 
     @Override
     public String toString() {
       return "%s for %s would be lowered from %s to %s"
           .formatted(
-              override.name(),
-              SafeText.quote(override.id()),
-              words(present),
-              words(override.quota()));
+              override.name(), SafeText.quote(override.id()), words(present), words(override));
     }
 
-    private static String words(Quota quota) {
-      return "burst %s, %s per %s"
-          .formatted(quota.burst(), quota.count(), GoDuration.shortened(quota.period()));
+    private static String words(LimitOverride override) {
+      return override.quotas().stream()
+          .map(
+              quota ->
+                  "burst %s, %s per %s"
+                      .formatted(
+                          quota.burst(), quota.count(), GoDuration.shortened(quota.period())))
+          .collect(Collectors.joining(" and "));
     }
   }
 }

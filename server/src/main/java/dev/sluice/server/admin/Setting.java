@@ -26,7 +26,7 @@ public final class Setting<T> {
           LimitOverride::name,
           LimitOverride::id,
           LimitName::overrideId,
-          (one, name, id) -> new LimitOverride(name, id, one.quota(), one.comment()),
+          (one, name, id) -> new LimitOverride(name, id, one.quotas(), one.comment()),
           Kept::overrides,
           (kept, overrides) -> new Kept(overrides, kept.penalties()));
 
